@@ -1,0 +1,32 @@
+"""rffbench: a benchmark suite for random-feature kernel approximation.
+
+The names below load on first use, so that ``import rffbench`` and ``rffbench --help`` stay quick.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "RandomFourierFeatures": "rffbench.features.fourier",
+    "QuasiMonteCarloFeatures": "rffbench.features.qmc",
+    "LeverageScoreFeatures": "rffbench.features.leverage",
+    "SurrogateLeverageFeatures": "rffbench.features.leverage",
+    "StreamedRidge": "rffbench.solvers.ridge",
+    "StreamedRidgeCV": "rffbench.solvers.ridge",
+    "StreamedRidgeClassifier": "rffbench.solvers.ridge",
+    "StreamedRidgeClassifierCV": "rffbench.solvers.ridge",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'rffbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
