@@ -1,0 +1,229 @@
+"""Trials that share work: one pass over the training rows serves every size and method of a base draw.
+
+Sizes nest and methods are paired: in one (dataset, trial) the map of s frequencies is the first s of a larger
+draw, and what leverage sampling chooses are columns of that draw, rephased and rescaled. With B₀ = [cos W′x |
+sin W′x] the plain features of the largest draw, each map is Z = B₀T with at most two non-zeros in a column of T,
+so Z′Z = T′(B₀′B₀)T and Z′y = T′(B₀′y): the Gram matrices of B₀, one a cross-validation fold, are gathered once.
+
+What `timing` reports stays what a trial alone would take, put together from parts that were all really done and
+timed: drawing and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the
+Gram matrix likewise, scoring, mapping what was chosen, and solving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from time import perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.execution.measure import Contention, private_memory
+from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
+from rffbench.linalg import fourier_columns
+from rffbench.plan import Channel
+from rffbench.solvers import check_solver, make_solver
+from rffbench.solvers.ridge import default_block_rows
+from rffbench.solvers.statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
+from rffbench.spec import TrialResult, TrialSpec
+from rffbench.trial import Problem
+from rffbench.triangles import Triangle, TriangleStack
+
+Answer = TypeVar("Answer")
+Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
+
+
+def run_shared(specs: Sequence[TrialSpec], channel: Channel) -> list[TrialSpec]:
+    """Do the trials that can share work, and return those that have to be done alone."""
+    problem = Problem.of(specs[0])
+    if specs[0].solver["name"] != "ridge" or specs[0].device != "cpu" or problem.n_classes > 2:
+        return list(specs)
+    bases: dict[Hashable, list[Member]] = {}
+    alone = []
+    for spec in specs:
+        features = problem.features(spec)
+        base = getattr(features, "base", None)
+        if base is None:
+            alone.append(spec)
+        else:
+            bases.setdefault(base, []).append((spec, features))
+    for members in bases.values():
+        members.sort(key=lambda member: pool_size(member[1]))
+        fitting = _fitting(members, problem, specs[0].solver["folds"], channel.memory_limit)
+        alone += [spec for spec, _ in members[fitting:]]
+        members = members[:fitting]
+        if members:
+            pool = SharedPool(problem, members)
+            for spec, features in members:
+                channel.begin(spec)
+                try:
+                    channel.result(pool.measure(spec, features, channel.memory_limit))
+                except Exception as error:
+                    channel.fail(spec, error)
+            del pool  # before the next one is made
+    return alone
+
+
+def pool_size(features: Any) -> int:
+    """The frequencies a map draws: l of the maps that choose from a pool, else s."""
+    s = features.n_frequencies
+    return features.pool_size(s) if isinstance(features, PooledFeatures) else s
+
+
+def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | None) -> int:
+    """How many of ``members``, sorted by size, can share one pool within ``memory`` bytes."""
+    if memory is None:
+        return len(members)
+    free = memory - (private_memory() or 0)
+    n_train, d = problem.split.X_train.shape
+    for count in range(len(members), 0, -1):
+        columns = 2 * pool_size(members[count - 1][1])
+        block = default_block_rows(columns) * (2 * columns + d) * 8
+        work = 0 if folds % 2 else TriangleStack.bytes_needed(1, columns)
+        if FoldStatistics.bytes_needed(columns, folds) + work + block <= free:
+            return count
+    return 0
+
+
+class SharedPool:
+    """The plain features B₀ of a pool of frequencies over the training rows, as Gram matrices of folds.
+
+    The columns of B₀ are in strips, one a size: [cos | sin] of the first size's frequencies, then of those the
+    second adds, and so on, so that every size is a leading block.
+    """
+
+    def __init__(self, problem: Problem, members: list[Member]) -> None:
+        self.problem = problem
+        X, y = problem.split.X_train, problem.split.y_train
+        sizes = sorted({pool_size(features) for _, features in members})
+        self.edges = [0, *sizes]
+        strips = list(zip(self.edges[:-1], self.edges[1:], strict=True))
+        W = members[-1][1].draw(sizes[-1], X.shape[1]).astype(X.dtype)
+        parts = [np.ascontiguousarray(W[:, a:b]) for a, b in strips]
+        # Where column j of [cos W′x | sin W′x] is: a strip's cosines begin at twice its first frequency.
+        j = np.arange(sizes[-1])
+        strip = np.searchsorted(self.edges, j, side="right") - 1
+        self.cos_at = np.asarray(self.edges)[strip] + j
+        self.sin_at = np.asarray(self.edges)[strip + 1] + j
+
+        columns = 2 * sizes[-1]
+        folds = members[0][0].solver["folds"]
+        self.statistics = FoldStatistics(columns, folds)
+        self.map_s = np.zeros(len(strips))
+        self.gram_s = np.zeros(len(strips))
+        bounds = fold_bounds(len(y), folds)
+        buffer = np.empty((default_block_rows(columns), columns), dtype=X.dtype)
+        self.contention = Contention()
+        with self.contention:
+            for fold in range(folds):
+                for start in range(bounds[fold], bounds[fold + 1], len(buffer)):
+                    rows = slice(start, min(start + len(buffer), bounds[fold + 1]))
+                    block = X[rows]
+                    Z = buffer[: len(block)]
+                    for index, ((a, b), part) in enumerate(zip(strips, parts, strict=True)):
+                        started = perf_counter()
+                        fourier_columns(block, part, cos=Z[:, 2 * a : a + b], sin=Z[:, a + b : 2 * b])
+                        self.map_s[index] += perf_counter() - started
+                    self.gram_s += self.statistics.add(fold, Z, y[rows], edges=[2 * edge for edge in self.edges])
+
+    def measure(self, spec: TrialSpec, features: Any, memory: int | None) -> TrialResult:
+        """One trial of the pool."""
+        split = self.problem.split
+        y = split.y_train
+        n, d = split.X_train.shape
+        size = pool_size(features)
+        strips = self.edges.index(size)
+        with Contention() as contention:
+            W, feature_s = _timed(lambda: features.draw(size, d))
+            feature_s += self.map_s[:strips].sum()
+            features.n_features_in_ = d
+            if isinstance(features, PooledFeatures):
+                if features.scores_need_gram:
+                    feature_s += self.gram_s[:strips].sum()
+                selection, seconds = _timed(lambda: self._select(features, size, n))
+                features.set_selection(W, selection)
+                feature_s += seconds + _mapping_seconds(features, split.X_train)
+            else:
+                selection = whole_pool(size)
+                features.set_pairs(W)
+
+            settings = check_solver(spec.solver)
+            started = perf_counter()
+            view, spread = self._view(selection, size)
+            free = None if memory is None else memory - (private_memory() or 0)
+            solution = solve_ridge_cv(
+                view, np.atleast_1d(settings["lambda"]).tolist(), lambda_scale=settings["lambda_scale"],
+                center=settings["center"], memory=free,
+            )  # fmt: skip
+            solution.coef = spread(solution.coef)
+            own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
+            fit_s = perf_counter() - started + float(self.gram_s[:own_strips].sum())
+
+            solver = make_solver(spec.solver, task=split.task, features=features)
+            solver.set_solution(features, solution, y)
+            predicted, predict_s = self.problem.predict(solver)
+        timing = {
+            "feature_s": float(feature_s),
+            "fit_s": fit_s,
+            "predict_s": predict_s,
+            "contended": _either(self.contention.contended, contention.contended),
+            "shared": True,
+        }
+        scores = {**self.problem.score(predicted), **self.problem.kernel_error(features)}
+        return TrialResult(spec, "ok", scores, timing, chosen_lambda=solution.alpha)
+
+    def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
+        """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""
+        base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
+        everything = range(self.statistics.folds)
+        right_side = base.moments(everything).right[:, 0]
+
+        def gram() -> Triangle:
+            out = base.spare() or TriangleStack(1, base.columns)[0]
+            base.gram(everything, out)
+            return out
+
+        return features.choose(features.column_scores(gram, right_side, n), features.n_frequencies)
+
+    def _recombined(self, selection: Selection, size: int) -> RecombinedStatistics:
+        at = np.concatenate([self.cos_at[:size], self.sin_at[:size]])
+        first, second, a, b = selection.recombination(size)
+        return self.statistics.recombined(at[first], at[second], a, b)
+
+    def _view(
+        self, selection: Selection, size: int
+    ) -> tuple[RecombinedStatistics, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+        """The statistics of the chosen columns in the pool's order, equal columns merged, and what spreads their
+        coefficients over the map's columns again.
+
+        k columns z·a are to ridge one column z·a√k with k times as small a coefficient each: the fitted
+        function is the same, the matrix smaller.
+        """
+        whole = self._recombined(selection, size)
+        parts = np.stack([whole.first, whole.second, whole.a, whole.b])
+        distinct, inverse, counts = np.unique(parts, axis=1, return_inverse=True, return_counts=True)
+        root = np.sqrt(counts)
+        first, second, a, b = distinct
+        view = self.statistics.recombined(first.astype(np.int64), second.astype(np.int64), a * root, b * root)
+        return view, lambda coef: (coef / root[:, None])[inverse.ravel()]
+
+
+def _timed(work: Callable[[], Answer]) -> tuple[Answer, float]:
+    started = perf_counter()
+    answer = work()
+    return answer, perf_counter() - started
+
+
+def _mapping_seconds(features: Any, X: Any) -> float:
+    """Seconds that mapping all rows of X takes, block by block into one buffer."""
+    seconds = 0.0
+    buffer = np.empty((default_block_rows(features.n_components), features.n_components), dtype=X.dtype)
+    for start in range(0, len(X), len(buffer)):
+        block = X[start : start + len(buffer)]
+        seconds += _timed(lambda block=block: features.fill(block, buffer[: len(block)]))[1]  # type: ignore[misc]
+    return seconds
+
+
+def _either(*contended: bool | None) -> bool | None:
+    return None if None in contended else any(contended)
