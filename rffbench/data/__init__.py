@@ -19,7 +19,7 @@ from rffbench.errors import DataError
 __all__ = [
     "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "describe", "ensure",
     "is_cached", "load", "load_card", "train_test", "verify",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class Split:
 def ensure(name: str, progress: Progress | None = None) -> None:
     """See that the cache holds ``name``, fetching and parsing it where it does not.
 
-    ``progress(file, bytes so far, bytes in all)`` is called while a file is downloaded. Raises DataUnavailable
-    where the files cannot be had, DataError where they are not what the card says, ConfigError for an unknown name.
+    ``progress(file, bytes so far, bytes in all)`` is called while a file is downloaded. Raises
+    DataUnavailable where the files cannot be had, DataError where they are not what the card says,
+    ConfigError for an unknown name.
     """
     store.prepare(load_card(name), progress)
 
@@ -71,8 +72,11 @@ def train_test(
     name: str, *, seed: int, trial: int, preprocess: Sequence[str] = ("none",),
     preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64,
 ) -> Split:
-    """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py), which are fitted on the training
-    rows or on all rows of the dataset. The split depends on (seed, name, trial) and on nothing else."""
+    """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
+
+    The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
+    and in what order, depends on (seed, name, trial) and on nothing else.
+    """
     data = load(name)
     train, test = split_rows(data.card, seed, trial)
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
@@ -81,7 +85,7 @@ def train_test(
         Rows(data.X, train, scaling, dtype), data.y[train],
         Rows(data.X, test, scaling, dtype), data.y[test],
         data.card.task, data.card,
-    )  # fmt: skip
+    )
 
 
 def describe(name: str) -> dict[str, Any]:

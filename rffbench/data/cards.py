@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -105,16 +105,21 @@ class SklearnFormat(_Model):
 
 
 class SyntheticFormat(_Model):
-    """A seeded draw: inputs uniform on [0,1]^d, target a smooth function of them plus noise (see parse.py)."""
+    """A seeded draw: inputs uniform on [0,1]^d, target a smooth function plus noise (see parse.py).
+
+    ``sigma`` is the bandwidth of the Gaussian kernel in whose space the function lies, ``noise`` the noise's
+    standard deviation where the function's own is 1.
+    """
 
     kind: Literal["synthetic"]
     seed: int
-    sigma: float = Field(gt=0, description="bandwidth of the Gaussian kernel in whose space the function lies")
-    noise: float = Field(ge=0, description="standard deviation of the noise, the function's own being 1")
+    sigma: float = Field(gt=0)
+    noise: float = Field(ge=0)
 
 
 Format = Annotated[
-    LibsvmFormat | ArffFormat | CsvFormat | MatFormat | SklearnFormat | SyntheticFormat, Field(discriminator="kind")
+    LibsvmFormat | ArffFormat | CsvFormat | MatFormat | SklearnFormat | SyntheticFormat,
+    Field(discriminator="kind"),
 ]
 
 
@@ -127,8 +132,8 @@ class Labels(_Model):
 class Split(_Model):
     """How a trial's training and test rows are chosen.
 
-    ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at random.
-    ``given``: the files say. The order of the training rows is random in every case.
+    ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at
+    random. ``given``: the files say. The order of the training rows is random in every case.
     """
 
     rule: Literal["half", "random", "given"]
@@ -138,12 +143,12 @@ class Split(_Model):
     @model_validator(mode="after")
     def _sizes_where_needed(self) -> Split:
         if (self.rule == "half") != (self.train is None) or (self.train is None) != (self.test is None):
-            raise ValueError("split sizes 'train' and 'test' go with the rules random and given, and only with them")
+            raise ValueError("'train' and 'test' go with the rules random and given, and only with them")
         return self
 
 
 class Card(_Model):
-    """A dataset card. ``rows``, ``columns`` and ``classes`` (original label → count) are checked after parsing."""
+    """A dataset card. Parsed data must have its ``rows``, ``columns`` and ``classes`` (original label → count)."""
 
     name: str
     title: str
@@ -173,14 +178,14 @@ class Card(_Model):
     def _agrees_with_itself(self) -> Card:
         if (self.task == "classification") != bool(self.classes):
             raise ValueError("'classes' (label: count) goes with classification, and only with it")
-        if self.classes and sum(self.classes.values()) != self.rows:
-            raise ValueError(f"the class counts add up to {sum(self.classes.values())}, not to rows: {self.rows}")
+        if self.classes and (total := sum(self.classes.values())) != self.rows:
+            raise ValueError(f"the class counts add up to {total}, not to rows: {self.rows}")
         if self.labels and (unknown := set(self.labels.positive) - set(self.classes)):
-            raise ValueError(f"labels.positive names {sorted(unknown)}, not among the classes {list(self.classes)}")
+            raise ValueError(f"labels.positive names {sorted(unknown)}, not among {list(self.classes)}")
         if self.n_train + self.n_test > self.rows:
             raise ValueError(f"split: {self.n_train} + {self.n_test} rows are more than rows: {self.rows}")
         if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
-            raise ValueError(f"split: given parts of {self.n_train} + {self.n_test} rows must be all of {self.rows}")
+            raise ValueError(f"split: the given {self.n_train} + {self.n_test} rows must be all {self.rows}")
         embedded = self.format.kind in ("sklearn", "synthetic")
         if embedded == bool(self.files):
             raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")
@@ -197,10 +202,13 @@ class Card(_Model):
     @property
     def content_hash(self) -> str:
         """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
-        defining = self.model_dump(mode="json", include={"task", "rows", "columns", "classes", "labels", "split", "format"})
-        files = [f.model_dump(mode="json", include={"checksum", "content", "member", "part"}) for f in self.files]
-        text = canonical_json({**defining, "files": files, "class_order": list(self.classes), "reading": READING})
-        return hashlib.sha256(text.encode()).hexdigest()
+        fields = {"task", "rows", "columns", "classes", "labels", "split", "format"}
+        defining = self.model_dump(mode="json", include=fields)
+        file_fields = {"checksum", "content", "member", "part"}
+        defining["files"] = [file.model_dump(mode="json", include=file_fields) for file in self.files]
+        defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it
+        defining["reading"] = READING
+        return hashlib.sha256(canonical_json(defining).encode()).hexdigest()
 
 
 def card_names() -> list[str]:
@@ -208,7 +216,7 @@ def card_names() -> list[str]:
     return sorted(_card_paths())
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_card(name: str) -> Card:
     """The card called ``name``; ConfigError where there is none, or where the card itself is wrong."""
     paths = _card_paths()
@@ -234,7 +242,7 @@ def read_card(path: Path) -> Card:
     return card
 
 
-@lru_cache(maxsize=1)
+@cache
 def _card_paths() -> dict[str, Path]:
     folders = [resource_folder("datasets")]
     # An entry point names a package whose folder holds cards.

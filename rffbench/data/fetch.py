@@ -34,7 +34,9 @@ ATTEMPTS = 3  # of one URL, where the fault looks transient
 PAUSE = 0.5  # seconds before the second attempt; doubled before each further one
 TIMEOUT = (10, 30)  # seconds to connect, and between two pieces of an answer
 CHUNK = 1 << 20
-UNPACKING_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, KeyError)
+UNPACKING_ERRORS = (
+    OSError, EOFError, KeyError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
+)
 
 
 def cache_folder() -> Path:
@@ -53,7 +55,7 @@ def raw_path(card: Card, file: File) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` against other processes; the lock goes with the process that holds it, however it ends."""
+    """Hold ``folder`` against other processes; the lock ends with the process that holds it, however it ends."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -111,7 +113,7 @@ def checksum_fault(path: Path, file: File) -> str | None:
 
 @contextmanager
 def open_content(path: Path, name: str, member: str | None = None) -> Iterator[BinaryIO]:
-    """What a file holds, unpacked, as a binary stream; ``name`` says how it is packed, ``member`` which part."""
+    """A file's content, unpacked, as a binary stream; ``name`` says how it is packed, ``member`` what to read."""
     with ExitStack() as stack:
         stream: Any
         if name.endswith(".zip"):
@@ -134,7 +136,9 @@ class _Unreachable(Exception):
     """A source does not have the file."""
 
 
-def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def _sources(
+    card: Card, file: File, progress: Progress | None
+) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
     mirror = os.environ.get("RFFBENCH_MIRROR", "")
     if mirror.startswith(("http://", "https://")):
@@ -181,23 +185,24 @@ def _download(source: Source, file: File, path: Path, progress: Progress | None)
             with open_content(packed, source.url, source.member) as stream, open(path, "wb") as unpacked:
                 shutil.copyfileobj(stream, unpacked, CHUNK)
         except UNPACKING_ERRORS as error:
-            raise _Unreachable(f"no {source.member!r} in what it sent ({type(error).__name__}: {error})") from error
+            reason = f"no {source.member!r} in what it sent ({type(error).__name__}: {error})"
+            raise _Unreachable(reason) from error
 
 
 def _transient(error: Any) -> bool:
     import requests
 
-    if isinstance(error, requests.HTTPError):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
         return error.response.status_code >= 500 or error.response.status_code == 429
-    permanent = (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError, requests.exceptions.InvalidURL)
-    return not isinstance(error, permanent)
+    kinds = requests.exceptions
+    return not isinstance(error, kinds.ConnectTimeout | kinds.SSLError | kinds.InvalidURL)
 
 
 def _reason(error: Any) -> str:
     """An error of requests in one short line, without the object dumps it likes to include."""
     import requests
 
-    if isinstance(error, requests.HTTPError):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"answered {error.response.status_code} {error.response.reason}"
     if isinstance(error, requests.exceptions.SSLError):
         return "its certificate is not valid"

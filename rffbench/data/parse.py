@@ -13,8 +13,15 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 
 from rffbench.data.cards import (
-    ArffFormat, Card, CsvFormat, File, LibsvmFormat, MatFormat, SklearnFormat, SyntheticFormat,
-)  # fmt: skip
+    ArffFormat,
+    Card,
+    CsvFormat,
+    File,
+    LibsvmFormat,
+    MatFormat,
+    SklearnFormat,
+    SyntheticFormat,
+)
 from rffbench.data.fetch import UNPACKING_ERRORS, open_content
 from rffbench.errors import DataError
 
@@ -22,7 +29,7 @@ BLOCK_ROWS = 50_000
 
 
 class Block(NamedTuple):
-    """``X`` (b, d) float64, ``target`` (b,) of numbers or of text, and the given part they belong to, if any."""
+    """``X`` (b, d) float64, ``target`` (b,) of numbers or of text, and the given part they are of, if any."""
 
     X: np.ndarray
     target: np.ndarray
@@ -76,7 +83,7 @@ def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
 def _table(stream: BinaryIO, target: int, **options: Any) -> Pairs:
     import pandas as pd
 
-    frames = pd.read_csv(  # type: ignore[call-overload]
+    frames = pd.read_csv(
         stream, chunksize=BLOCK_ROWS, float_precision="round_trip", skipinitialspace=True, **options
     )
     for frame in frames:
@@ -113,11 +120,16 @@ def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:
         if missing := [name for name in names if name not in variables]:
             known = [name for name in variables if not name.startswith("__")]
             raise ValueError(f"it has no variable {missing[0]!r}, but {', '.join(known)}")
-        X, target = (np.asarray(variables[name], dtype=np.float64) for name in names)
+        X, target = (_dense(variables[name]) for name in names)
         X = X.T if layout.samples == "columns" else X
         if X.shape[0] != target.size:
             raise ValueError(f"{names[0]} has {X.shape[0]} samples, {names[1]} {target.size}")
         yield Block(np.ascontiguousarray(X), target.ravel(), part)
+
+
+def _dense(variable: Any) -> np.ndarray:
+    """MATLAB's sparse matrices arrive as scipy's."""
+    return np.asarray(variable.toarray() if hasattr(variable, "toarray") else variable, dtype=np.float64)
 
 
 def _bundled(layout: SklearnFormat) -> Block:
@@ -128,16 +140,16 @@ def _bundled(layout: SklearnFormat) -> Block:
 
 
 def _synthetic(card: Card, draw: SyntheticFormat) -> Block:
-    """f(x) = √(2/m) Σⱼ cos(wⱼᵀx + bⱼ) with m = 20 frequencies of the Gaussian kernel exp(−‖Δ‖²/(2σ²)), plus noise.
+    """f(x) = Σⱼ cos(wⱼᵀx + bⱼ), 20 frequencies wⱼ of the Gaussian kernel exp(−‖Δ‖²/(2σ²)); plus noise.
 
-    For classification the target is the text ``1`` where that is above its median, else ``0``: two equal
-    classes. For regression it is the number itself.
+    f is standardised over the rows before the noise is added. For classification the target is the text
+    ``1`` where that is above its median, else ``0``: two equal classes. For regression it is the number itself.
     """
     rng = np.random.default_rng(draw.seed)
     X = rng.random((card.rows, card.columns))
     W = rng.standard_normal((card.columns, 20)) / draw.sigma
     b = rng.uniform(0, 2 * np.pi, 20)
-    value = np.sqrt(2 / 20) * np.cos(X @ W + b).sum(axis=1)
+    value = np.cos(X @ W + b).sum(axis=1)
     value = (value - value.mean()) / value.std() + draw.noise * rng.standard_normal(card.rows)
     if card.task == "regression":
         return Block(X, value, None)

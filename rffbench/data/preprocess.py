@@ -4,7 +4,7 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 
 - ``none``
 - ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
-- ``standard``: each column to mean 0, standard deviation 1 (of the population, n in the divisor); a constant one 0
+- ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays as it is (what MATLAB's mapminmax does to an
   n×d matrix)
 - ``sample-standard``: each row to mean 0, standard deviation 1 (d in the divisor); a constant row becomes 0
@@ -55,7 +55,7 @@ class Standard(_Columns):
         count, mean, squares = 0, np.zeros(()), np.zeros(())
         low, high = np.array(np.inf), np.array(-np.inf)
         for X in blocks():
-            # Blocks' means and sums of squared deviations, combined as Chan, Golub & LeVeque (1983) do: no cancellation.
+            # Blocks combined as by Chan, Golub & LeVeque (1983): no cancellation.
             block_mean = X.mean(axis=0)
             delta = block_mean - mean
             total = count + len(X)
@@ -147,5 +147,5 @@ def _extremes(blocks: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _or_infinite(scale: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    """The divisor of a constant column is infinite, so that the column becomes exactly 0, on unseen rows too."""
+    """The divisor of a constant column is infinite, so that it becomes exactly 0, on unseen rows too."""
     return np.where(constant | (scale == 0), np.inf, scale)

@@ -14,10 +14,10 @@ BLOCK_ROWS = 8192
 
 
 class Rows:
-    """The rows ``index`` of ``base`` (N, d), preprocessed block by block: an (n, d) array that is never whole.
+    """The rows ``index`` of ``base`` (N, d), scaled block by block: an (n, d) array that is never whole.
 
-    ``rows[a:b]`` (step 1) and ``rows[integers]`` give ndarrays in C order and of ``dtype``; scaling is done in
-    float64. ``shape``, ``dtype``, ``ndim`` and ``len`` are an array's. ``numpy.asarray(rows)`` makes the
+    ``rows[a:b]`` (step 1) and ``rows[integers]`` give ndarrays in C order and of ``dtype``; scaling is done
+    in float64. ``shape``, ``dtype``, ``ndim`` and ``len`` are an array's. ``numpy.asarray(rows)`` makes the
     whole matrix, which is only for small ones. ``seconds`` is the time spent fetching and scaling so far,
     for a stopwatch to leave out.
     """
@@ -43,7 +43,9 @@ class Rows:
         else:
             rows = np.asarray(rows)
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
-                raise IndexError("Rows gives slices and 1-D arrays of integers; make an array of it for other views")
+                raise IndexError(
+                    "Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest"
+                )
         start = perf_counter()
         # Indexing by integers copies, so the block may be scaled in place.
         block = np.ascontiguousarray(self.base[self.index[rows]], dtype=np.float64)

@@ -9,10 +9,10 @@ from rffbench.data.cards import Card
 
 
 def split_rows(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
-    """(training rows, test rows) as integer indices, by the card's rule and the stream of (seed, dataset, trial).
+    """(training rows, test rows) as indices, by the card's rule and the stream of (seed, dataset, trial).
 
-    The training rows come in a random order, whatever the rule: the folds of a cross-validation are contiguous
-    blocks of it. The order of test rows changes no score, and is kept ascending, which reads faster.
+    The training rows come in a random order, whatever the rule: the folds of a cross-validation are
+    contiguous blocks of it. The order of test rows changes no score; it is ascending, which reads faster.
     """
     rng = np.random.default_rng(seeds.split_stream(seed, card.name, trial))
     if card.split.rule == "given":

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
         y = np.load(folder / "y.npy", mmap_mode="r")
     except (OSError, ValueError, EOFError):
         return None
-    whole = meta["content_hash"] == card.content_hash and X.shape == (card.rows, card.columns)
+    whole = meta.get("content_hash") == card.content_hash and X.shape == (card.rows, card.columns)
     return (X, y) if whole and y.shape == (card.rows,) else None
 
 
@@ -91,7 +92,8 @@ def check(card: Card) -> None:
 
 
 def _build(card: Card, paths: list[Path], folder: Path) -> None:
-    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=(card.rows, card.columns))
+    shape = (card.rows, card.columns)
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=shape)
     y = np.empty(card.rows)
     filled = 0
     for block, target in _checked_blocks(card, paths):
@@ -110,20 +112,22 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 
-def _checked_blocks(card: Card, paths: list[Path]) -> Any:
-    """(X, y) of each block; DataError once the rows do not add up to the card's, the last check after the last block.
+def _checked_blocks(card: Card, paths: list[Path]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(X, y) of each block; after the last one, DataError where the counts are not the card's.
 
-    Beyond the card's rows nothing is given out any more, only counted, so that the message can say how many.
+    Rows beyond the card's are counted and not given out, so that the message can say how many there are.
     """
     rows = 0
     parts: Counter[str | None] = Counter()
     labels: Counter[str] = Counter()
     for block in read_blocks(card, paths):
         if block.X.shape[1] != card.columns:
-            raise DataError(f"{card.name}: the data has {block.X.shape[1]} columns, the card says {card.columns}")
+            found = block.X.shape[1]
+            raise DataError(f"{card.name}: the data has {found} columns, the card says {card.columns}")
         if not np.isfinite(block.X).all():
             row, column = np.argwhere(~np.isfinite(block.X))[0]
-            raise DataError(f"{card.name}: row {rows + row + 1}, column {column + 1} is missing or not finite")
+            place = f"row {rows + row + 1}, column {column + 1}"
+            raise DataError(f"{card.name}: the value in {place} is missing or not finite")
         rows += len(block.X)
         parts[block.part] += len(block.X)
         y = _targets(card, block.target, labels)
@@ -132,7 +136,8 @@ def _checked_blocks(card: Card, paths: list[Path]) -> Any:
     if rows != card.rows:
         raise DataError(f"{card.name}: the data has {rows} rows, the card says {card.rows}")
     if card.task == "classification" and dict(labels) != card.classes:
-        raise DataError(f"{card.name}: the data has the classes {dict(sorted(labels.items()))}, the card says {card.classes}")
+        found = dict(sorted(labels.items()))
+        raise DataError(f"{card.name}: the data has the classes {found}, the card says {card.classes}")
     if card.split.rule == "given" and (parts["train"], parts["test"]) != (card.n_train, card.n_test):
         found = f"{parts['train']} training and {parts['test']} test rows"
         raise DataError(f"{card.name}: the data has {found}, the card says {card.n_train} and {card.n_test}")
