@@ -129,7 +129,7 @@ class Labels(_Model):
     positive: list[Annotated[str, BeforeValidator(str)]] = Field(min_length=1)
 
 
-class Split(_Model):
+class SplitRule(_Model):
     """How a trial's training and test rows are chosen.
 
     ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at
@@ -141,14 +141,14 @@ class Split(_Model):
     test: int | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
-    def _sizes_where_needed(self) -> Split:
+    def _sizes_where_needed(self) -> SplitRule:
         if (self.rule == "half") != (self.train is None) or (self.train is None) != (self.test is None):
             raise ValueError("'train' and 'test' go with the rules random and given, and only with them")
         return self
 
 
 class Card(_Model):
-    """A dataset card. Parsed data must have its ``rows``, ``columns`` and ``classes`` (original label → count)."""
+    """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count)."""
 
     name: str
     title: str
@@ -157,7 +157,7 @@ class Card(_Model):
     columns: int = Field(gt=0)
     classes: dict[Annotated[str, BeforeValidator(str)], int] = Field(default_factory=dict)
     labels: Labels | None = None
-    split: Split
+    split: SplitRule
     format: Format
     files: list[File] = Field(default_factory=list)
     folder: str = Field(default="", description="mirror and cache folder; the dataset's name unless given")
@@ -182,10 +182,15 @@ class Card(_Model):
             raise ValueError(f"the class counts add up to {total}, not to rows: {self.rows}")
         if self.labels and (unknown := set(self.labels.positive) - set(self.classes)):
             raise ValueError(f"labels.positive names {sorted(unknown)}, not among {list(self.classes)}")
+        if len(self.classes) == 2 and not self.labels:
+            raise ValueError("two classes need labels.positive: which of them is +1")
         if self.n_train + self.n_test > self.rows:
             raise ValueError(f"split: {self.n_train} + {self.n_test} rows are more than rows: {self.rows}")
         if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
             raise ValueError(f"split: the given {self.n_train} + {self.n_test} rows must be all {self.rows}")
+        parts = [file.part for file in self.files if file.part]
+        if parts != sorted(parts, reverse=True):
+            raise ValueError("files: training files come before test files")
         embedded = self.format.kind in ("sklearn", "synthetic")
         if embedded == bool(self.files):
             raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")

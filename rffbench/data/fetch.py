@@ -55,7 +55,7 @@ def raw_path(card: Card, file: File) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` against other processes; the lock ends with the process that holds it, however it ends."""
+    """Hold ``folder`` against other processes; however its holder ends, the lock ends with it."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -113,7 +113,7 @@ def checksum_fault(path: Path, file: File) -> str | None:
 
 @contextmanager
 def open_content(path: Path, name: str, member: str | None = None) -> Iterator[BinaryIO]:
-    """A file's content, unpacked, as a binary stream; ``name`` says how it is packed, ``member`` what to read."""
+    """A file's content, unpacked; ``name`` says how it is packed, ``member`` which file of an archive."""
     with ExitStack() as stack:
         stream: Any
         if name.endswith(".zip"):
@@ -165,15 +165,13 @@ def _download(source: Source, file: File, path: Path, progress: Progress | None)
     import requests
 
     # Asking for identity keeps a server from sending a .gz as an encoding, which would be undone on arrival.
-    download = pooch.HTTPDownloader(
-        chunk_size=CHUNK, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"},
-        progressbar=_Bar(file.name, progress) if progress else False,
-    )
+    options = {"chunk_size": CHUNK, "timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}}
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
+        bar = _Bar(file.name, progress) if progress else False
         try:
-            download(source.url, str(path), None)
+            pooch.HTTPDownloader(progressbar=bar, **options)(source.url, str(path), None)
             break
         except requests.RequestException as error:
             if attempt + 1 == ATTEMPTS or not _transient(error):

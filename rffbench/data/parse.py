@@ -6,6 +6,8 @@ at once. They do not interpret targets: numbers stay numbers, words stay words.
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
@@ -60,11 +62,12 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
     if isinstance(card.format, LibsvmFormat):
         pairs = _libsvm(card, stream)
     elif isinstance(card.format, ArffFormat):
-        pairs = _arff(stream)
+        pairs = _arff(card, stream)
     else:
         assert isinstance(card.format, CsvFormat)
-        header = 0 if card.format.header else None
-        pairs = _table(stream, card.format.target, sep=card.format.delimiter, header=header)
+        skip = 1 if card.format.header else 0
+        options = {"delimiter": card.format.delimiter, "comments": None, "skiprows": skip}
+        pairs = _table(card, _lines(stream), card.format.target, **options)
     for X, target in pairs:
         yield Block(X, target, file.part)
 
@@ -80,31 +83,45 @@ def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
         yield X[start : start + BLOCK_ROWS].toarray(), target[start : start + BLOCK_ROWS]
 
 
-def _table(stream: BinaryIO, target: int, **options: Any) -> Pairs:
-    import pandas as pd
+def _table(card: Card, lines: Iterator[str], target: int, **options: Any) -> Pairs:
+    """Delimited numbers, read as exactly as ``float`` does; a class label is any text, kept as written."""
+    vocabulary: dict[str, int] = {}
+    converters: Any = None
+    if card.task == "classification":
+        converters = {target: lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))}
+    rows = 0
+    while True:
+        try:
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
+                table = np.loadtxt(
+                    lines, max_rows=BLOCK_ROWS, ndmin=2, converters=converters, encoding="utf-8", **options
+                )
+        except ValueError as error:
+            raise ValueError(f"after row {rows}: {error}" if rows else str(error)) from error
+        if not len(table):
+            return
+        rows += len(table)
+        column = table[:, target]
+        values = np.array(list(vocabulary), dtype=object)[column.astype(int)] if vocabulary else column
+        yield np.delete(table, target % table.shape[1], axis=1), values
 
-    frames = pd.read_csv(
-        stream, chunksize=BLOCK_ROWS, float_precision="round_trip", skipinitialspace=True, **options
-    )
-    for frame in frames:
-        column = frame.iloc[:, target]
-        if column.isna().any():
-            raise ValueError(f"row {int(column.index[column.isna()][0]) + 1} has no target")
-        X = frame.drop(columns=column.name).to_numpy(np.float64)
-        yield np.ascontiguousarray(X), column.to_numpy()
+
+def _lines(stream: BinaryIO) -> Iterator[str]:
+    return iter(io.TextIOWrapper(stream, encoding="utf-8"))
 
 
-def _arff(stream: BinaryIO) -> Pairs:
+def _arff(card: Card, stream: BinaryIO) -> Pairs:
     """The header only has to be passed: names are not needed, and values are checked against the card."""
     attributes = 0
-    for line in stream:
+    lines = _lines(stream)
+    for line in lines:
         keyword = line.strip().lower()
-        attributes += keyword.startswith(b"@attribute")
-        if keyword.startswith(b"@data"):
+        attributes += keyword.startswith("@attribute")
+        if keyword.startswith("@data"):
             break
     else:
         raise ValueError("it has no @data line")
-    for X, target in _table(stream, -1, sep=",", header=None, comment="%", na_values=["?"], quotechar="'"):
+    for X, target in _table(card, lines, -1, delimiter=",", comments="%", quotechar="'"):
         if X.shape[1] + 1 != attributes:
             raise ValueError(f"its rows have {X.shape[1] + 1} values, its header {attributes} attributes")
         yield X, target
@@ -143,7 +160,7 @@ def _synthetic(card: Card, draw: SyntheticFormat) -> Block:
     """f(x) = Σⱼ cos(wⱼᵀx + bⱼ), 20 frequencies wⱼ of the Gaussian kernel exp(−‖Δ‖²/(2σ²)); plus noise.
 
     f is standardised over the rows before the noise is added. For classification the target is the text
-    ``1`` where that is above its median, else ``0``: two equal classes. For regression it is the number itself.
+    ``1`` where that is above its median, else ``0``: two equal classes. For regression it is the number.
     """
     rng = np.random.default_rng(draw.seed)
     X = rng.random((card.rows, card.columns))

@@ -53,6 +53,7 @@ def prepare(card: Card, progress: Progress | None = None) -> None:
         with locked(cache_folder() / card.folder):
             if open_arrays(card) is not None:  # another process was quicker
                 return
+            _clear_leftovers(cache_folder() / card.folder)
             paths = [fetch_file(card, file, progress) for file in card.files]
             destination = arrays_folder(card)
             destination.parent.mkdir(exist_ok=True)
@@ -89,6 +90,12 @@ def check(card: Card) -> None:
                 "delete that folder"
             )
         filled += len(y)
+
+
+def _clear_leftovers(folder: Path) -> None:
+    """What a process killed at work left half done; whoever holds the lock may take it away."""
+    for leftover in [*folder.glob(".fetch-*"), *folder.glob("parsed/.parse-*")]:
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _build(card: Card, paths: list[Path], folder: Path) -> None:
@@ -149,10 +156,7 @@ def _targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray
     ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.
     """
     if card.task == "regression":
-        try:
-            return target.astype(np.float64)
-        except ValueError as error:
-            raise DataError(f"{card.name}: a target is not a number: {error}") from error
+        return target.astype(np.float64)
     values, place = np.unique(target, return_inverse=True)
     names = [_label_text(value) for value in values]
     for name, count in zip(names, np.bincount(place), strict=True):
