@@ -40,6 +40,8 @@ class Server:
                 self.send_response(status)
                 body = outer.content.get(self.path, b"") if status == 200 else b"sorry"
                 self.send_header("Content-Length", str(len(body)))
+                if self.path.endswith(".gz") and "gzip" in self.headers.get("Accept-Encoding", ""):
+                    self.send_header("Content-Encoding", "gzip")  # as some servers do with any .gz
                 self.end_headers()
                 self.wfile.write(body[: len(body) // 2] if self.path in outer.cut else body)
 
@@ -190,6 +192,11 @@ def test_a_file_inside_a_downloaded_archive(server):
     assert fetched(card({"url": url, "member": "a file.csv"})) == CONTENT
     with pytest.raises(DataUnavailable, match=r"no 'b\.csv' in what it sent"):
         fetched(card({"url": url, "member": "b.csv"}, name="b.csv"))
+
+
+def test_a_gz_file_arrives_as_it_is(server):
+    server.content["/a.gz"] = CONTENT
+    assert fetched(card(f"{server.url}/a.gz")) == CONTENT
 
 
 def test_progress_reaches_the_size_of_the_file(server):

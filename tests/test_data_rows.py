@@ -91,6 +91,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Numerical issues:UserWarning:sklearn")
 @pytest.mark.parametrize("block", [1, 7, 1000])
 @pytest.mark.parametrize("name", sorted(REFERENCES))
 def test_a_step_agrees_with_scikit_learn_whatever_the_blocks(name, block):
@@ -123,6 +124,7 @@ def test_rows_without_spread_or_norm_stay_finite():
         np.testing.assert_allclose(scaled, wanted)
 
 
+@pytest.mark.filterwarnings("ignore:Numerical issues:UserWarning:sklearn")
 def test_steps_compose_each_fitted_on_what_comes_before():
     X = rows_like(np.random.default_rng(1))
     both = Preprocessor(["standard", "none", "sample-l2", "minmax"])
