@@ -1,1 +1,123 @@
+"""Datasets: cards, fetching, parsing, splitting, scaling. What the layers above use is in this file."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rffbench.data import store
+from rffbench.data.cards import Card, card_names, load_card
+from rffbench.data.fetch import Progress, cache_folder
+from rffbench.data.preprocess import Preprocessor, check_steps
+from rffbench.data.rows import Rows
+from rffbench.data.split import split_rows
+from rffbench.errors import DataError
+
+__all__ = [
+    "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "describe", "ensure",
+    "is_cached", "load", "load_card", "train_test", "verify",
+]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A whole dataset, memory-mapped: ``X`` (n, d) and ``y`` (n,) float64; binary classes are −1 and +1."""
+
+    card: Card
+    X: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Split:
+    """One trial's rows. ``X_train`` and ``X_test`` are fetched and scaled as they are read; ``y`` float64."""
+
+    X_train: Rows
+    y_train: np.ndarray
+    X_test: Rows
+    y_test: np.ndarray
+    task: Literal["classification", "regression"]
+    card: Card
+
+
+def ensure(name: str, progress: Progress | None = None) -> None:
+    """See that the cache holds ``name``, fetching and parsing it where it does not.
+
+    ``progress(file, bytes so far, bytes in all)`` is called while a file is downloaded. Raises
+    DataUnavailable where the files cannot be had, DataError where they are not what the card says,
+    ConfigError for an unknown name.
+    """
+    store.prepare(load_card(name), progress)
+
+
+def is_cached(name: str) -> bool:
+    """Whether the cache holds ``name``, parsed."""
+    return store.open_arrays(load_card(name)) is not None
+
+
+def load(name: str) -> Dataset:
+    """``name`` memory-mapped from the cache, which is filled first where needed; errors as of ``ensure``."""
+    card = load_card(name)
+    store.prepare(card)
+    arrays = store.open_arrays(card)
+    if arrays is None:
+        raise DataError(f"{name}: {store.arrays_folder(card)} was removed while it was being opened")
+    return Dataset(card, *arrays)
+
+
+def train_test(
+    name: str, *, seed: int, trial: int, preprocess: Sequence[str] = ("none",),
+    preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64,
+) -> Split:
+    """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
+
+    The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
+    and in what order, depends on (seed, name, trial) and on nothing else.
+    """
+    data = load(name)
+    train, test = split_rows(data.card, seed, trial)
+    fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
+    scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
+    return Split(
+        Rows(data.X, train, scaling, dtype), data.y[train],
+        Rows(data.X, test, scaling, dtype), data.y[test],
+        data.card.task, data.card,
+    )
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What the card says of ``name``, and whether and where it is cached; reads no data."""
+    card = load_card(name)
+    return {
+        "name": card.name,
+        "title": card.title,
+        "task": card.task,
+        "rows": card.rows,
+        "columns": card.columns,
+        "train": card.n_train,
+        "test": card.n_test,
+        "split": card.split.rule,
+        "classes": dict(card.classes),
+        "balance": {label: count / card.rows for label, count in card.classes.items()},
+        "positive": list(card.labels.positive) if card.labels else [],
+        "licence": card.licence,
+        "citation": card.citation,
+        "paper": card.paper,
+        "mark": card.mark,
+        "notes": card.notes,
+        "files": [file.name for file in card.files],
+        "content_hash": card.content_hash,
+        "cached": is_cached(name),
+        "path": str(store.arrays_folder(card)),
+    }
+
+
+def verify(name: str) -> None:
+    """Read the cached files of ``name`` again and compare checksums, counts and arrays with the card.
+
+    Raises DataUnavailable where the cache lacks something, DataError where something is wrong.
+    """
+    store.check(load_card(name))

@@ -1,0 +1,263 @@
+"""Dataset cards: what a dataset is, where it comes from, and what must be true of it once parsed.
+
+A card is a YAML file named after its dataset. Everything a config needs to expand its grid (the input
+dimension, the rows of each part, the content's hash) is on the card, so that no data is read for it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from rffbench.errors import ConfigError
+from rffbench.resources import resource_folder
+from rffbench.spec import canonical_json
+
+ENTRY_POINTS = "rffbench.datasets"
+
+# Counts towards the content hash: raise it when a change here or in parse.py alters the arrays parsed from
+# the same files, so that cached arrays and measured trials of the older reading are not taken for new ones.
+READING = 1
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Checksum = Annotated[str, Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")]
+
+
+class Source(_Model):
+    """One URL of a file; with ``member``, the URL is an archive (zip, tar) and the file is inside it."""
+
+    url: str = Field(pattern=r"^https?://")
+    member: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
+
+
+class File(_Model):
+    """One file of a dataset, by its name in the mirror and the cache.
+
+    ``checksum`` is of the file as it is; ``content`` of what it holds once unpacked (gz, bz2, xz, or the
+    archive's ``member``), for files that mirrors and servers pack afresh. Whichever is given must hold.
+    """
+
+    name: str
+    urls: list[Source] = Field(default_factory=list)
+    checksum: Checksum | None = None
+    content: Checksum | None = None
+    member: str | None = None
+    part: Literal["train", "test"] | None = None
+
+    @model_validator(mode="after")
+    def _has_a_checksum(self) -> File:
+        if self.checksum is None and self.content is None:
+            raise ValueError(f"file {self.name!r} needs a checksum, of the file or of its content")
+        return self
+
+
+class LibsvmFormat(_Model):
+    """``label index:value …`` with indices from 1; absent values are 0."""
+
+    kind: Literal["libsvm"]
+
+
+class ArffFormat(_Model):
+    """Weka's dense ARFF; the last attribute is the target."""
+
+    kind: Literal["arff"]
+
+
+class CsvFormat(_Model):
+    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end."""
+
+    kind: Literal["csv"]
+    target: int = -1
+    delimiter: str = ","
+    header: bool = False
+
+
+class MatFormat(_Model):
+    """A MATLAB file's variables: [inputs, target] of the training part and of the test part."""
+
+    kind: Literal["mat"]
+    train: tuple[str, str]
+    test: tuple[str, str]
+    samples: Literal["rows", "columns"] = "rows"
+
+
+class SklearnFormat(_Model):
+    """A dataset bundled with scikit-learn, by the name of its loader."""
+
+    kind: Literal["sklearn"]
+    loader: Literal["load_digits", "load_breast_cancer"]
+
+
+class SyntheticFormat(_Model):
+    """A seeded draw: inputs uniform on [0,1]^d, target a smooth function plus noise (see parse.py).
+
+    ``sigma`` is the bandwidth of the Gaussian kernel in whose space the function lies, ``noise`` the noise's
+    standard deviation where the function's own is 1.
+    """
+
+    kind: Literal["synthetic"]
+    seed: int
+    sigma: float = Field(gt=0)
+    noise: float = Field(ge=0)
+
+
+Format = Annotated[
+    LibsvmFormat | ArffFormat | CsvFormat | MatFormat | SklearnFormat | SyntheticFormat,
+    Field(discriminator="kind"),
+]
+
+
+class Labels(_Model):
+    """Binary labels: the original labels listed become +1, all others −1."""
+
+    positive: list[Annotated[str, BeforeValidator(str)]] = Field(min_length=1)
+
+
+class SplitRule(_Model):
+    """How a trial's training and test rows are chosen.
+
+    ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at
+    random. ``given``: the files say. The order of the training rows is random in every case.
+    """
+
+    rule: Literal["half", "random", "given"]
+    train: int | None = Field(default=None, gt=0)
+    test: int | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _sizes_where_needed(self) -> SplitRule:
+        if (self.rule == "half") != (self.train is None) or (self.train is None) != (self.test is None):
+            raise ValueError("'train' and 'test' go with the rules random and given, and only with them")
+        return self
+
+
+class Card(_Model):
+    """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count)."""
+
+    name: str
+    title: str
+    task: Literal["classification", "regression"]
+    rows: int = Field(gt=1)
+    columns: int = Field(gt=0)
+    classes: dict[Annotated[str, BeforeValidator(str)], int] = Field(default_factory=dict)
+    labels: Labels | None = None
+    split: SplitRule
+    format: Format
+    files: list[File] = Field(default_factory=list)
+    folder: str = Field(default="", description="mirror and cache folder; the dataset's name unless given")
+    licence: str
+    citation: str
+    paper: str = Field(default="", description="the paper and table or figure that it serves")
+    mark: str = Field(default="", description="what a table must say wherever it shows this dataset")
+    notes: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _folder_is_the_name(cls, value: Any) -> Any:
+        if isinstance(value, dict) and not value.get("folder"):
+            value = {**value, "folder": value.get("name", "")}
+        return value
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Card:
+        if (self.task == "classification") != bool(self.classes):
+            raise ValueError("'classes' (label: count) goes with classification, and only with it")
+        if self.classes and (total := sum(self.classes.values())) != self.rows:
+            raise ValueError(f"the class counts add up to {total}, not to rows: {self.rows}")
+        if self.labels and (unknown := set(self.labels.positive) - set(self.classes)):
+            raise ValueError(f"labels.positive names {sorted(unknown)}, not among {list(self.classes)}")
+        if len(self.classes) == 2 and not self.labels:
+            raise ValueError("two classes need labels.positive: which of them is +1")
+        if self.n_train + self.n_test > self.rows:
+            raise ValueError(f"split: {self.n_train} + {self.n_test} rows are more than rows: {self.rows}")
+        if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
+            raise ValueError(f"split: the given {self.n_train} + {self.n_test} rows must be all {self.rows}")
+        parts = [file.part for file in self.files if file.part]
+        if parts != sorted(parts, reverse=True):
+            raise ValueError("files: training files come before test files")
+        embedded = self.format.kind in ("sklearn", "synthetic")
+        if embedded == bool(self.files):
+            raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")
+        return self
+
+    @property
+    def n_train(self) -> int:
+        return self.split.train or self.rows // 2
+
+    @property
+    def n_test(self) -> int:
+        return self.split.test or self.rows - self.rows // 2
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
+        fields = {"task", "rows", "columns", "classes", "labels", "split", "format"}
+        defining = self.model_dump(mode="json", include=fields)
+        file_fields = {"checksum", "content", "member", "part"}
+        defining["files"] = [file.model_dump(mode="json", include=file_fields) for file in self.files]
+        defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it
+        defining["reading"] = READING
+        return hashlib.sha256(canonical_json(defining).encode()).hexdigest()
+
+
+def card_names() -> list[str]:
+    """The names of all cards: those shipped here, and those of installed packages (entry points)."""
+    return sorted(_card_paths())
+
+
+@cache
+def load_card(name: str) -> Card:
+    """The card called ``name``; ConfigError where there is none, or where the card itself is wrong."""
+    paths = _card_paths()
+    if name not in paths:
+        near = difflib.get_close_matches(name, paths, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(paths))}"
+        raise ConfigError(f"unknown dataset {name!r}; {hint}")
+    return read_card(paths[name])
+
+
+def read_card(path: Path) -> Card:
+    """Read one card file; every mistake in it is named in a ConfigError."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        card = Card.model_validate(content)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+    except ValidationError as error:
+        mistakes = [f"{'.'.join(map(str, e['loc'])) or 'card'}: {e['msg']}" for e in error.errors()]
+        raise ConfigError(f"{path}: {'; '.join(mistakes)}") from error
+    if card.name != path.stem:
+        raise ConfigError(f"{path}: the card's name is {card.name!r}; it must be the file's, {path.stem!r}")
+    return card
+
+
+@cache
+def _card_paths() -> dict[str, Path]:
+    folders = [resource_folder("datasets")]
+    # An entry point names a package whose folder holds cards.
+    for entry in entry_points(group=ENTRY_POINTS):
+        module = entry.load()
+        folders += [Path(folder) for folder in getattr(module, "__path__", [])]
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.yaml")):
+            if path.stem in paths:
+                raise ConfigError(f"two cards are called {path.stem!r}: {paths[path.stem]} and {path}")
+            paths[path.stem] = path
+    return paths

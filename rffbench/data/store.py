@@ -1,0 +1,174 @@
+"""The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
+
+A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64 and meta.json in one folder, named
+after the dataset and its content's hash and moved into place whole. Rows stand as in the files, training part
+first where the files give one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rffbench.data.cards import Card
+from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, raw_path
+from rffbench.data.parse import read_blocks
+from rffbench.errors import DataError, DataUnavailable
+
+
+def arrays_folder(card: Card) -> Path:
+    """Where the parsed arrays of ``card`` are, or would be."""
+    return cache_folder() / card.folder / "parsed" / f"{card.name}-{card.content_hash[:12]}"
+
+
+def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
+    """(X, y) memory-mapped read-only, or None where the cache does not hold them whole."""
+    folder = arrays_folder(card)
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+        X = np.load(folder / "X.npy", mmap_mode="r")
+        y = np.load(folder / "y.npy", mmap_mode="r")
+    except (OSError, ValueError, EOFError):
+        return None
+    whole = meta.get("content_hash") == card.content_hash and X.shape == (card.rows, card.columns)
+    return (X, y) if whole and y.shape == (card.rows,) else None
+
+
+def prepare(card: Card, progress: Progress | None = None) -> None:
+    """Fetch, parse, check and cache ``card``'s arrays, unless the cache has them.
+
+    Raises DataUnavailable where files cannot be had, DataError where they are not what the card says.
+    """
+    if open_arrays(card) is not None:
+        return
+    try:
+        with locked(cache_folder() / card.folder):
+            if open_arrays(card) is not None:  # another process was quicker
+                return
+            _clear_leftovers(cache_folder() / card.folder)
+            paths = [fetch_file(card, file, progress) for file in card.files]
+            destination = arrays_folder(card)
+            destination.parent.mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".parse-", dir=destination.parent) as scratch:
+                building = Path(scratch) / "arrays"
+                building.mkdir()
+                _build(card, paths, building)
+                shutil.rmtree(destination, ignore_errors=True)  # a damaged one
+                os.replace(building, destination)
+    except OSError as error:
+        where = f"the cache folder {cache_folder()} cannot be used ({error}); RFFBENCH_CACHE chooses another"
+        raise DataError(f"{card.name}: {where}") from error
+
+
+def check(card: Card) -> None:
+    """Read ``card``'s cached files again: checksums, counts, and that the cached arrays are what they give.
+
+    Raises DataUnavailable where the cache lacks a file or the arrays, DataError where one is wrong.
+    """
+    paths = [raw_path(card, file) for file in card.files]
+    cached = open_arrays(card)
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing or cached is None:
+        raise DataUnavailable(f"{card.name}: not in the cache: {', '.join(missing) or arrays_folder(card)}")
+    for file, path in zip(card.files, paths, strict=True):
+        if fault := checksum_fault(path, file):
+            raise DataError(f"{card.name}: {path}: {fault}")
+    filled = 0
+    for X, y in _checked_blocks(card, paths):
+        rows = slice(filled, filled + len(y))
+        if not (np.array_equal(X, cached[0][rows]) and np.array_equal(y, cached[1][rows])):
+            raise DataError(
+                f"{card.name}: the arrays in {arrays_folder(card)} differ from the files near row {filled}; "
+                "delete that folder"
+            )
+        filled += len(y)
+
+
+def _clear_leftovers(folder: Path) -> None:
+    """What a process killed at work left half done; whoever holds the lock may take it away."""
+    for leftover in [*folder.glob(".fetch-*"), *folder.glob("parsed/.parse-*")]:
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _build(card: Card, paths: list[Path], folder: Path) -> None:
+    shape = (card.rows, card.columns)
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=shape)
+    y = np.empty(card.rows)
+    filled = 0
+    for block, target in _checked_blocks(card, paths):
+        X[filled : filled + len(block)] = block
+        y[filled : filled + len(block)] = target
+        filled += len(block)
+    X.flush()
+    np.save(folder / "y.npy", y)
+    meta = {
+        "name": card.name,
+        "content_hash": card.content_hash,
+        "rows": card.rows,
+        "columns": card.columns,
+        "n_train_given": card.n_train if card.split.rule == "given" else None,
+    }
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def _checked_blocks(card: Card, paths: list[Path]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(X, y) of each block; after the last one, DataError where the counts are not the card's.
+
+    Rows beyond the card's are counted and not given out, so that the message can say how many there are.
+    """
+    rows = 0
+    parts: Counter[str | None] = Counter()
+    labels: Counter[str] = Counter()
+    for block in read_blocks(card, paths):
+        if block.X.shape[1] != card.columns:
+            found = block.X.shape[1]
+            raise DataError(f"{card.name}: the data has {found} columns, the card says {card.columns}")
+        if not np.isfinite(block.X).all():
+            row, column = np.argwhere(~np.isfinite(block.X))[0]
+            place = f"row {rows + row + 1}, column {column + 1}"
+            raise DataError(f"{card.name}: the value in {place} is missing or not finite")
+        rows += len(block.X)
+        parts[block.part] += len(block.X)
+        y = _targets(card, block.target, labels)
+        if rows <= card.rows:
+            yield block.X, y
+    if rows != card.rows:
+        raise DataError(f"{card.name}: the data has {rows} rows, the card says {card.rows}")
+    if card.task == "classification" and dict(labels) != card.classes:
+        found = dict(sorted(labels.items()))
+        raise DataError(f"{card.name}: the data has the classes {found}, the card says {card.classes}")
+    if card.split.rule == "given" and (parts["train"], parts["test"]) != (card.n_train, card.n_test):
+        found = f"{parts['train']} training and {parts['test']} test rows"
+        raise DataError(f"{card.name}: the data has {found}, the card says {card.n_train} and {card.n_test}")
+
+
+def _targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
+    """The block's y: the number (regression), ±1 by the card's rule, or the class's place on the card.
+
+    ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.
+    """
+    if card.task == "regression":
+        return target.astype(np.float64)
+    values, place = np.unique(target, return_inverse=True)
+    names = [_label_text(value) for value in values]
+    for name, count in zip(names, np.bincount(place), strict=True):
+        labels[name] += int(count)
+    if card.labels:
+        codes = [1.0 if name in card.labels.positive else -1.0 for name in names]
+    else:
+        order = list(card.classes)
+        codes = [float(order.index(name)) if name in order else np.nan for name in names]
+    return np.array(codes)[place]
+
+
+def _label_text(value: Any) -> str:
+    """A label as the card writes it: 1.0 and 1 are both ``1``."""
+    return value.strip() if isinstance(value, str) else f"{value:g}"

@@ -1,0 +1,249 @@
+"""Cards say what is true of the data, and a wrong card or name is refused with what would be right."""
+
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from rffbench import data
+from rffbench.data import cards
+from rffbench.data.cards import Card, card_names, load_card, read_card
+from rffbench.data.fetch import raw_path
+from rffbench.errors import ConfigError, DataError, DataUnavailable
+from rffbench.resources import resource_folder
+
+ROOT = Path(__file__).resolve().parent.parent
+EMBEDDED = {"digits", "breast-cancer", "synthetic", "synthetic-regression"}
+IN_NO_MIRROR = {"cod-rna-paper"}
+needs_mirror = pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="RFFBENCH_MIRROR is not set")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """One cache for this file's tests, so that each dataset is parsed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("RFFBENCH_CACHE", str(folder))
+        yield folder
+
+
+def load_or_skip(name):
+    if name not in EMBEDDED and "RFFBENCH_MIRROR" not in os.environ:
+        pytest.skip("RFFBENCH_MIRROR is not set")
+    return data.load(name)
+
+
+def test_the_promised_datasets_have_cards():
+    promised = {"eeg", "magic04", "cod-rna", "covtype", "covtype-scaled", "cpu", "ijcnn1", *EMBEDDED}
+    assert promised <= set(card_names())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", sorted(set(card_names()) - IN_NO_MIRROR))
+def test_a_card_is_true_of_the_real_files(name, cache):
+    dataset = load_or_skip(name)
+    card = dataset.card
+    assert dataset.X.shape == (card.rows, card.columns)
+    assert dataset.X.dtype == dataset.y.dtype == np.float64
+    assert dataset.X.flags.c_contiguous
+    assert isinstance(dataset.X, np.memmap)
+    assert not dataset.X.flags.writeable
+    assert np.isfinite(dataset.X).all()
+    if card.labels:
+        positive = sum(card.classes[label] for label in card.labels.positive)
+        assert set(np.unique(dataset.y)) == {-1.0, 1.0}
+        assert (dataset.y == 1).sum() == positive
+    if not name.startswith("covtype"):  # read a second time below, once
+        data.verify(name)
+    assert data.describe(name)["cached"]
+
+
+@needs_mirror
+@pytest.mark.data
+def test_both_copies_of_covtype_carry_the_same_labels_and_the_same_rows(cache):
+    """LIBSVM's binary file is class 2 against the rest, its columns UCI's scaled to [0, 1]."""
+    plain, scaled = data.load("covtype"), data.load("covtype-scaled")
+    np.testing.assert_array_equal(plain.y, scaled.y)
+    some = np.arange(0, 581012, 97)
+    low, high = plain.X.min(axis=0), plain.X.max(axis=0)
+    np.testing.assert_allclose((plain.X[some] - low) / (high - low), scaled.X[some], atol=1e-5)
+
+
+@needs_mirror
+@pytest.mark.data
+def test_first_rows_are_those_of_the_files(cache):
+    np.testing.assert_array_equal(
+        data.load("magic04").X[0],
+        [28.7967, 16.0021, 2.6449, 0.3918, 0.1982, 27.7004, 22.011, -8.2027, 40.092, 81.8828],
+    )
+    eeg = data.load("eeg")
+    assert eeg.X[0, 0] == 4329.23
+    assert eeg.X[-1, -1] == 4350.77
+    assert (eeg.y[0], eeg.y[-1]) == (-1, 1)
+    codrna = data.load("cod-rna")
+    np.testing.assert_array_equal(codrna.X[0, :4], [-766, 128, 0.140625, 0.304688])
+    np.testing.assert_array_equal(codrna.X[59535, :4], [-500, 128, 0.140625, 0.304688])  # cod-rna.t's first
+    ijcnn1 = data.load("ijcnn1")
+    np.testing.assert_array_equal(ijcnn1.X[0, [5, 6, 10, 21]], [1, 0, -0.731854, -0.00081])
+    cpu, act = data.load("cpu"), data.load("cpu-act")
+    np.testing.assert_array_equal(cpu.y[6554:], act.y[9::10] + 1)  # the same records, by another road
+    np.testing.assert_allclose(cpu.X[6554:], act.X[9::10])
+
+
+def test_digits_are_odd_against_even(cache):
+    from sklearn.datasets import load_digits
+
+    np.testing.assert_array_equal(data.load("digits").y == 1, load_digits().target % 2 == 1)
+
+
+def test_the_synthetic_draw_is_the_same_everywhere(cache):
+    dataset = data.load("synthetic-regression")
+    assert dataset.X[0, 0] == pytest.approx(0.6369616873214543, abs=1e-15)
+    assert dataset.y.std() == pytest.approx(np.sqrt(1 + 0.2**2), rel=0.02)
+    classes = data.load("synthetic")
+    np.testing.assert_array_equal(classes.X, dataset.X)
+    np.testing.assert_array_equal(classes.y == 1, dataset.y > np.median(dataset.y))
+
+
+def test_paper_splits_have_the_paper_sizes():
+    sizes = {name: (load_card(name).n_train, load_card(name).n_test) for name in card_names()}
+    assert sizes["eeg"] == (7490, 7490)
+    assert sizes["magic04"] == (9510, 9510)
+    assert sizes["covtype"] == (290506, 290506)
+    assert sizes["cod-rna"] == (59535, 271617)
+    assert sizes["cod-rna-paper"] == (59535, 157413)
+    assert sizes["ijcnn1"] == (127591, 14100)
+    assert sizes["cpu"] == (6554, 819)
+
+
+def test_a_table_is_told_that_cod_rna_has_another_test_part():
+    assert "cod-rna.t" in load_card("cod-rna").mark
+    assert load_card("eeg").mark == ""
+
+
+def test_a_misspelt_dataset_is_told_the_nearest():
+    with pytest.raises(ConfigError, match="unknown dataset 'covtpye'; did you mean 'covtype'"):
+        load_card("covtpye")
+    with pytest.raises(ConfigError, match="unknown dataset 'zzz'; known: breast-cancer, "):
+        load_card("zzz")
+
+
+def test_verify_finds_a_damaged_file_and_a_damaged_array(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
+    with pytest.raises(DataUnavailable, match="not in the cache"):
+        data.verify("breast-cancer")
+    data.ensure("breast-cancer")
+    data.verify("breast-cancer")
+    X = np.load(Path(data.describe("breast-cancer")["path"]) / "X.npy", mmap_mode="r+")
+    X[7, 3] += 1e-9
+    X.flush()
+    with pytest.raises(DataError, match="differ from the files near row 0"):
+        data.verify("breast-cancer")
+
+
+@needs_mirror
+@pytest.mark.data
+def test_verify_finds_a_changed_raw_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
+    data.ensure("magic04")
+    card = load_card("magic04")
+    path = raw_path(card, card.files[0])
+    path.write_bytes(path.read_bytes().replace(b"28.7967", b"28.7968", 1))
+    with pytest.raises(DataError, match="checksum is sha256:"):
+        data.verify("magic04")
+
+
+def shipped(name: str) -> dict:
+    return yaml.safe_load((resource_folder("datasets") / f"{name}.yaml").read_text())
+
+
+def test_the_content_hash_follows_what_defines_the_content_and_nothing_else():
+    card = shipped("covtype")
+    original = Card.model_validate(card).content_hash
+    for change in (
+        {"labels": {"positive": ["1"]}},
+        {"split": {"rule": "random", "train": 10, "test": 10}},
+        {"format": {"kind": "csv", "target": 0}},
+        {"files": [{**card["files"][0], "content": "md5:" + "0" * 32}]},
+        {"classes": dict(reversed(card["classes"].items()))},
+    ):
+        assert Card.model_validate({**card, **change}).content_hash != original, change
+    moved = {**card["files"][0], "urls": ["https://example.org/covtype.data.gz"]}
+    for change in ({"title": "x"}, {"notes": "x"}, {"folder": "x"}, {"files": [moved]}, {"licence": "x"}):
+        assert Card.model_validate({**card, **change}).content_hash == original, change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"row": 3}, "row: Extra inputs"),
+        ({"rows": 14981}, "class counts add up to 14980, not to rows: 14981"),
+        ({"labels": {"positive": ["2"]}}, r"names \['2'\], not among \['0', '1'\]"),
+        ({"split": {"rule": "given", "train": 10, "test": 20}}, r"given 10 \+ 20 rows must be all 14980"),
+        ({"split": {"rule": "half", "train": 10, "test": 20}}, "go with the rules random and given"),
+        ({"split": {"rule": "random", "train": 10000, "test": 5000}}, "are more than rows"),
+        ({"format": {"kind": "parquet"}}, "format: .*'parquet'"),
+        ({"files": [{"name": "a"}]}, "'a' needs a checksum"),
+        ({"files": [{"name": "a", "checksum": "md5:12"}]}, "files.0.checksum: String should match"),
+        ({"files": []}, "format arff needs files"),
+        ({"labels": None}, "two classes need labels.positive"),
+        ({"task": "regression"}, "goes with classification, and only with it"),
+        ({"name": "other"}, "the card's name is 'other'; it must be the file's, 'eeg'"),
+    ],
+)
+def test_a_wrong_card_is_refused_with_the_file_and_the_mistake(change, message, tmp_path):
+    path = tmp_path / "eeg.yaml"
+    path.write_text(yaml.safe_dump({**shipped("eeg"), **change}))
+    with pytest.raises(ConfigError, match=message) as refusal:
+        read_card(path)
+    assert str(path) in str(refusal.value)
+
+
+def test_a_card_that_is_not_yaml_is_refused(tmp_path):
+    path = tmp_path / "broken.yaml"
+    path.write_text("name: [")
+    with pytest.raises(ConfigError, match="not valid YAML"):
+        read_card(path)
+
+
+def test_another_package_brings_cards_by_an_entry_point(tmp_path, monkeypatch):
+    package = types.ModuleType("theirs")
+    package.__path__ = [str(tmp_path)]
+    (tmp_path / "theirs.yaml").write_text(yaml.safe_dump({**shipped("eeg"), "name": "theirs"}))
+    entry = types.SimpleNamespace(name="theirs", load=lambda: package)
+    monkeypatch.setattr(cards, "entry_points", lambda group: [entry] if group == "rffbench.datasets" else [])
+    cards._card_paths.cache_clear()
+    try:
+        assert "theirs" in card_names()
+        assert load_card("theirs").rows == 14980
+        (tmp_path / "eeg.yaml").write_text(yaml.safe_dump(shipped("eeg")))
+        cards._card_paths.cache_clear()
+        with pytest.raises(ConfigError, match="two cards are called 'eeg'"):
+            card_names()
+    finally:
+        cards._card_paths.cache_clear()
+        load_card.cache_clear()
+
+
+def test_reading_cards_is_light():
+    """A grid is expanded, and a dataset described, without the libraries that parse or download."""
+    code = (
+        "import sys; from rffbench import data; data.describe('eeg');"
+        "print([m for m in ('pandas', 'sklearn', 'scipy', 'requests') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_describe_reads_no_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "none"))
+    facts = data.describe("magic04")
+    assert (facts["rows"], facts["columns"], facts["cached"]) == (19020, 10, False)
+    assert facts["balance"]["g"] == pytest.approx(12332 / 19020)
+    assert facts["path"].startswith(str(tmp_path))
+    assert not (tmp_path / "none").exists()
