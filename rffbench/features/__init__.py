@@ -1,7 +1,8 @@
-"""Feature maps by name: the built-in ones, and those a package adds by the entry-point group rffbench.features.
+"""Feature maps by name: the built-in ones, and those of packages with the entry point ``rffbench.features``.
 
-An added class follows scikit-learn's transformer contract and takes ``n_components``, ``kernel``, ``gamma`` and
-``random_state``. It may have ``columns_per_frequency`` (else 1) and ``check_parameters()`` raising ValueError.
+An added class follows scikit-learn's transformer contract and takes ``n_components``, ``kernel``, ``gamma``
+and ``random_state``. It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
+ValueError.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def registry() -> dict[str, str]:
 
 
 def feature_class(name: str) -> Any:
-    """The class of the feature map called ``name``; ConfigError, with the nearest name, where there is none."""
+    """The class of the feature map called ``name``; ConfigError, naming the nearest, where there is none."""
     known = registry()
     if name not in known:
         raise ConfigError(_unknown("feature map", name, known))
@@ -50,12 +51,8 @@ def feature_class(name: str) -> Any:
 
 def parameters(name: str) -> dict[str, Any]:
     """The feature map's own parameters and their defaults, as a config may set them."""
-    signature = inspect.signature(feature_class(name).__init__)
-    return {
-        key: parameter.default
-        for key, parameter in signature.parameters.items()
-        if key not in ("self", *_COMMON) and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    }
+    signature = inspect.signature(feature_class(name))
+    return {key: p.default for key, p in signature.parameters.items() if key not in _COMMON}
 
 
 def make_features(
@@ -65,7 +62,7 @@ def make_features(
     """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for.
 
     ``n_features`` counts frequencies, or output columns with ``count='columns'``. Raises ConfigError for an
-    unknown name or parameter, or a value that's wrong; nothing is drawn or computed, so this is also the check.
+    unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
     """
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:
@@ -87,7 +84,7 @@ def make_features(
 
 
 def describe() -> list[dict[str, Any]]:
-    """One row a feature map, for listings: name, class, the first line of its docstring, its own parameters."""
+    """One row a feature map, for listings: name, class, its docstring's first line, its own parameters."""
     rows = []
     for name, path in registry().items():
         summary = (inspect.getdoc(feature_class(name)) or "").partition("\n")[0]

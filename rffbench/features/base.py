@@ -23,7 +23,7 @@ BLOCK_ROWS = 2048
 
 
 def draw_frequencies(kernel: Kernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
-    """The stream's base frequencies W (d, s): every map of one stream and kernel draws the same, sizes nest."""
+    """The stream's base frequencies W (d, s): equal for every map of one stream and kernel; sizes nest."""
     return kernel.sample(generator(sequence, "frequencies"), s, d)
 
 
@@ -33,7 +33,7 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
 
 
 def serves_rows(X: Any) -> bool:
-    """Whether X serves its rows on demand (``shape``, ``dtype``, ``X[a:b]``) and isn't an array or a table."""
+    """Whether X is no array or table but serves rows on demand: has ``shape``, ``dtype`` and ``X[a:b]``."""
     return hasattr(X, "shape") and hasattr(X, "dtype") and not isinstance(X, np.ndarray) and not issparse(X)
 
 
@@ -45,7 +45,8 @@ def row_blocks(n: int) -> Iterator[slice]:
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
 
-    A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s.
+    A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
+    ``n_components`` is refused, but for 1, which scikit-learn's tools ask for: a lone cosine, no kernel estimate.
 
     A subclass implements ``fit`` by ``_validated``, then setting the learnt attributes or calling
     ``set_pairs``.
@@ -82,14 +83,15 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return 2
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong; needs no data."""
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         for name, allowed in self.choices.items():
             value = getattr(self, name)
-            if not any(value is option or (isinstance(option, str) and value == option) for option in allowed):
+            listed = value in allowed if isinstance(value, str) else any(value is item for item in allowed)
+            if not listed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
         make_kernel(self.kernel, self.gamma)
-        _check_count("n_components", self.n_components, least=self.columns_per_frequency)
-        if self.n_components % self.columns_per_frequency:
+        _check_count("n_components", self.n_components, least=1)
+        if self.n_components % self.columns_per_frequency and self.n_components != 1:
             raise ValueError(
                 f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
             )
@@ -97,7 +99,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @property
     def n_frequencies(self) -> int:
         """s, the frequencies that ``n_components`` columns take."""
-        return self.n_components // self.columns_per_frequency
+        return max(1, self.n_components // self.columns_per_frequency)
 
     def transform(self, X: Any) -> NDArray:
         """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32)."""
@@ -112,18 +114,20 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return out
 
     def fill(self, X: NDArray, out: NDArray) -> None:
-        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; nothing is validated."""
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         W, offset, scale = self._columns_in(X.dtype)
-        half = out.shape[1] // 2
-        if W.shape[1] == half:
-            fourier_columns(X, W, cos=out[:, :half], sin=out[:, half:], offset=offset, scale=scale)
+        half = max(1, out.shape[1] // 2)
+        cos, sin = out[:, :half], out[:, half:]
+        if W.shape[1] == half and sin.size:
+            fourier_columns(X, W, cos=cos, sin=sin, offset=offset, scale=scale)
             return
-        for block, name in ((slice(None, half), "cos"), (slice(half, None), "sin")):
-            fourier_columns(
-                X, W[:, block], **{name: out[:, block]},
-                offset=None if offset is None else offset[block],
-                scale=scale[block] if isinstance(scale, np.ndarray) else scale,
-            )
+        for block, target in ((slice(None, half), {"cos": cos}), (slice(half, None), {"sin": sin})):
+            if all(view.size for view in target.values()):
+                fourier_columns(
+                    X, W[:, block], **target,
+                    offset=None if offset is None else offset[block],
+                    scale=scale[block] if isinstance(scale, np.ndarray) else scale,
+                )
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""

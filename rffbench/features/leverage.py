@@ -2,9 +2,9 @@
 
 Both draw a pool of l frequencies, score them on the training data, and choose from the pool. Scoring and
 choosing are functions of small arrays alone: the base features B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l of the
-pool enter through their Gram matrix BᵀB (2l, 2l) and through Bᵀy (2l,). What is chosen is a ``Selection``: each
-column of the map is one column of the pool, rephased and rescaled. So one pass over the data serves every
-method and size that share a pool.
+pool enter through their Gram matrix BᵀB (2l, 2l) and through Bᵀy (2l,). What is chosen is a ``Selection``:
+each column of the map is one column of the pool, rephased and rescaled. So one pass over the data serves
+every method and size that share a pool.
 
 Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 the sines.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
@@ -38,9 +38,9 @@ class Selection:
     """Which columns of a pool make a map, with what phase and factor.
 
     ``index`` (2s,): the pool's frequency of each output column, the s cosines first; ``offset`` (2s,) their
-    phases in radians, or None; ``amplitude`` (2s,) their factors, 1/√s included. ``weights`` are the importance
-    weights and ``probabilities`` what was chosen by: (s,), one a drawn frequency, where pairs stay whole;
-    (2s,), one a column, where columns are chosen singly.
+    phases in radians, or None; ``amplitude`` (2s,) their factors, 1/√s included. ``weights`` are the
+    importance weights and ``probabilities`` what was chosen by: (s,), one a drawn frequency, where pairs stay
+    whole; (2s,), one a column, where columns are chosen singly.
     """
 
     index: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Selection:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """The map as columns of the pool's plain features B₀ = [cos(Wᵀx) | sin(Wᵀx)], (n, 2·pool), unscaled.
 
-        Returns (first, second, a, b), (2s,) each: output column j is a_j·B₀[:, first_j] + b_j·B₀[:, second_j].
+        Returns (first, second, a, b), (2s,) each: column j is a_j·B₀[:, first_j] + b_j·B₀[:, second_j].
         Without phases b is zero and second is first.
         """
         half = len(self.index) // 2
@@ -83,9 +83,9 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
 def ridge_leverage_scores(gram: ArrayLike, c: float) -> NDArray[np.float64]:
     """Ridge leverage scores of the columns of B: diag(G(G + cI)⁻¹), (2l,), from the Gram matrix G = BᵀB.
 
-    c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with one Cholesky
-    factor L of G + cI; only G's lower triangle is read. Scores lie in (0, 1); what rounds below machine epsilon
-    is epsilon. Raises LinAlgError where G + cI isn't positive definite.
+    c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with one
+    Cholesky factor L of G + cI; only G's lower triangle is read. Scores lie in (0, 1); what rounds below
+    machine epsilon is epsilon. Raises LinAlgError where G + cI isn't positive definite.
     """
     if not c > 0:
         raise ValueError(f"c = nλ must be positive, got {c!r}")
@@ -103,10 +103,10 @@ def alignment_scores(
 ) -> NDArray[np.float64]:
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
-    ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the diagonal
-    of BᵀB, and ``n`` training rows it is Eq. 12.
+    ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
+    diagonal of BᵀB, and ``n`` training rows it is Eq. 12.
     """
-    return np.square(np.asarray(right_side, dtype=np.float64)) + n * np.asarray(squared_norms, dtype=np.float64)
+    return np.square(np.asarray(right_side, dtype=np.float64)) + n * np.asarray(squared_norms)
 
 
 def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,9 +117,9 @@ def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
     """As-written choice: s of the pool's l frequencies, drawn with replacement, probabilities pᵢ/L.
 
-    A drawn frequency's importance weight is p/q = L/(l·pᵢ) (Eq. 9 and Algorithm 1 of Liu et al. 2020), so that the
-    map's kernel estimate is, on average over the drawing, the pool's own. A frequency drawn twice makes two
-    pairs of columns. ``scores`` (l,) are the unnormalised pᵢ.
+    A drawn frequency's importance weight is p/q = L/(l·pᵢ) (Eq. 9 and Algorithm 1 of Liu et al. 2020), so
+    that the map's kernel estimate is, on average over the drawing, the pool's own. A frequency drawn twice
+    makes two pairs of columns. ``scores`` (l,) are the unnormalised pᵢ.
     """
     probabilities = _normalised(scores)
     drawn = np.repeat(np.arange(len(scores)), rng.multinomial(s, probabilities))
@@ -138,9 +138,10 @@ def release(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.floa
 
     With q the normalised score of the *column*: the frequencies of the first s columns in that order make the
     cosines and those of the last s the sines, whatever they were; column j of either block has phase
-    ``offsets[j]``, its new position's; its factor is √(1/q)/√s, of mean square about 2s instead of 1 (/s).
-    ``column_scores`` (2l,) are to be of the pool's features with the phases inside; with l = s, as published, all
-    of the pool's columns are kept. q is at least ε², the rounding level of a squared sum.
+    ``offsets[j]``, its new position's; its factor is √(1/q)/√s. These weights are not normalised: 1/q
+    averages 2l or more, where an unweighted column has 1. ``column_scores`` (2l,) are of the pool's features
+    with the phases inside; with l = s, as published, all the pool's columns are kept. q is held at ε² or
+    above, the rounding level of a squared sum.
     """
     q = np.maximum(_normalised(column_scores), _EPS**2)
     kept = np.argsort(-q, kind="stable")[: 2 * s]
@@ -156,7 +157,7 @@ def release(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.floa
 def _normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     total = scores.sum()
     if not 0 < total < np.inf:
-        raise ValueError(f"the scores sum to {total}: nothing to choose by (are all targets zero, or inputs not finite?)")
+        raise ValueError(f"the scores sum to {total}: there is nothing to choose by (are all targets zero?)")
     return scores / total
 
 
@@ -173,7 +174,7 @@ class PooledFeatures(FourierFeatures):
         self.pool_size(self.n_frequencies)
 
     def pool_size(self, s: int) -> int:
-        """l, the frequencies drawn to choose s from: ``pool`` as a count, or as a multiple where it's a float."""
+        """l, the frequencies drawn to choose s from: ``pool``, an integer count or a float multiple of s."""
         pool = self.pool
         if pool is None:
             return s
@@ -187,8 +188,8 @@ class PooledFeatures(FourierFeatures):
             )
         return size
 
-    def choose(self, column_scores: NDArray[np.float64], s: int, sequence: np.random.SeedSequence) -> Selection:
-        """What this variant chooses by the scores of the pool's columns (2l,), with the stream's own numbers."""
+    def choose(self, column_scores: NDArray[np.float64], s: int, sequence: SeedSequence) -> Selection:
+        """What this variant chooses by the scores (2l,) of the pool's columns, with the stream's numbers."""
         if self.variant == "as-written":
             return resample(frequency_scores(column_scores), s, generator(sequence, "resampling"))
         return release(column_scores, s, draw_phases(s, sequence))
@@ -213,7 +214,7 @@ class PooledFeatures(FourierFeatures):
         self.set_selection(W, whole_pool(pool, self._pool_phases(pool, sequence)))
         self.set_selection(W, self.choose(self._column_scores(X, y, pool), s, sequence))
 
-    def _pool_phases(self, pool: int, sequence: np.random.SeedSequence) -> NDArray[np.float64] | None:
+    def _pool_phases(self, pool: int, sequence: SeedSequence) -> NDArray[np.float64] | None:
         return draw_phases(pool, sequence) if self.variant == "as-released" else None
 
     def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
@@ -254,8 +255,8 @@ class LeverageScoreFeatures(PooledFeatures):
 
     Notes
     -----
-    Cost: n(2l)² + (2l)³/3 multiplications over the base features, streamed by row blocks; memory (2l)² numbers,
-    twice.
+    Cost: 2nl² + 8l³/3 multiplications after mapping the pool, streamed by row blocks; memory two matrices of
+    2l × 2l numbers.
 
     References
     ----------
@@ -296,10 +297,10 @@ class LeverageScoreFeatures(PooledFeatures):
 
 
 class SurrogateLeverageFeatures(PooledFeatures):
-    """Surrogate leverage features (Liu et al. 2020): frequencies chosen by their correlation with the labels.
+    """Surrogate leverage features: frequencies chosen by their correlation with the labels.
 
-    l frequencies are drawn from the spectral density; a frequency's score is pᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the complex
-    modulus: both its columns' squares (Algorithm 1, Eq. 15). No matrix is inverted.
+    l frequencies are drawn from the spectral density; a frequency's score is pᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the
+    complex modulus: both its columns' squares (Algorithm 1, Eq. 15). No matrix is inverted.
 
     Parameters
     ----------
@@ -315,13 +316,13 @@ class SurrogateLeverageFeatures(PooledFeatures):
 
     Notes
     -----
-    ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over the
-    base features, n·l·(d + 2) multiplications; memory one row block of them.
+    ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over
+    the base features, n·l·(d + 2) multiplications; memory one row block of them.
 
     References
     ----------
-    F. Liu, X. Huang, Y. Chen, J. Yang, J. Suykens, "Random Fourier features via fast surrogate leverage weighted
-    sampling", AAAI 2020.
+    F. Liu, X. Huang, Y. Chen, J. Yang, J. Suykens, "Random Fourier features via fast surrogate leverage
+    weighted sampling", AAAI 2020.
     """
 
     choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}

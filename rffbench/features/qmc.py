@@ -24,8 +24,8 @@ _RELEASED = {"sequence": "halton", "scramble": "rr2", "skip": 1000, "leap": 700}
 class QuasiMonteCarloFeatures(FourierFeatures):
     """Quasi-Monte Carlo features: W = F⁻¹(u₁, …, u_s), u a low-discrepancy sequence of the unit cube.
 
-    φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s with s = ``n_components``/2; F is the distribution function of the kernel's
-    spectral density, coordinate by coordinate (for the Gaussian kernel W = √(2γ)·Φ⁻¹(u)).
+    φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s with s = ``n_components``/2; F is the distribution function of the
+    kernel's spectral density, coordinate by coordinate (for the Gaussian kernel W = √(2γ)·Φ⁻¹(u)).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     sequence : 'halton' or 'sobol'.
     scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
         shift for Sobol), which makes the estimate unbiased; False, the plain sequence; 'rr2' (Halton only),
-        the reverse-radix permutation of the digits, deterministic, as MATLAB's ``scramble(haltonset, 'RR2')``.
+        the reverse-radix permutation of the digits, fixed, as MATLAB's ``scramble(haltonset, 'RR2')``.
     skip : points left out at the start.
     leap : points left out between two that are taken.
     variant : 'as-written', the sequence that the parameters above say; 'as-released', the one of the code
@@ -66,9 +66,9 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     }
 
     def __init__(
-        self, n_components: int = 100, *, sequence: str = "halton", scramble: bool | str = True, skip: int = 0,
-        leap: int = 0, variant: str = "as-written", kernel: str = "gaussian", gamma: float = 1.0,
-        random_state: RandomState = None,
+        self, n_components: int = 100, *, sequence: str = "halton", scramble: bool | str = True,
+        skip: int = 0, leap: int = 0, variant: str = "as-written", kernel: str = "gaussian",
+        gamma: float = 1.0, random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.sequence = sequence
