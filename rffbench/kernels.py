@@ -43,7 +43,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def _quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The inverse of that density's distribution function, by the tail min(U, 1−U): exact near both ends."""
+        """The inverse of that density's distribution function, accurate in both tails."""
 
     @property
     @abstractmethod

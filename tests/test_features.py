@@ -9,6 +9,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 from rffbench import (
     LeverageScoreFeatures,
@@ -48,7 +49,14 @@ ALL = {
     "leverage, released": LeverageScoreFeatures(variant="as-released"),
     "surrogate, released": SurrogateLeverageFeatures(variant="as-released"),
 }
-SIZES = (32, 64, 128, 256, 512)
+SIZES = (16, 32, 64, 128, 256)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Many small matrices: threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 def errors(features, kernel, X=X, repetitions=60, gamma=GAMMA, true_gamma=GAMMA):
@@ -83,11 +91,16 @@ def largest_bias(found):
     return np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error))))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", MONTE_CARLO)
+# Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test; that
+# they are unbiased is tested given the pool.
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        (name, kernel) for name in MONTE_CARLO for kernel in KERNELS
+        if name != "surrogate, eq. 14" or kernel == "gaussian"
+    ],
+)
 def test_error_falls_at_the_monte_carlo_rate_without_bias(name, kernel):
-    if name == "surrogate, eq. 14" and kernel != "gaussian":
-        pytest.skip("1/pᵢ has no variance under a heavy-tailed spectral density; unbiased given the pool")
     found = errors(MONTE_CARLO[name], kernel)
     value, error = slope(found)
     assert error < 0.06
@@ -151,7 +164,9 @@ def test_maps_of_one_stream_are_paired(cls, variant, kernel):
 @pytest.mark.parametrize("name", ALL)
 def test_equal_seeds_give_equal_maps_and_other_seeds_others(name):
     features = clone(ALL[name]).set_params(n_components=16)
-    one, same, other = (clone(features).set_params(random_state=seed).fit_transform(X, Y) for seed in (1, 1, 2))
+    one, same, other = (
+        clone(features).set_params(random_state=seed).fit_transform(X, Y) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, same)
     fixed = isinstance(features, QuasiMonteCarloFeatures) and (
         features.scramble is not True or features.variant == "as-released"

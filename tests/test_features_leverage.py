@@ -1,4 +1,4 @@
-"""Leverage and surrogate features: scores against brute force, unbiased weights, the released code's facts."""
+"""Leverage and surrogate features: scores by brute force, unbiased weights, the released code's facts."""
 
 import numpy as np
 import pytest
@@ -132,7 +132,7 @@ def test_as_released_map_is_the_published_routine_taken_literally(method, pool, 
     np.testing.assert_allclose(map_.weights_, weights, rtol=1e-7)
     np.testing.assert_allclose(map_.offset_, np.tile(b[:s], 2))
     assert (np.diff(map_.probabilities_) <= 0).all()
-    if pool is None:  # every column's share is counted: the mean weight is at least 2s, so λ acts 2s times weaker
+    if pool is None:  # all columns are kept: the mean weight is 2s or more, so λ acts 2s times weaker
         assert map_.probabilities_.sum() == pytest.approx(1)
         assert map_.weights_.mean() >= 2 * s
 
@@ -167,7 +167,7 @@ def test_importance_weight_times_probability_is_one_over_the_pool():
 def test_selection_recombines_the_plain_pool_into_the_map(method, variant):
     s, size = 6, 10
     map_ = METHODS[method](2 * s, variant=variant, pool=size, gamma=GAMMA, random_state=SEED).fit(X, Y)
-    W, phases, B0 = pool_of("gaussian", size)
+    _, phases, B0 = pool_of("gaussian", size)
 
     def recombined(selection):
         first, second, a, b = selection.recombination(size)

@@ -18,7 +18,8 @@ def points(s, d, **settings):
 
 
 def scipy_points(count, d, sequence, scramble):
-    engine = {"halton": qmc.Halton, "sobol": qmc.Sobol}[sequence](d, scramble=scramble, seed=np.random.default_rng(0))
+    engine_class = {"halton": qmc.Halton, "sobol": qmc.Sobol}[sequence]
+    engine = engine_class(d, scramble=scramble, seed=np.random.default_rng(0))
     return np.concatenate([engine.random(1), engine.random(count - 1)])
 
 

@@ -10,7 +10,8 @@ from rffbench.features import FEATURES, describe, make_features, parameters
 
 
 def make(config, n_features=8, **kwargs):
-    return make_features(config, kernel="laplacian", gamma=0.5, n_features=n_features, random_state=3, **kwargs)
+    common = {"kernel": "laplacian", "gamma": 0.5, "random_state": 3}
+    return make_features(config, n_features=n_features, **common, **kwargs)
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -38,7 +39,7 @@ def test_parameters_reach_the_map():
     [
         ({}, "need a name: one of fourier, qmc, leverage, surrogate-leverage"),
         ({"name": "forier"}, r"unknown feature map 'forier'.*did you mean 'fourier'"),
-        ({"name": "qmc", "sequnce": "sobol"}, r"unknown parameter of feature map 'qmc' 'sequnce'.*'sequence'"),
+        ({"name": "qmc", "sequnce": "sobol"}, r"parameter of feature map 'qmc' 'sequnce'.*mean 'sequence'"),
         ({"name": "fourier", "gamma": 2.0}, "unknown parameter of feature map 'fourier' 'gamma'"),
         ({"name": "leverage", "variant": "written"}, "'leverage': variant must be one of 'as-written'"),
         ({"name": "leverage", "pool": 2}, "fewer than the 8 to choose"),

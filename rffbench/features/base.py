@@ -46,7 +46,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
 
     A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
-    ``n_components`` is refused, but for 1, which scikit-learn's tools ask for: a lone cosine, no kernel estimate.
+    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: a lone cosine, no estimate.
 
     A subclass implements ``fit`` by ``_validated``, then setting the learnt attributes or calling
     ``set_pairs``.
