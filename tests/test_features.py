@@ -91,8 +91,8 @@ def largest_bias(found):
     return np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error))))
 
 
-# Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test; that
-# they are unbiased is tested given the pool.
+# Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test;
+# that they are unbiased is tested given the pool.
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rffbench import LeverageScoreFeatures, RandomFourierFeatures, SurrogateLeverageFeatures
+from rffbench.features import base
 from rffbench.features.base import draw_frequencies, draw_phases
 from rffbench.features.leverage import (
     alignment_scores,
@@ -113,9 +114,9 @@ def test_as_released_map_is_the_published_routine_taken_literally(method, pool, 
     size = s if pool is None else 2 * s
     W, b, _ = pool_of(kernel, size)
     columns = []  # (frequency, score) of the phased pool: cosines, then sines
-    base = [np.cos(X @ W[:, i] + b[i]) / np.sqrt(size) for i in range(size)]
-    base += [np.sin(X @ W[:, i] + b[i]) / np.sqrt(size) for i in range(size)]
-    B = np.stack(base, axis=1)
+    phased = [np.cos(X @ W[:, i] + b[i]) / np.sqrt(size) for i in range(size)]
+    phased += [np.sin(X @ W[:, i] + b[i]) / np.sqrt(size) for i in range(size)]
+    B = np.stack(phased, axis=1)
     inverse = np.linalg.inv(B.T @ B + N * 0.05 * np.eye(2 * size))
     for j in range(2 * size):
         score = (B.T @ B @ inverse)[j, j] if method == "leverage" else (B[:, j] @ Y) ** 2
@@ -188,6 +189,15 @@ def test_whole_pool_without_phases_is_the_random_fourier_map():
     first, second, a, b = whole_pool(9).recombination(9)
     Z = RandomFourierFeatures(18, gamma=GAMMA, random_state=SEED).fit_transform(X)
     np.testing.assert_allclose(a * B0[:, first] + b * B0[:, second], Z, atol=1e-14)
+
+
+@pytest.mark.parametrize("variant", ["as-written", "as-released"])
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_do_not_depend_on_the_row_blocks(method, variant, monkeypatch):
+    map_ = METHODS[method](12, variant=variant, pool=3.0, gamma=GAMMA, random_state=SEED)
+    whole = map_.fit(X, Y).probabilities_
+    monkeypatch.setattr(base, "BLOCK_ROWS", 16)
+    np.testing.assert_allclose(map_.fit(X, Y).probabilities_, whole, rtol=1e-10)
 
 
 def test_frequencies_that_follow_the_labels_are_drawn_most():
