@@ -1,0 +1,176 @@
+"""What every Fourier feature map shares: parameters, validation, streaming, and the map itself."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rffbench.kernels import Kernel, make_kernel
+from rffbench.linalg import fourier_columns
+from rffbench.seeds import generator
+
+BLOCK_ROWS = 2048
+"""Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
+
+
+def draw_frequencies(kernel: Kernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
+    """The stream's base frequencies W (d, s): equal for every map of one stream and kernel; sizes nest."""
+    return kernel.sample(generator(sequence, "frequencies"), s, d)
+
+
+def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
+    """The stream's phases b (s,), uniform on [0, 2π); sizes nest."""
+    return generator(sequence, "phases").uniform(0, 2 * np.pi, s)
+
+
+def serves_rows(X: Any) -> bool:
+    """Whether X is no array or table but serves rows on demand: has ``shape``, ``dtype`` and ``X[a:b]``."""
+    return hasattr(X, "shape") and hasattr(X, "dtype") and not isinstance(X, np.ndarray) and not issparse(X)
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Slices of at most BLOCK_ROWS rows that cover n rows in order."""
+    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+
+
+class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
+
+    A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
+    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: a lone cosine, no estimate.
+
+    A subclass implements ``fit`` by ``_validated``, then setting the learnt attributes or calling
+    ``set_pairs``.
+
+    Attributes
+    ----------
+    frequencies_ : (d, s) float64, or (d, n_components) where cosines and sines have different frequencies.
+    weights_ : importance weights p/q, one a column of ``frequencies_``; ones when unweighted.
+    probabilities_ : what each column of ``frequencies_`` was chosen with, out of the drawn ones; 1/s when
+        all that were drawn are kept alike.
+    offset_ : phase of each column of ``frequencies_`` in radians, or None.
+    scale_ : factor of each column of ``frequencies_``, √(weight/s), or one number for all.
+    n_features_in_ : d.
+    """
+
+    choices: ClassVar[dict[str, tuple]] = {}
+    """The values a parameter may have, where they can be listed."""
+
+    n_components: int
+    kernel: str
+    gamma: float
+    random_state: Any
+
+    frequencies_: NDArray[np.float64]
+    weights_: NDArray[np.float64]
+    probabilities_: NDArray[np.float64]
+    offset_: NDArray[np.float64] | None
+    scale_: NDArray[np.float64] | float
+    n_features_in_: int
+
+    @property
+    def columns_per_frequency(self) -> int:
+        """Output columns a frequency makes: a cosine and a sine."""
+        return 2
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        for name, allowed in self.choices.items():
+            value = getattr(self, name)
+            listed = value in allowed if isinstance(value, str) else any(value is item for item in allowed)
+            if not listed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        make_kernel(self.kernel, self.gamma)
+        _check_count("n_components", self.n_components, least=1)
+        if self.n_components % self.columns_per_frequency and self.n_components != 1:
+            raise ValueError(
+                f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
+            )
+
+    @property
+    def n_frequencies(self) -> int:
+        """s, the frequencies that ``n_components`` columns take."""
+        return max(1, self.n_components // self.columns_per_frequency)
+
+    def transform(self, X: Any) -> NDArray:
+        """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32)."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        out = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
+        if isinstance(X, np.ndarray):
+            self.fill(X, out)
+        else:
+            for rows in row_blocks(X.shape[0]):
+                self.fill(X[rows], out[rows])
+        return out
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+        W, offset, scale = self._columns_in(X.dtype)
+        half = max(1, out.shape[1] // 2)
+        cos, sin = out[:, :half], out[:, half:]
+        if W.shape[1] == half and sin.size:
+            fourier_columns(X, W, cos=cos, sin=sin, offset=offset, scale=scale)
+            return
+        for block, target in ((slice(None, half), {"cos": cos}), (slice(half, None), {"sin": sin})):
+            if all(view.size for view in target.values()):
+                fourier_columns(
+                    X, W[:, block], **target,
+                    offset=None if offset is None else offset[block],
+                    scale=scale[block] if isinstance(scale, np.ndarray) else scale,
+                )
+
+    def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
+        """Install an unweighted paired map of ``frequencies`` (d, s)."""
+        s = frequencies.shape[1]
+        self.frequencies_ = frequencies
+        self.weights_ = np.ones(s)
+        self.probabilities_ = np.full(s, 1 / s)
+        self.offset_ = None
+        self.scale_ = 1 / np.sqrt(s)
+
+    def _columns_in(self, dtype: np.dtype) -> tuple[NDArray, NDArray | None, NDArray | float]:
+        """Frequencies, offset and scale in the data's dtype: they are drawn in float64 and cast here."""
+        offset = None if self.offset_ is None else self.offset_.astype(dtype, copy=False)
+        scale = self.scale_
+        if isinstance(scale, np.ndarray):
+            scale = scale.astype(dtype, copy=False)
+        return self.frequencies_.astype(dtype, copy=False), offset, scale
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """X as an array of float64 or float32; what serves rows on demand stays as it is."""
+        if not serves_rows(X):
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
+            raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")

@@ -1,0 +1,367 @@
+"""Features re-sampled by ridge leverage scores, and by their surrogate that uses the labels.
+
+Both draw a pool of l frequencies, score them on the training data, and choose from the pool. Scoring and
+choosing are functions of small arrays alone: the base features B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l of the
+pool enter through their Gram matrix BᵀB (2l, 2l) and through Bᵀy (2l,). What is chosen is a ``Selection``:
+each column of the map is one column of the pool, rephased and rescaled. So one pass over the data serves
+every method and size that share a pool.
+
+Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 the sines.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dtrtri
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from rffbench.features.base import FourierFeatures, draw_frequencies, draw_phases, row_blocks
+from rffbench.kernels import make_kernel
+from rffbench.seeds import RandomState, generator, seed_sequence
+
+# Scores are known to their rounding error only. Below it they are held there, so that an as-released weight
+# 1/q of a column that vanishes on the data stays finite.
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns of a pool make a map, with what phase and factor.
+
+    ``index`` (2s,): the pool's frequency of each output column, the s cosines first; ``offset`` (2s,) their
+    phases in radians, or None; ``amplitude`` (2s,) their factors, 1/√s included. ``weights`` are the
+    importance weights and ``probabilities`` what was chosen by: (s,), one a drawn frequency, where pairs stay
+    whole; (2s,), one a column, where columns are chosen singly.
+    """
+
+    index: NDArray[np.int64]
+    amplitude: NDArray[np.float64]
+    offset: NDArray[np.float64] | None
+    weights: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+
+    def recombination(
+        self, pool: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """The map as columns of the pool's plain features B₀ = [cos(Wᵀx) | sin(Wᵀx)], (n, 2·pool), unscaled.
+
+        Returns (first, second, a, b), (2s,) each: column j is a_j·B₀[:, first_j] + b_j·B₀[:, second_j].
+        Without phases b is zero and second is first.
+        """
+        half = len(self.index) // 2
+        is_sine = np.arange(len(self.index)) >= half
+        if self.offset is None:
+            column = self.index + pool * is_sine
+            return column, column, self.amplitude, np.zeros(len(column))
+        cos, sin = np.cos(self.offset), np.sin(self.offset)
+        # cos(t + b) = cos b·cos t − sin b·sin t;  sin(t + b) = sin b·cos t + cos b·sin t
+        a = self.amplitude * np.where(is_sine, sin, cos)
+        b = self.amplitude * np.where(is_sine, cos, -sin)
+        return self.index, self.index + pool, a, b
+
+
+def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selection:
+    """All of the pool's frequencies, unweighted, with phases where given: the base features B."""
+    return Selection(
+        index=np.tile(np.arange(pool), 2),
+        amplitude=np.full(2 * pool, 1 / np.sqrt(pool)),
+        offset=None if offsets is None else np.tile(offsets[:pool], 2),
+        weights=np.ones(pool),
+        probabilities=np.full(pool, 1 / pool),
+    )
+
+
+def ridge_leverage_scores(gram: ArrayLike, c: float) -> NDArray[np.float64]:
+    """Ridge leverage scores of the columns of B: diag(G(G + cI)⁻¹), (2l,), from the Gram matrix G = BᵀB.
+
+    c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with one
+    Cholesky factor L of G + cI; only G's lower triangle is read. Scores lie in (0, 1); what rounds below
+    machine epsilon is epsilon. Raises LinAlgError where G + cI isn't positive definite.
+    """
+    if not c > 0:
+        raise ValueError(f"c = nλ must be positive, got {c!r}")
+    factor = np.array(gram, dtype=np.float64, order="F")
+    factor[np.diag_indices_from(factor)] += c
+    factor, info = dpotrf(factor, lower=1, clean=1, overwrite_a=1)
+    if info:
+        raise LinAlgError(f"the Gram matrix plus {c:g}·I is not positive definite (leading minor {info})")
+    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+    return np.maximum(1 - c * np.einsum("ij,ij->j", inverse, inverse), _EPS)
+
+
+def alignment_scores(
+    right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0
+) -> NDArray[np.float64]:
+    """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
+
+    ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
+    diagonal of BᵀB, and ``n`` training rows it is Eq. 12.
+    """
+    return np.square(np.asarray(right_side, dtype=np.float64)) + n * np.asarray(squared_norms)
+
+
+def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A frequency's score (l,): its cosine's plus its sine's, the squared modulus of the complex feature."""
+    return column_scores.reshape(2, -1).sum(axis=0)
+
+
+def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
+    """As-written choice: s of the pool's l frequencies, drawn with replacement, probabilities pᵢ/L.
+
+    A drawn frequency's importance weight is p/q = L/(l·pᵢ) (Eq. 9 and Algorithm 1 of Liu et al. 2020), so
+    that the map's kernel estimate is, on average over the drawing, the pool's own. A frequency drawn twice
+    makes two pairs of columns. ``scores`` (l,) are the unnormalised pᵢ.
+    """
+    probabilities = _normalised(scores)
+    drawn = np.repeat(np.arange(len(scores)), rng.multinomial(s, probabilities))
+    weights = 1 / (len(scores) * probabilities[drawn])
+    return Selection(
+        index=np.tile(drawn, 2),
+        amplitude=np.tile(np.sqrt(weights / s), 2),
+        offset=None,
+        weights=weights,
+        probabilities=probabilities[drawn],
+    )
+
+
+def release(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.float64]) -> Selection:
+    """As-released choice: the 2s best columns of the pool, by falling score, nothing drawn.
+
+    With q the normalised score of the *column*: the frequencies of the first s columns in that order make the
+    cosines and those of the last s the sines, whatever they were; column j of either block has phase
+    ``offsets[j]``, its new position's; its factor is √(1/q)/√s. These weights are not normalised: 1/q
+    averages 2l or more, where an unweighted column has 1. ``column_scores`` (2l,) are of the pool's features
+    with the phases inside; with l = s, as published, all the pool's columns are kept. q is held at ε² or
+    above, the rounding level of a squared sum.
+    """
+    q = np.maximum(_normalised(column_scores), _EPS**2)
+    kept = np.argsort(-q, kind="stable")[: 2 * s]
+    return Selection(
+        index=kept % (len(q) // 2),
+        amplitude=np.sqrt(1 / (q[kept] * s)),
+        offset=np.tile(offsets[:s], 2),
+        weights=1 / q[kept],
+        probabilities=q[kept],
+    )
+
+
+def _normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = scores.sum()
+    if not 0 < total < np.inf:
+        raise ValueError(f"the scores sum to {total}: there is nothing to choose by (are all targets zero?)")
+    return scores / total
+
+
+class PooledFeatures(FourierFeatures):
+    """Base class: draw a pool of frequencies, score it on the training data, choose from it."""
+
+    choices: ClassVar[dict[str, tuple]] = {"variant": ("as-written", "as-released")}
+
+    variant: str
+    pool: int | float | None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        self.pool_size(self.n_frequencies)
+
+    def pool_size(self, s: int) -> int:
+        """l, the frequencies drawn to choose s from: ``pool``, an integer count or a float multiple of s."""
+        pool = self.pool
+        if pool is None:
+            return s
+        if isinstance(pool, bool) or not isinstance(pool, numbers.Real) or not np.isfinite(pool):
+            raise ValueError(f"pool must be None, a count (int) or a multiple of s (float), got {pool!r}")
+        size = int(pool) if isinstance(pool, numbers.Integral) else round(s * float(pool))
+        if size < s:
+            raise ValueError(
+                f"pool={pool!r} makes {size} frequencies, fewer than the {s} to choose; "
+                "an integer is a count, a float a multiple (2.0 is twice as many)"
+            )
+        return size
+
+    def choose(self, column_scores: NDArray[np.float64], s: int, sequence: SeedSequence) -> Selection:
+        """What this variant chooses by the scores (2l,) of the pool's columns, with the stream's numbers."""
+        if self.variant == "as-written":
+            return resample(frequency_scores(column_scores), s, generator(sequence, "resampling"))
+        return release(column_scores, s, draw_phases(s, sequence))
+
+    def set_selection(self, pool_frequencies: NDArray[np.float64], selection: Selection) -> None:
+        """Install the map that ``selection`` makes of the pool's frequencies (d, l)."""
+        columns = slice(None)
+        cos, sin = np.split(np.stack([selection.index, selection.amplitude]), 2, axis=1)
+        if np.array_equal(cos, sin):  # whole pairs: a frequency serves its cosine and its sine
+            columns = slice(len(selection.index) // 2)
+        self.frequencies_ = pool_frequencies[:, selection.index[columns]]
+        self.scale_ = selection.amplitude[columns]
+        self.offset_ = None if selection.offset is None else selection.offset[columns]
+        self.weights_ = selection.weights
+        self.probabilities_ = selection.probabilities
+
+    def _fit(self, X: Any, y: NDArray[np.float64] | None) -> None:
+        sequence = seed_sequence(self.random_state)
+        s = self.n_frequencies
+        pool = self.pool_size(s)
+        W = draw_frequencies(make_kernel(self.kernel, self.gamma), pool, X.shape[1], sequence)
+        self.set_selection(W, whole_pool(pool, self._pool_phases(pool, sequence)))
+        self.set_selection(W, self.choose(self._column_scores(X, y, pool), s, sequence))
+
+    def _pool_phases(self, pool: int, sequence: SeedSequence) -> NDArray[np.float64] | None:
+        return draw_phases(pool, sequence) if self.variant == "as-released" else None
+
+    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
+        """Scores (2l,) of the columns of the pool's map, which is installed in self, on the training rows."""
+        raise NotImplementedError
+
+    def _base_blocks(self, X: Any, pool: int) -> Any:
+        """The pool's features block by block: (rows, B[rows] in float64), one buffer reused."""
+        blocks = list(row_blocks(X.shape[0]))
+        buffer = np.empty((blocks[0].stop, 2 * pool), dtype=X.dtype)
+        for rows in blocks:
+            B = buffer[: rows.stop - rows.start]
+            self.fill(X[rows], B)
+            yield rows, B.astype(np.float64, copy=False)
+
+
+class LeverageScoreFeatures(PooledFeatures):
+    """Leverage-score features: frequencies chosen by their ridge leverage scores on the training data.
+
+    l frequencies are drawn from the spectral density; with B their base features (n, 2l), the scores are the
+    diagonal of BᵀB(BᵀB + nλI)⁻¹; a frequency's is the sum of its two columns'. y is not used.
+
+    Parameters
+    ----------
+    n_components : number of output columns, even; s = ``n_components``/2.
+    variant : 'as-written', s frequencies re-sampled by the scores and weighted by p/q (see ``resample``), the
+        pairs [cos | sin] kept whole; 'as-released', the published code's deterministic choice of columns (see
+        ``release``).
+    score_lambda : λ of the scores; the published code has 0.05 whatever the solver's.
+    pool : l; None for l = s, an integer for a count, a float for a multiple of s; l ≥ s.
+    kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
+
+    Attributes
+    ----------
+    frequencies_ : as-written (d, s), a frequency as often as it was drawn; as-released (d, 2s), one a column.
+    weights_, probabilities_ : p/q and pᵢ/L of the chosen, (s,); as-released 1/q and q of each column, (2s,).
+    offset_ : None; as-released the phases, (2s,).
+
+    Notes
+    -----
+    Cost: 2nl² + 8l³/3 multiplications after mapping the pool, streamed by row blocks; memory two matrices of
+    2l × 2l numbers.
+
+    References
+    ----------
+    Z. Li, J.-F. Ton, D. Oglic, D. Sejdinovic, "Towards a unified analysis of random Fourier features", ICML
+    2019, Algorithm 1. As compared with in F. Liu et al., AAAI 2020 (Eq. 3).
+    """
+
+    def __init__(
+        self, n_components: int = 100, *, variant: str = "as-written", score_lambda: float = 0.05,
+        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variant = variant
+        self.score_lambda = score_lambda
+        self.pool = pool
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        value = self.score_lambda
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+            raise ValueError(f"score_lambda must be a positive number, got {value!r}")
+
+    def fit(self, X: Any, y: Any = None) -> LeverageScoreFeatures:
+        """Draw the pool, score it on X (n, d) and choose; y is not used."""
+        self.check_parameters()
+        self._fit(self._validated(X, reset=True), None)
+        return self
+
+    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
+        gram = np.zeros((2 * pool, 2 * pool), order="F")
+        for _, B in self._base_blocks(X, pool):
+            gram = dsyrk(1.0, B.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+        return ridge_leverage_scores(gram, X.shape[0] * self.score_lambda)
+
+
+class SurrogateLeverageFeatures(PooledFeatures):
+    """Surrogate leverage features: frequencies chosen by their correlation with the labels.
+
+    l frequencies are drawn from the spectral density; a frequency's score is pᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the
+    complex modulus: both its columns' squares (Algorithm 1, Eq. 15). No matrix is inverted.
+
+    Parameters
+    ----------
+    n_components : number of output columns, even; s = ``n_components``/2.
+    variant : 'as-written' or 'as-released', as in LeverageScoreFeatures; as-released scores single columns.
+    form : 'eq14', the score above, which the paper runs; 'eq12' adds n‖zᵢ‖², the surrogate it analyses.
+    pool : l; None for l = s, an integer for a count, a float for a multiple of s; l ≥ s.
+    kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
+
+    Attributes
+    ----------
+    frequencies_, weights_, probabilities_, offset_ : as in LeverageScoreFeatures.
+
+    Notes
+    -----
+    ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over
+    the base features, n·l·(d + 2) multiplications; memory one row block of them.
+
+    References
+    ----------
+    F. Liu, X. Huang, Y. Chen, J. Yang, J. Suykens, "Random Fourier features via fast surrogate leverage
+    weighted sampling", AAAI 2020.
+    """
+
+    choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
+
+    def __init__(
+        self, n_components: int = 100, *, variant: str = "as-written", form: str = "eq14",
+        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variant = variant
+        self.form = form
+        self.pool = pool
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> SurrogateLeverageFeatures:
+        """Draw the pool, score it on X (n, d) with targets y (n,), and choose."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        targets = column_or_1d(targets, warn=True)
+        check_consistent_length(X, targets)
+        self._fit(X, targets)
+        return self
+
+    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
+        assert y is not None
+        right_side, squared_norms = np.zeros(2 * pool), np.zeros(2 * pool)
+        for rows, B in self._base_blocks(X, pool):
+            right_side += y[rows] @ B
+            if self.form == "eq12":
+                squared_norms += np.einsum("ij,ij->j", B, B)
+        return alignment_scores(right_side, squared_norms, X.shape[0])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,73 @@
+"""Feature maps by name: what a config may ask, and what it is told when it asks for something else."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import rffbench.features as features
+from rffbench.errors import ConfigError
+from rffbench.features import FEATURES, describe, make_features, parameters
+
+
+def make(config, n_features=8, **kwargs):
+    common = {"kernel": "laplacian", "gamma": 0.5, "random_state": 3}
+    return make_features(config, n_features=n_features, **common, **kwargs)
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_every_built_in_map_is_made_with_its_defaults(name):
+    made = make({"name": name})
+    assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, "laplacian", 0.5, 3)
+    assert {key: getattr(made, key) for key in parameters(name)} == parameters(name)
+
+
+def test_n_features_counts_frequencies_or_columns():
+    assert make({"name": "fourier"}).n_components == 16
+    assert make({"name": "fourier", "form": "offset"}).n_components == 8
+    assert make({"name": "fourier"}, count="columns").n_components == 8
+    with pytest.raises(ConfigError, match="n_components must be even"):
+        make({"name": "qmc"}, n_features=7, count="columns")
+
+
+def test_parameters_reach_the_map():
+    made = make({"name": "surrogate-leverage", "form": "eq12", "variant": "as-released", "pool": 2.0})
+    assert (made.form, made.variant, made.pool) == ("eq12", "as-released", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, "need a name: one of fourier, qmc, leverage, surrogate-leverage"),
+        ({"name": "forier"}, r"unknown feature map 'forier'.*did you mean 'fourier'"),
+        ({"name": "qmc", "sequnce": "sobol"}, r"parameter of feature map 'qmc' 'sequnce'.*mean 'sequence'"),
+        ({"name": "fourier", "gamma": 2.0}, "unknown parameter of feature map 'fourier' 'gamma'"),
+        ({"name": "leverage", "variant": "written"}, "'leverage': variant must be one of 'as-written'"),
+        ({"name": "leverage", "pool": 2}, "fewer than the 8 to choose"),
+    ],
+)
+def test_what_is_wrong_in_a_config_is_named_with_what_would_be_right(config, message):
+    with pytest.raises(ConfigError, match=message):
+        make(config)
+
+
+def test_a_package_adds_a_map_by_entry_point_and_cannot_replace_a_built_in_one(monkeypatch):
+    target = "sklearn.kernel_approximation:Nystroem"
+    points = [
+        EntryPoint("nystroem", target, features.ENTRY_POINT_GROUP),
+        EntryPoint("fourier", target, features.ENTRY_POINT_GROUP),
+        EntryPoint("broken", "no_such_module:Map", features.ENTRY_POINT_GROUP),
+    ]
+    monkeypatch.setattr(features, "entry_points", lambda group: points)
+    made = make({"name": "nystroem", "degree": 2}, n_features=9)
+    assert type(made).__name__ == "Nystroem"
+    assert (made.n_components, made.degree) == (9, 2)
+    assert type(make({"name": "fourier"})).__name__ == "RandomFourierFeatures"
+    with pytest.raises(ConfigError, match="'broken' cannot be loaded from no_such_module:Map"):
+        make({"name": "broken"})
+
+
+def test_describe_lists_each_map_with_a_summary_and_its_parameters():
+    rows = {row["name"]: row for row in describe()}
+    assert set(rows) >= set(FEATURES)
+    assert all(rows[name]["summary"].endswith(".") for name in FEATURES)
+    assert rows["leverage"]["parameters"]["score_lambda"] == 0.05

@@ -1,0 +1,75 @@
+"""Kernels against their formulas, and their spectral densities against the kernels."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rffbench.kernels import KERNELS, gamma_from_sigma, make_kernel
+
+GAMMA = 0.7
+A, B = np.array([0.3, -1.0, 0.5]), np.array([1.1, 0.2, 0.1])  # Δ = (−0.8, −1.2, 0.4)
+FORMULA = {
+    "gaussian": np.exp(-GAMMA * (0.64 + 1.44 + 0.16)),
+    "laplacian": np.exp(-GAMMA * (0.8 + 1.2 + 0.4)),
+    "cauchy": 1 / ((1 + GAMMA * 0.64) * (1 + GAMMA * 1.44) * (1 + GAMMA * 0.16)),
+}
+DENSITY = {
+    "gaussian": stats.norm(scale=np.sqrt(2 * GAMMA)),
+    "laplacian": stats.cauchy(scale=GAMMA),
+    "cauchy": stats.laplace(scale=np.sqrt(GAMMA)),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_has_its_formula(name):
+    kernel = make_kernel(name, GAMMA)
+    K = kernel(np.stack([A, B]))
+    np.testing.assert_allclose(K, [[1, FORMULA[name]], [FORMULA[name], 1]], rtol=1e-14)
+    np.testing.assert_array_equal(kernel([A], np.stack([A, B])), K[:1])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_mean_cosine_over_the_spectral_density_is_the_kernel(name):
+    W = make_kernel(name, GAMMA).sample(np.random.default_rng(1), 200_000, 3)
+    cosines = np.cos((A - B) @ W)
+    error = cosines.std() / np.sqrt(len(cosines))
+    assert error < 2e-3  # a bandwidth wrong by 2 moves the mean by more than 0.1
+    assert abs(cosines.mean() - FORMULA[name]) < 4 * error
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_inverse_cdf_and_samples_have_the_stated_density(name):
+    kernel = make_kernel(name, GAMMA)
+    U = np.random.default_rng(2).uniform(size=(50, 3))
+    U[0] = [2.0**-31, 0.5, 1 - 2.0**-31]
+    np.testing.assert_allclose(kernel.inverse_cdf(U), DENSITY[name].ppf(U).T, rtol=1e-9, atol=1e-12)
+    W = kernel.sample(np.random.default_rng(3), 2000, 3)
+    assert stats.kstest(W.ravel(), DENSITY[name].cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_first_frequencies_of_a_larger_draw_are_the_smaller_draw(name):
+    kernel = make_kernel(name, GAMMA)
+    small = kernel.sample(np.random.default_rng(4), 7, 5)
+    large = kernel.sample(np.random.default_rng(4), 40, 5)
+    assert small.shape == (5, 7)
+    np.testing.assert_array_equal(large[:, :7], small)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("gaussian", np.exp(-0.5)), ("laplacian", np.exp(-1)), ("cauchy", 0.5)]
+)
+def test_sigma_is_the_distance_at_which_the_kernel_has_its_known_value(name, value):
+    kernel = make_kernel(name, gamma_from_sigma(name, 3.0))
+    assert kernel([[0.0]], [[3.0]])[0, 0] == pytest.approx(value, rel=1e-12)
+
+
+def test_unknown_kernel_names_the_nearest():
+    with pytest.raises(ValueError, match=r"unknown kernel 'gausian'.*did you mean 'gaussian'"):
+        make_kernel("gausian", 1.0)
+
+
+@pytest.mark.parametrize("gamma", [0, -1, np.nan, np.inf, "wide", None])
+def test_gamma_must_be_a_positive_number(gamma):
+    with pytest.raises(ValueError, match="gamma must be a positive number"):
+        make_kernel("gaussian", gamma)
