@@ -77,8 +77,8 @@ class Comparison:
             return ["No cell is both measured and reported."]
         size = both["difference"].abs()
         agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
-        sums = [f"{len(both)} cells compared: mean difference {both['difference'].mean():+.2f} points, median "
-                f"size {size.median():.2f}, largest {size.max():.2f}; significance (•) agrees in {agreeing}."]
+        sums = [f"{len(both)} cells compared: mean difference {both['difference'].mean():+.2f} points, "
+                f"median size {size.median():.2f}, largest {size.max():.2f}; significance (•) agrees in {agreeing}."]
         if self.tolerance is not None:
             sums.append(f"{len(both) - self.outside} of {len(both)} within {self.tolerance:g} points.")
         return sums

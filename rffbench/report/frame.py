@@ -227,8 +227,8 @@ def _tidy(row: Row) -> Row:
 def experiment_folders(path: str | Path) -> list[Path]:
     """The experiments at ``path``: the folder itself, or the folders in it, by name.
 
-    Folders that ``--fresh`` moved aside (``name.old-<time>``) are passed over. Raises ResultsError if there is
-    none.
+    Folders that ``--fresh`` moved aside (``name.old-<time>``) are passed over. Raises ResultsError if there
+    is none.
     """
     path = Path(path)
     if not path.is_dir():

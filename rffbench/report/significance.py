@@ -31,7 +31,8 @@ def significantly_better(results: Results, dataset: str, metric: Metric) -> set[
     trials = results.trials[results.trials["dataset"] == dataset]
     p_values: dict[tuple[int, str], float] = {}
     for n_features, size in trials.groupby("n_features"):
-        scores = size.pivot(index="trial", columns="method", values=metric.name).reindex(columns=results.methods)
+        scores = size.pivot(index="trial", columns="method", values=metric.name)
+        scores = scores.reindex(columns=results.methods)
         for method in results.methods:
             if method not in baselines:
                 against = [paired_p_value(scores[method], scores[name], metric.better) for name in baselines]
@@ -61,7 +62,7 @@ def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down adjusted p-values: max over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1, in the order given."""
+    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·p₍ⱼ₎, ≤ 1."""
     p = np.asarray(p_values, float)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

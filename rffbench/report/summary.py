@@ -19,15 +19,15 @@ def summarise(results: Results) -> pd.DataFrame:
 
     ``mean`` and ``std`` (divisor n − 1; missing for a single trial) are over the ``n_ok`` trials that have the
     metric; ``n_failed`` trials ended otherwise than ok. ``significant`` is 1 where the method is better than
-    every baseline (see :mod:`rffbench.report.significance`), else 0: for baselines, for times, memory and λ,
+    every baseline (see :mod:`rffbench.report.significance`), else 0: for baselines, times, memory and λ,
     and where no test could be made. Accuracy is in %, times in seconds, memory in bytes. A metric that no
     trial of a dataset has gives no rows, except for the score of a dataset whose trials all failed.
     """
     rows = []
     trials = results.trials
-    by_dataset = trials.groupby("dataset")[list(METRICS)].count() > 0
+    has = trials.groupby("dataset")[list(METRICS)].count() > 0
     present = {
-        dataset: [name for name in METRICS if by_dataset.loc[dataset, name] or name == results.score(dataset).name]
+        dataset: [name for name in METRICS if has[name][dataset] or name == results.score(dataset).name]
         for dataset in results.datasets
     }
     better = {

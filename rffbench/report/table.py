@@ -1,4 +1,4 @@
-"""The paper's table: a row a dataset and size, a column a method, ``mean±std (time±std)`` and • where significant."""
+"""The paper's table: a row a dataset and size, a column a method, ``mean±std (time±std)``, • if significant."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from rffbench.report.summary import summarise
 NOT_RUN = "–"
 _FOOTNOTES = "†‡§¶‖"
 _TEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "•": r"$\bullet$", "–": "--", "—": "---",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "•": r"$\bullet$",
+    "–": "--", "—": "---",
     "†": r"$\dagger$", "‡": r"$\ddagger$", "§": r"\S{}", "¶": r"\P{}", "‖": r"$\|$", "λ": r"$\lambda$",
     "−": "$-$", "×": r"$\times$", "σ": r"$\sigma$", "γ": r"$\gamma$",
 }
@@ -26,7 +27,7 @@ _TEX = {
 
 @dataclass
 class Table:
-    """A table of text: ``rows`` of a dataset, a size and a cell a method; ``notes`` explain the cells' signs."""
+    """A table of text: ``rows`` of a dataset, a size and a cell a method; ``notes`` explain the signs."""
 
     title: str
     header: list[str]
@@ -64,15 +65,17 @@ class Table:
                 body.append(r"\midrule")
             body.append(" & ".join(_tex(cell) for cell in sparse) + r" \\")
         return "\n".join([
-            r"\begin{table*}", r"\centering", rf"\caption{{{_tex(self.title)}. {_tex(' '.join(self.notes))}}}",
+            r"\begin{table*}", r"\centering",
+            rf"\caption{{{_tex(self.title)}. {_tex(' '.join(self.notes))}}}",
             rf"\begin{{tabular}}{{ll{'l' * (len(self.header) - 2)}}}", r"\toprule",
             " & ".join(_tex(name) for name in self.header) + r" \\", r"\midrule", *body,
             r"\bottomrule", r"\end{tabular}", r"\end{table*}",
         ]) + "\n"
 
     def _sparse_rows(self) -> list[list[str]]:
-        above = [""] + [row[0] for row in self.rows]
-        return [["" if row[0] == last else row[0], *row[1:]] for row, last in zip(self.rows, above, strict=False)]
+        above = ["", *(row[0] for row in self.rows)]
+        return [["" if row[0] == last else row[0], *row[1:]]
+                for row, last in zip(self.rows, above, strict=False)]
 
     def _widths(self, rows: list[list[str]]) -> list[int]:
         return [max(len(row[column]) for row in [self.header, *rows]) for column in range(len(self.header))]
@@ -87,7 +90,10 @@ def make_table(results: Results) -> Table:
     asks for says their number and why; one without any is a dash and why.
     """
     table = Table(results.title, ["dataset", "s", *results.methods])
-    summary = summarise(results).set_index(["dataset", "n_features", "method", "metric"])
+    summary = summarise(results)
+    scores = {(row["dataset"], row["n_features"], row["method"], row["metric"]): row
+              for row in summary.to_dict("records")}
+    smallest = summary.groupby(["dataset", "metric"])["mean"].min().to_dict()
     datasets = {name: _marked(name, results, table.notes) for name in results.datasets}
     rows: dict[tuple[str, int], list[str]] = {}
     contended = False
@@ -96,9 +102,9 @@ def make_table(results: Results) -> Table:
             size = size_label(n_features, trials["multiple"].iloc[0])
             rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN] * len(results.methods)]
         metric = results.score(dataset).name
-        score = summary.loc[(dataset, n_features, method, metric)]
-        decimals = 2 if metric == "accuracy" else _decimals(summary.loc[(dataset,)].xs(metric, level="metric")["mean"].min(), 3)
-        cell = _cell(score, decimals, trials, results.planned_trials(n_features, trials["multiple"].iloc[0]))
+        decimals = 2 if metric == "accuracy" else _decimals(smallest[dataset, metric], 3)
+        planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
+        cell = _cell(scores[dataset, n_features, method, metric], decimals, trials, planned)
         contended = contended or "~" in cell
         rows[dataset, n_features][2 + results.methods.index(method)] = cell
     table.rows = list(rows.values())
@@ -120,10 +126,9 @@ def plus_minus(mean: float, std: float, decimals: int) -> str:
     return f"{mean:.{decimals}f}" + ("" if math.isnan(std) else f"±{std:.{decimals}f}")
 
 
-def _cell(score: pd.Series, decimals: int, trials: pd.DataFrame, planned: int) -> str:
-    failures = ", ".join(
-        f"{count} {status}" for status, count in trials["status"].value_counts(sort=False).items() if status != "ok"
-    )
+def _cell(score: dict, decimals: int, trials: pd.DataFrame, planned: int) -> str:
+    counts = trials["status"].value_counts(sort=False)
+    failures = ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
     if not score["n_ok"]:
         return f"— ({failures or 'no score'})"
     cell = plus_minus(score["mean"], score["std"], decimals)
@@ -140,7 +145,7 @@ def _cell(score: pd.Series, decimals: int, trials: pd.DataFrame, planned: int) -
 
 
 def _decimals(value: float, digits: int) -> int:
-    """How many decimals show ``digits`` significant digits of a small number, and fewer of one from 10 on: 13.3, 0.45, 0.012."""
+    """Decimals that show ``digits`` significant digits; fewer from 10 on (for 2 digits: 13.3, 0.45, 0.012)."""
     if not value > 0:
         return digits
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), 6)
@@ -171,7 +176,7 @@ def _legend(results: Results, rows: list[list[str]], contended: bool) -> list[st
         legend.append(f"• better than {' and '.join(baselines)}: one-sided paired t-test over trials,"
                       f" level {config['level']:g}{holm}.")
     if contended:
-        legend.append("~ times some of which were taken while other work used the processors: not comparable.")
+        legend.append("~ times not comparable: some were taken while other work used the processors.")
     if any(cell == NOT_RUN for row in rows for cell in row):
         legend.append(f"{NOT_RUN} not run yet.")
     return legend
