@@ -19,7 +19,7 @@ def config(**changes):
     """A resolved config: one dataset of d = 14 at one size, four methods, three trials."""
     return {
         "name": "synthetic", "title": "A synthetic experiment", "datasets": ["eeg"], "preprocess": "minmax",
-        "kernel": {"name": "gaussian", "sigma": 1.0}, "n_features": ["1d"], "methods": METHODS,
+        "kernel": {"name": "gaussian", "gamma": 0.5}, "n_features": ["1d"], "methods": METHODS,
         "solver": SOLVER, "trials": 3, "seed": 0, **changes,
     }
 

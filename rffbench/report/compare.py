@@ -78,7 +78,7 @@ class Comparison:
         size = both["difference"].abs()
         agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
         sums = [f"{len(both)} cells compared: mean difference {both['difference'].mean():+.2f} points, "
-                f"median size {size.median():.2f}, largest {size.max():.2f}; significance (•) agrees in {agreeing}."]
+                f"median size {size.median():.2f}, largest {size.max():.2f}; • agrees in {agreeing}."]
         if self.tolerance is not None:
             sums.append(f"{len(both) - self.outside} of {len(both)} within {self.tolerance:g} points.")
         return sums

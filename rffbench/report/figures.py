@@ -88,6 +88,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
     for letter, panel, metric in zip("abc", panels, metrics, strict=False):
         _draw_panel(panel, summary[summary["metric"] == metric.name], metric, results.methods)
         panel.set_title(f"({letter}) {metric.label}")
+        panel.set_xlabel(_size_name(results, dataset))
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=max(len(labels), 1), frameon=False,
                   handlelength=3.4, columnspacing=1.8)
@@ -112,20 +113,34 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
     if logarithmic:
         panel.set_yscale("log")
         low, high = panel.get_ylim()
-        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if high > 10 * low else MaxNLocator(5))
+        subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
+        panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
         panel.yaxis.set_major_formatter("{x:g}")
         panel.yaxis.set_minor_formatter(NullFormatter())
-    sizes = summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
-    _size_axis(panel, sizes)
+    _size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     panel.grid(True)
     panel.spines[["top", "right"]].set_visible(False)
 
 
 def _size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
-    counts = [int(count) for count in sizes["n_features"]]
-    labels = [size_label(count, multiple) for count, multiple in zip(counts, sizes["multiple"], strict=True)]
+    """A tick a size, labelled where there is room."""
+    counts = sizes["n_features"].to_numpy(int)
+    place = np.log(counts / counts[0]) / max(np.log(counts[-1] / counts[0]), 1e-9)
+    labels: list[str] = []
+    last = -np.inf
+    for count, multiple, here in zip(counts, sizes["multiple"], place, strict=True):
+        roomy = here - last > 0.11  # the width of "128d" with some space, as a share of the panel
+        labels.append(size_label(count, multiple) if roomy else "")
+        last = here if roomy else last
     panel.set_xticks(counts, labels)
     panel.xaxis.set_minor_locator(NullLocator())
-    multiple = sizes["multiple"].iloc[0]
-    dimension = f" (d = {counts[0] // int(multiple)})" if sizes["multiple"].notna().all() else ""
-    panel.set_xlabel(f"frequencies s{dimension}")
+
+
+def _size_name(results: Results, dataset: str) -> str:
+    """What s counts, and the input dimension where the sizes are multiples of it."""
+    if results.config.get("count") == "columns":
+        return "columns"
+    sizes = results.trials.loc[results.trials["dataset"] == dataset, ["n_features", "multiple"]]
+    if sizes["multiple"].isna().any():
+        return "frequencies s"
+    return f"frequencies s (d = {sizes['n_features'].iloc[0] // sizes['multiple'].iloc[0]})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,7 @@ import pandas as pd
 import yaml
 
 from rffbench.errors import ResultsError, RffbenchError
-
-Row = dict[str, Any]
+from rffbench.execution.log import Row, latest, read_rows
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,10 @@ METRICS = {
 SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
 
 _CELL = ["dataset", "n_features", "method"]
-_NEEDED = {"status": str, "dataset": str, "method": str, "n_features": int, "trial": int}
+_SETTINGS = {
+    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device", "timing",
+    "kernel_error_points",
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def load_results(folder: str | Path) -> Results:
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
     config = _read_config(folder / "config.yaml")
-    rows = _latest(_rows_of_config(_read_rows(folder / "trials.jsonl"), config))
+    rows = latest(_rows_of_config(read_rows(folder / "trials.jsonl"), config))
     if not rows:
         raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trial of the experiment in its config.yaml")
     datasets, methods = list(config["datasets"]), list(config["methods"])
@@ -141,37 +142,16 @@ def _read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _read_rows(path: Path) -> list[Row]:
-    """The log's rows; a last line without its newline was torn when the run died, and is left out."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); nothing was measured here") from None
-    rows = []
-    for number, line in enumerate(lines[:-1], start=1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            raise ResultsError(f"{path}, line {number}: not JSON: {line[:60]!r}") from None
-        for name, kind in _NEEDED.items():
-            if not isinstance(row, dict) or not isinstance(row.get(name), kind):
-                raise ResultsError(f"{path}, line {number}: not a trial: needs {name!r} ({kind.__name__})")
-        rows.append(row)
-    return rows
-
-
 def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
-    """The rows that the config asks for.
+    """The rows of the config's grid whose settings are its own.
 
-    A setting (seed, kernel, solver, …) is compared where the config states it as the rows do, which shows in
-    that some row agrees with it; a setting that the config leaves open or writes otherwise (σ for γ) tells
-    nothing. Of a dataset whose card changed, only the rows with the newest content hash count.
+    A setting that the config does not state is not compared. Of a dataset whose card changed, only the rows
+    with the newest content hash count.
     """
     rows = [row for row in rows if _in_grid(row, config)]
-    for name in ("seed", "count", "dtype", "device", "kernel_error_points", "timing", "preprocess_fit",
-                 "kernel", "solver", "preprocess", "features"):
-        agreeing = [row for row in rows if row.get(name) == _setting(config, name, row)]
-        rows = agreeing or rows
+    rows = [row for row in rows if row["features"] == _features(config, row["method"])]
+    for name in _SETTINGS & config.keys():
+        rows = [row for row in rows if row.get(name) == _setting(config, name, row["dataset"])]
     newest = {row["dataset"]: row.get("data_hash") for row in rows}
     return [row for row in rows if row.get("data_hash") == newest[row["dataset"]]]
 
@@ -185,16 +165,18 @@ def _in_grid(row: Row, config: dict[str, Any]) -> bool:
     return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
 
 
-def _setting(config: dict[str, Any], name: str, row: Row) -> Any:
-    """What the config says of one of a row's settings, in the row's form."""
-    if name == "features":
-        method = dict(config["methods"][row["method"]] or {})
-        return {"name": method.pop("features", None), **method}
-    value = config.get(name)
-    if name == "preprocess":
-        value = _of_dataset(value, row["dataset"])
-        return [value] if isinstance(value, str) else value
-    return value
+def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
+    """A method's feature map as the rows have it: the map's name and its parameters."""
+    parameters = dict(config["methods"][method])
+    return {"name": parameters.pop("features", None), **parameters}
+
+
+def _setting(config: dict[str, Any], name: str, dataset: str) -> Any:
+    """One of the config's settings as a dataset's rows have it."""
+    if name != "preprocess":
+        return config[name]
+    steps = _of_dataset(config[name], dataset)
+    return [steps] if isinstance(steps, str) else steps
 
 
 def _of_dataset(value: Any, dataset: str) -> Any:
@@ -209,10 +191,6 @@ def _planned_trials(config: dict[str, Any], n_features: int, multiple: int | Non
     by_size = {str(size): int(count) for size, count in trials.items()}
     default = by_size.get("default", 1)
     return by_size.get(size_label(n_features, multiple), by_size.get(str(n_features), default))
-
-
-def _latest(rows: list[Row]) -> list[Row]:
-    return list({tuple(row[name] for name in (*_CELL, "trial")): row for row in rows}.values())
 
 
 def _tidy(row: Row) -> Row:

@@ -11,7 +11,14 @@ from scipy import stats
 
 from rffbench.report.frame import Metric, Results
 
-DEFAULTS: dict[str, Any] = {"baselines": ["RFF", "QMC"], "level": 0.05, "correction": "none"}
+_DEFAULTS = {"baselines": ["RFF", "QMC"], "level": 0.05, "correction": "none"}
+
+
+def significance_settings(results: Results) -> dict[str, Any]:
+    """The config's ``significance``: baselines (those that are methods of it), level, correction."""
+    given = results.config.get("significance") or {}
+    settings: dict[str, Any] = _DEFAULTS | {key: value for key, value in given.items() if value is not None}
+    return settings | {"baselines": [name for name in settings["baselines"] if name in results.methods]}
 
 
 def significantly_better(results: Results, dataset: str, metric: Metric) -> set[tuple[int, str]]:
@@ -24,8 +31,8 @@ def significantly_better(results: Results, dataset: str, metric: Metric) -> set[
     step-down procedure holds at the level. A comparison that cannot be made (fewer than two common trials)
     is never significant, and not in the family.
     """
-    config = DEFAULTS | (results.config.get("significance") or {})
-    baselines = [name for name in config["baselines"] if name in results.methods]
+    settings = significance_settings(results)
+    baselines = settings["baselines"]
     if metric.better is None or not baselines:
         return set()
     trials = results.trials[results.trials["dataset"] == dataset]
@@ -38,9 +45,9 @@ def significantly_better(results: Results, dataset: str, metric: Metric) -> set[
                 against = [paired_p_value(scores[method], scores[name], metric.better) for name in baselines]
                 p_values[int(str(n_features)), method] = float(np.max(against))  # NaN if any comparison is
     tested = {cell: p for cell, p in p_values.items() if not np.isnan(p)}
-    if config["correction"] == "holm":
+    if settings["correction"] == "holm":
         tested = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {cell for cell, p in tested.items() if p < config["level"]}
+    return {cell for cell, p in tested.items() if p < settings["level"]}
 
 
 def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> float:
@@ -62,7 +69,7 @@ def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·p₍ⱼ₎, ≤ 1."""
+    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·pⱼ."""
     p = np.asarray(p_values, float)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

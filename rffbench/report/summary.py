@@ -17,9 +17,9 @@ COLUMNS = [
 def summarise(results: Results) -> pd.DataFrame:
     """The tidy summary, with the columns ``COLUMNS``.
 
-    ``mean`` and ``std`` (divisor n − 1; missing for a single trial) are over the ``n_ok`` trials that have the
-    metric; ``n_failed`` trials ended otherwise than ok. ``significant`` is 1 where the method is better than
-    every baseline (see :mod:`rffbench.report.significance`), else 0: for baselines, times, memory and λ,
+    ``mean`` and ``std`` (divisor n − 1; missing for a single trial) are over the ``n_ok`` trials that have
+    the metric; ``n_failed`` trials ended otherwise than ok. ``significant`` is 1 where the method is better
+    than every baseline (:mod:`rffbench.report.significance`), else 0: for baselines, times, memory and λ,
     and where no test could be made. Accuracy is in %, times in seconds, memory in bytes. A metric that no
     trial of a dataset has gives no rows, except for the score of a dataset whose trials all failed.
     """

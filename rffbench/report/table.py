@@ -1,4 +1,4 @@
-"""The paper's table: a row a dataset and size, a column a method, ``mean±std (time±std)``, • if significant."""
+"""The paper's table: a row a dataset and size, a column a method, ``mean±std (time±std) •``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from rffbench.report.frame import METRICS, Results, cells, size_label
-from rffbench.report.significance import DEFAULTS
+from rffbench.report.significance import significance_settings
 from rffbench.report.summary import summarise
 
 NOT_RUN = "–"
@@ -93,7 +93,7 @@ def make_table(results: Results) -> Table:
     summary = summarise(results)
     scores = {(row["dataset"], row["n_features"], row["method"], row["metric"]): row
               for row in summary.to_dict("records")}
-    smallest = summary.groupby(["dataset", "metric"])["mean"].min().to_dict()
+    largest = summary.groupby(["dataset", "metric"])["mean"].max().to_dict()
     datasets = {name: _marked(name, results, table.notes) for name in results.datasets}
     rows: dict[tuple[str, int], list[str]] = {}
     contended = False
@@ -102,7 +102,7 @@ def make_table(results: Results) -> Table:
             size = size_label(n_features, trials["multiple"].iloc[0])
             rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN] * len(results.methods)]
         metric = results.score(dataset).name
-        decimals = 2 if metric == "accuracy" else _decimals(smallest[dataset, metric], 3)
+        decimals = 2 if metric == "accuracy" else _decimals(largest[dataset, metric], 3)
         planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
         cell = _cell(scores[dataset, n_features, method, metric], decimals, trials, planned)
         contended = contended or "~" in cell
@@ -145,7 +145,7 @@ def _cell(score: dict, decimals: int, trials: pd.DataFrame, planned: int) -> str
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Decimals that show ``digits`` significant digits; fewer from 10 on (for 2 digits: 13.3, 0.45, 0.012)."""
+    """Decimals that show ``digits`` significant digits, fewer from 10 on; for 2: 13.3, 0.45, 0.012."""
     if not value > 0:
         return digits
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), 6)
@@ -169,12 +169,11 @@ def _legend(results: Results, rows: list[list[str]], contended: bool) -> list[st
               for name, names in scores.items()]
     legend = [f"Mean ± standard deviation over trials: {'; '.join(labels)}"
               " (seconds to generate the training features)."]
-    config = DEFAULTS | (results.config.get("significance") or {})
+    settings = significance_settings(results)
     if any("•" in cell for row in rows for cell in row):
-        baselines = [name for name in config["baselines"] if name in results.methods]
-        holm = ", Holm's correction over a dataset's cells" if config["correction"] == "holm" else ""
-        legend.append(f"• better than {' and '.join(baselines)}: one-sided paired t-test over trials,"
-                      f" level {config['level']:g}{holm}.")
+        holm = ", Holm's correction over a dataset's cells" if settings["correction"] == "holm" else ""
+        legend.append(f"• better than {' and '.join(settings['baselines'])}: one-sided paired t-test over"
+                      f" trials, level {settings['level']:g}{holm}.")
     if contended:
         legend.append("~ times not comparable: some were taken while other work used the processors.")
     if any(cell == NOT_RUN for row in rows for cell in row):
