@@ -90,10 +90,10 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
         panel.set_title(f"({letter}) {metric.label}")
         panel.set_xlabel(_size_name(results, dataset))
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(len(labels), 1), frameon=False,
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False,
                   handlelength=3.4, columnspacing=1.8)
     mark = results.mark(dataset)
-    figure.suptitle(f"{dataset} ({mark})" if mark else dataset, fontsize=8.5)
+    figure.suptitle(f"{dataset}: {mark}" if mark else dataset, fontsize=8.5)
     return figure
 
 
@@ -106,7 +106,7 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
         if logarithmic:  # a bar that would reach zero ends a decade below the mean
             below = np.minimum(below, 0.9 * mean)
         # Methods that agree would hide each other: each stands a little to the side of its size.
-        side = 1.035 ** (index - (len(methods) - 1) / 2)
+        side = 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
         panel.errorbar(s * side, mean, yerr=np.stack([below, above]), label=method, capsize=1.8,
                        elinewidth=0.8, capthick=0.8, **_STYLES[index % len(_STYLES)])
     panel.set_xscale("log")
