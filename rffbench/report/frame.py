@@ -1,0 +1,219 @@
+"""An experiment's folder as a tidy table: one row a trial, in the order of its config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import pandas as pd
+import yaml
+
+from rffbench.errors import ResultsError, RffbenchError
+from rffbench.execution.log import Row, latest, read_rows
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured in a trial: its name, an axis' label, and the better direction (None: neither)."""
+
+    name: str
+    label: str
+    better: Literal["greater", "less"] | None
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "test accuracy (%)", "greater"),
+        Metric("rmse", "test RMSE", "less"),
+        Metric("relative_rmse", "relative test RMSE", "less"),
+        Metric("kernel_error", "relative kernel error", "less"),
+        Metric("feature_s", "feature time (s)", None),
+        Metric("fit_s", "fit time (s)", None),
+        Metric("predict_s", "predict time (s)", None),
+        Metric("peak_memory_bytes", "peak memory (bytes)", None),
+        Metric("lambda", "chosen λ", None),
+    )
+}
+
+SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
+
+_CELL = ["dataset", "n_features", "method"]
+_SETTINGS = {
+    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device", "timing",
+    "kernel_error_points",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """What one experiment's folder holds.
+
+    ``config`` is the resolved config.yaml. ``trials`` has a row for every trial of that config in the log and
+    the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
+    trial, status, contended (bool), and one float column a metric of ``METRICS``: accuracy in %, times in
+    seconds, memory in bytes, NaN where there is none.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    trials: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        return str(self.config.get("title") or self.config.get("name") or self.folder.name)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets that have trials, in the config's order."""
+        return [str(name) for name in self.trials["dataset"].unique()]
+
+    @property
+    def methods(self) -> list[str]:
+        """The labels of the methods, in the config's order."""
+        return [str(label) for label in self.config["methods"]]
+
+    def score(self, dataset: str) -> Metric:
+        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE."""
+        trials = self.trials[self.trials["dataset"] == dataset]
+        return METRICS[next((name for name in SCORES if trials[name].notna().any()), SCORES[0])]
+
+    def planned_trials(self, n_features: int, multiple: int | None) -> int:
+        """How many trials the config asks for at one size."""
+        return _planned_trials(self.config, n_features, multiple)
+
+    def mark(self, dataset: str) -> str | None:
+        """What the dataset's card says a reader of its results must know, if anything."""
+        from rffbench.data.cards import load_card  # the cards' layer is needed here alone
+
+        try:
+            return load_card(dataset).mark
+        except RffbenchError:  # results of a dataset that this version has no card for
+            return None
+
+
+def size_label(n_features: int, multiple: int | None) -> str:
+    """``16d`` where the config gave a multiple of the input dimension, else the count itself."""
+    return str(n_features) if multiple is None or pd.isna(multiple) else f"{int(multiple)}d"
+
+
+def load_results(folder: str | Path) -> Results:
+    """Read config.yaml and trials.jsonl of one experiment's folder.
+
+    Of several rows of one trial the last counts. Rows that the config no longer asks for (another dataset,
+    method, size, seed, solver, …, as after the config was changed) are left out.
+
+    Raises ResultsError, naming the file and line, where there is no such folder, a file is missing or
+    unreadable, or nothing in the log belongs to the config.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such results folder")
+    config = _read_config(folder / "config.yaml")
+    rows = latest(_rows_of_config(read_rows(folder / "trials.jsonl"), config))
+    if not rows:
+        raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trial of the experiment in its config.yaml")
+    datasets, methods = list(config["datasets"]), list(config["methods"])
+    rows.sort(key=lambda row: (datasets.index(row["dataset"]), row["n_features"],
+                               methods.index(row["method"]), row["trial"]))
+    trials = pd.DataFrame([_tidy(row) for row in rows])
+    trials["multiple"] = trials["multiple"].astype("Int64")
+    return Results(folder, config, trials.astype(dict.fromkeys(METRICS, float)))
+
+
+def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
+    """(dataset, n_features, method, its trials) in the order of the table."""
+    for key, cell in trials.groupby(_CELL, sort=False):
+        dataset, n_features, method = cast(tuple[str, int, str], key)
+        yield dataset, int(n_features), method, cell
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{path}: not readable YAML: {error}") from None
+    if not isinstance(config, dict) or not config.get("datasets") or not config.get("methods"):
+        raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
+    return config
+
+
+def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
+    """The rows of the config's grid whose settings are its own.
+
+    A setting that the config does not state is not compared. Of a dataset whose card changed, only the rows
+    with the newest content hash count.
+    """
+    rows = [row for row in rows if _in_grid(row, config)]
+    rows = [row for row in rows if row["features"] == _features(config, row["method"])]
+    for name in _SETTINGS & config.keys():
+        rows = [row for row in rows if row.get(name) == _setting(config, name, row["dataset"])]
+    newest = {row["dataset"]: row.get("data_hash") for row in rows}
+    return [row for row in rows if row.get("data_hash") == newest[row["dataset"]]]
+
+
+def _in_grid(row: Row, config: dict[str, Any]) -> bool:
+    if row["dataset"] not in config["datasets"] or row["method"] not in config["methods"]:
+        return False
+    n_features, multiple = row["n_features"], row.get("multiple")
+    sizes = {str(size) for size in _of_dataset(config.get("n_features", []), row["dataset"])}
+    wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
+    return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
+
+
+def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
+    """A method's feature map as the rows have it: the map's name and its parameters."""
+    parameters = dict(config["methods"][method])
+    return {"name": parameters.pop("features", None), **parameters}
+
+
+def _setting(config: dict[str, Any], name: str, dataset: str) -> Any:
+    """One of the config's settings as a dataset's rows have it."""
+    if name != "preprocess":
+        return config[name]
+    steps = _of_dataset(config[name], dataset)
+    return [steps] if isinstance(steps, str) else steps
+
+
+def _of_dataset(value: Any, dataset: str) -> Any:
+    """A config's value for one dataset: the value itself, or its entry in a mapping with a ``default``."""
+    return value.get(dataset, value.get("default", [])) if isinstance(value, dict) else value
+
+
+def _planned_trials(config: dict[str, Any], n_features: int, multiple: int | None) -> int:
+    trials = config.get("trials", 1)
+    if not isinstance(trials, dict):
+        return int(trials)
+    by_size = {str(size): int(count) for size, count in trials.items()}
+    default = by_size.get("default", 1)
+    return by_size.get(size_label(n_features, multiple), by_size.get(str(n_features), default))
+
+
+def _tidy(row: Row) -> Row:
+    timing = row.get("timing") or {}
+    flat = {**(row.get("metrics") or {}), **timing, **row}
+    tidy = {name: row.get(name) for name in (*_CELL, "multiple", "trial", "status")}
+    tidy["contended"] = bool(timing.get("contended"))
+    measured = row["status"] == "ok"
+    return tidy | {name: flat.get(name) if measured else None for name in METRICS}
+
+
+def experiment_folders(path: str | Path) -> list[Path]:
+    """The experiments at ``path``: the folder itself, or the folders in it, by name.
+
+    Folders that ``--fresh`` moved aside (``name.old-<time>``) are passed over. Raises ResultsError if there
+    is none.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise ResultsError(f"{path}: no such results folder")
+    if (path / "trials.jsonl").exists():
+        return [path]
+    found = sorted(log.parent for log in path.glob("*/trials.jsonl") if ".old-" not in log.parent.name)
+    if not found:
+        raise ResultsError(f"{path}: neither a results folder (no trials.jsonl) nor a folder of such folders")
+    return found

@@ -1,0 +1,77 @@
+"""Is a method better than its baselines? Paired t-tests over trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from rffbench.report.frame import Metric, Results
+
+_DEFAULTS = {"baselines": ["RFF", "QMC"], "level": 0.05, "correction": "none"}
+
+
+def significance_settings(results: Results) -> dict[str, Any]:
+    """The config's ``significance``: baselines (those that are methods of it), level, correction."""
+    given = results.config.get("significance") or {}
+    settings: dict[str, Any] = _DEFAULTS | {key: value for key, value in given.items() if value is not None}
+    return settings | {"baselines": [name for name in settings["baselines"] if name in results.methods]}
+
+
+def significantly_better(results: Results, dataset: str, metric: Metric) -> set[tuple[int, str]]:
+    """The (n_features, method) at which a method is better than **every** baseline at the config's level.
+
+    A method and a baseline are compared by :func:`paired_p_value` over the trials that both finished. Better
+    than all baselines is an intersection–union test: its p-value is the largest of the comparisons', and
+    needs no correction for their number. With ``correction: holm`` the p-values of one dataset and metric, of
+    all sizes and all methods that are no baselines, are one family, whose chance of any false • Holm's
+    step-down procedure holds at the level. A comparison that cannot be made (fewer than two common trials)
+    is never significant, and not in the family.
+    """
+    settings = significance_settings(results)
+    baselines = settings["baselines"]
+    if metric.better is None or not baselines:
+        return set()
+    trials = results.trials[results.trials["dataset"] == dataset]
+    p_values: dict[tuple[int, str], float] = {}
+    for n_features, size in trials.groupby("n_features"):
+        scores = size.pivot(index="trial", columns="method", values=metric.name)
+        scores = scores.reindex(columns=results.methods)
+        for method in results.methods:
+            if method not in baselines:
+                against = [paired_p_value(scores[method], scores[name], metric.better) for name in baselines]
+                p_values[int(str(n_features)), method] = float(np.max(against))  # NaN if any comparison is
+    tested = {cell: p for cell, p in p_values.items() if not np.isnan(p)}
+    if settings["correction"] == "holm":
+        tested = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {cell for cell, p in tested.items() if p < settings["level"]}
+
+
+def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> float:
+    """One-sided paired t-test that ``candidate`` is better ('greater' or 'less') than ``baseline``.
+
+    The two are paired by their index, the trial; trials that either lacks are left out. NaN with fewer than
+    two pairs. Where all differences are equal, as the t statistic is then infinite or 0/0: 0 if they favour
+    the candidate, else 1.
+    """
+    pairs = pd.concat([candidate, baseline], axis=1).dropna().to_numpy(float)
+    if len(pairs) < 2:
+        return float("nan")
+    differences = pairs[:, 0] - pairs[:, 1]
+    rounding = 16 * np.finfo(float).eps * np.abs(pairs).max()
+    if np.ptp(differences) <= rounding:
+        gain = differences.mean() if better == "greater" else -differences.mean()
+        return 0.0 if gain > rounding else 1.0
+    return float(stats.ttest_rel(pairs[:, 0], pairs[:, 1], alternative=better).pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·pⱼ."""
+    p = np.asarray(p_values, float)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return [float(value) for value in adjusted]

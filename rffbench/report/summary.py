@@ -1,0 +1,53 @@
+"""summary.csv: mean and standard deviation over trials, one row a cell and metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from rffbench.report.frame import METRICS, Results, cells
+from rffbench.report.significance import significantly_better
+
+COLUMNS = [
+    "dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok", "n_failed", "significant",
+]
+
+
+def summarise(results: Results) -> pd.DataFrame:
+    """The tidy summary, with the columns ``COLUMNS``.
+
+    ``mean`` and ``std`` (divisor n − 1; missing for a single trial) are over the ``n_ok`` trials that have
+    the metric; ``n_failed`` trials ended otherwise than ok. ``significant`` is 1 where the method is better
+    than every baseline (:mod:`rffbench.report.significance`), else 0: for baselines, times, memory and λ,
+    and where no test could be made. Accuracy is in %, times in seconds, memory in bytes. A metric that no
+    trial of a dataset has gives no rows, except for the score of a dataset whose trials all failed.
+    """
+    rows = []
+    trials = results.trials
+    has = trials.groupby("dataset")[list(METRICS)].count() > 0
+    present = {
+        dataset: [name for name in METRICS if has[name][dataset] or name == results.score(dataset).name]
+        for dataset in results.datasets
+    }
+    better = {
+        (dataset, name): significantly_better(results, dataset, METRICS[name])
+        for dataset, names in present.items() for name in names
+    }
+    for dataset, n_features, method, cell in cells(trials):
+        for name in present[dataset]:
+            rows.append((
+                dataset, n_features, cell["multiple"].iloc[0], method, name,
+                cell[name].mean(), cell[name].std(ddof=1), int(cell[name].count()),
+                int((cell["status"] != "ok").sum()), int((n_features, method) in better[dataset, name]),
+            ))
+    summary = pd.DataFrame(rows, columns=COLUMNS)
+    summary["multiple"] = summary["multiple"].astype("Int64")
+    return summary
+
+
+def write_summary(results: Results) -> Path:
+    """Write the folder's summary.csv, numbers in full precision."""
+    path = results.folder / "summary.csv"
+    summarise(results).to_csv(path, index=False, lineterminator="\n")
+    return path

@@ -1,0 +1,211 @@
+"""Promises of the figures and of the comparison with a paper."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import report_log as log
+from matplotlib import image
+from matplotlib.colors import to_rgb
+
+from rffbench import report
+from rffbench.errors import ConfigError
+from rffbench.report import figures, frame, summary
+from rffbench.report.compare import load_reference
+
+SIZES = [1, 2, 4, 8]
+
+
+@pytest.fixture(autouse=True)
+def no_cards(monkeypatch):
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark=""))
+
+
+def folder(tmp_path, score=80.0, metric="accuracy", datasets=("eeg",), **config):
+    """Three trials a cell, one of QMC's lost; every metric moves with size, method and trial."""
+    rows = []
+    for dataset in datasets:
+        for multiple in SIZES:
+            for rank, method in enumerate(log.METHODS):
+                for trial in range(3):
+                    spec = log.spec(dataset, method, multiple, trial)
+                    if (method, trial) == ("QMC", 2):
+                        rows.append(log.lost(spec, "timeout"))
+                        continue
+                    error = (1 + rank + trial / 10) / multiple
+                    rows.append(log.ok(spec, score + rank + trial / 10, metric=metric, kernel_error=error,
+                                       feature_s=0.01 * multiple))
+    return log.write(tmp_path / "run", log.config(
+        datasets=list(datasets), n_features=[f"{size}d" for size in SIZES], **config), rows)
+
+
+def drawn(path, dataset="eeg"):
+    results = frame.load_results(path)
+    rows = summary.summarise(results)
+    return figures.dataset_figure(results, rows[rows["dataset"] == dataset], dataset)
+
+
+def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
+    path = folder(tmp_path, datasets=("eeg", "cpu"))
+    written = report.redraw(path, ["png", "svg"])
+    assert [str(file.relative_to(path)) for file in written] == [
+        "summary.csv", "table.csv", "table.md", "table.tex",
+        "figures/eeg.png", "figures/eeg.svg", "figures/cpu.png", "figures/cpu.svg"]
+    assert all(file.stat().st_size > 0 for file in written)
+
+
+def test_redrawing_gives_the_same_bytes(tmp_path):
+    path = folder(tmp_path)
+    first = {file: file.read_bytes() for file in report.redraw(path, figures.FORMATS)}
+    assert {file: file.read_bytes() for file in report.redraw(path, figures.FORMATS)} == first
+
+
+def test_a_png_opens_and_is_not_blank(tmp_path):
+    *_, png = report.redraw(folder(tmp_path))
+    pixels = image.imread(png)
+    assert pixels.shape[0] > 400
+    assert pixels.shape[1] > 1200
+    assert pixels[..., :3].std() > 0.05
+
+
+def test_the_panels_are_error_score_and_time_against_s_on_the_axes_of_the_paper(tmp_path):
+    panels = drawn(folder(tmp_path)).axes
+    assert [panel.get_title() for panel in panels] == [
+        "(a) relative kernel error", "(b) test accuracy (%)", "(c) feature time (s)"]
+    assert [panel.get_xscale() for panel in panels] == ["log"] * 3
+    assert [panel.get_yscale() for panel in panels] == ["log", "linear", "log"]
+    for panel in panels:
+        assert panel.get_xlabel() == "frequencies s (d = 14)"
+        assert list(panel.get_xticks()) == [14 * size for size in SIZES]
+        assert [label.get_text() for label in panel.get_xticklabels()] == [f"{size}d" for size in SIZES]
+
+
+def test_a_line_is_the_mean_and_its_bar_one_standard_deviation(tmp_path):
+    accuracy = drawn(folder(tmp_path)).axes[1]
+    line, caps, (bars,) = accuracy.containers[0]
+    assert np.allclose(line.get_ydata(), 80.1)
+    assert np.allclose([segment[:, 1] for segment in bars.get_segments()], [80.0, 80.2])
+    assert np.allclose(line.get_xdata(), [14 * size for size in SIZES], rtol=0.06)
+    assert len(caps) == 2
+
+
+def test_the_labels_of_close_sizes_do_not_run_into_each_other(tmp_path):
+    counts = [20, 50, 100, 150, 200, 250, 300, 350, 400]
+    rows = [log.ok(log.spec(multiple=None, n_features=count, trial=trial, count="columns"), 80.0)
+            for count in counts for trial in range(3)]
+    panel = drawn(log.write(tmp_path / "run", log.config(n_features=counts, count="columns"), rows)).axes[0]
+    assert list(panel.get_xticks()) == counts
+    assert [label.get_text() for label in panel.get_xticklabels() if label.get_text()] == [
+        "20", "50", "100", "150", "250", "350"]
+    assert panel.get_xlabel() == "columns"
+
+
+def test_a_regression_is_judged_by_its_rmse_on_a_log_axis(tmp_path):
+    panel = drawn(folder(tmp_path, score=0.1, metric="rmse")).axes[1]
+    assert panel.get_title() == "(b) test RMSE"
+    assert panel.get_yscale() == "log"
+
+
+def test_a_bar_that_would_reach_zero_stays_on_the_log_axis(tmp_path):
+    path = folder(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 80.0, feature_s=s) for trial, s in enumerate([0.01, 0.01, 1.0])]
+    log.write(path, log.config(), rows)
+    (bar,) = drawn(path).axes[2].containers[0][2][0].get_segments()
+    assert bar[0, 1] == pytest.approx(0.034)
+    assert bar[1, 1] > 0.9
+
+
+def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
+    path = folder(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 80.0, kernel_error=None) for trial in range(3)]
+    rows += [log.lost(log.spec("cpu", trial=trial), "unavailable") for trial in range(3)]
+    log.write(path, log.config(datasets=["eeg", "cpu"]), rows)
+    titles = [panel.get_title() for panel in drawn(path).axes]
+    assert titles == ["(a) test accuracy (%)", "(b) feature time (s)"]
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
+
+
+def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_blind():
+    styles = figures._STYLES
+    for name in ("marker", "linestyle", "color"):
+        first_four = [str(style[name]) for style in styles[:4]]
+        assert len(set(first_four)) == 4
+    assert len({(style["marker"], str(style["linestyle"])) for style in styles}) == len(styles)
+    grey = [float(np.dot(to_rgb(style["color"]), [0.299, 0.587, 0.114])) for style in styles[:4]]
+    assert min(abs(a - b) for a, b in pairwise(grey)) > 0.08
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"'gif'.*png, pdf, svg"):
+        report.redraw(folder(tmp_path), ["gif"])
+
+
+# ---- comparison --------------------------------------------------------------------------------------------
+
+
+def test_the_reference_is_the_papers_whole_table():
+    reference = load_reference("liu2020-table3")
+    assert len(reference) == 116
+    assert set(reference["dataset"]) == {"eeg", "cod-rna", "covtype", "magic04"}
+    assert reference["multiple"].max() == 128
+
+
+def comparable(tmp_path):
+    """Liu et al.'s EEG at d and 2d: RFF 68.45 and 71.44; Ours 68.62 (not significant)."""
+    rows = [log.ok(log.spec(trial=trial), score) for trial, score in enumerate([68.0, 69.0, 69.0])]
+    rows += [log.ok(log.spec(multiple=2, trial=trial), 75.0) for trial in range(3)]
+    rows += [log.lost(log.spec(method="Ours", trial=trial), "timeout") for trial in range(3)]
+    rows += [log.ok(log.spec(multiple=3, trial=trial), 75.0) for trial in range(3)]
+    config = log.config(n_features=["1d", "2d", "3d"], reference="liu2020-table3")
+    return log.write(tmp_path / "run", config, rows)
+
+
+def test_cells_are_compared_in_points_and_judged_by_the_tolerance(tmp_path):
+    comparison = report.compare_folder(comparable(tmp_path), tolerance=0.25)
+    cells = comparison.cells.set_index(["dataset", "multiple", "method"])
+    assert cells.loc[("eeg", 1, "RFF"), "difference"] == pytest.approx(68 + 2 / 3 - 68.45)
+    assert cells.loc[("eeg", 1, "RFF"), "verdict"] == "within"
+    assert cells.loc[("eeg", 2, "RFF"), "difference"] == pytest.approx(75 - 71.44)
+    assert cells.loc[("eeg", 2, "RFF"), "verdict"] == "outside"
+    assert comparison.outside == 1
+
+
+def test_what_could_not_be_measured_is_not_out_of_tolerance(tmp_path):
+    comparison = report.compare_folder(comparable(tmp_path), tolerance=0.25)
+    cells = comparison.cells.set_index(["dataset", "multiple", "method"])
+    assert cells.loc[("eeg", 1, "Ours"), "verdict"] == "not measured"  # all its trials failed
+    assert cells.loc[("eeg", 128, "RFF"), "verdict"] == "not measured"  # never asked for
+    assert cells.loc[("eeg", 3, "RFF"), "verdict"] == "not reported"
+    assert set(comparison.cells["dataset"]) == {"eeg"}
+
+
+def test_without_a_tolerance_nothing_is_judged(tmp_path):
+    comparison = report.compare_folder(comparable(tmp_path))
+    assert comparison.outside == 0
+    assert set(comparison.cells["verdict"]) == {"", "not measured", "not reported"}
+
+
+def test_a_difference_equal_to_the_tolerance_is_within_it(tmp_path):
+    path = comparable(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 68.0) for trial in range(3)]
+    log.write(path, log.config(reference="liu2020-table3"), rows)
+    assert report.compare_folder(path, tolerance=0.45).outside == 0
+    assert report.compare_folder(path, tolerance=0.44).outside == 1
+
+
+def test_the_printed_comparison_holds_both_numbers_and_the_sums(tmp_path):
+    lines = report.compare_folder(comparable(tmp_path), tolerance=0.25).to_text().splitlines()
+    cells = [line.split() for line in lines]
+    assert ["eeg", "1d", "RFF", "68.45±0.89", "68.67±0.58", "+0.22", "within"] in cells
+    assert lines[-2:] == [
+        "2 cells compared: mean difference +1.89 points, median size 1.89, largest 3.56; • agrees in 2.",
+        "1 of 2 within 0.25 points.",
+    ]
+
+
+def test_a_config_without_a_known_reference_cannot_be_compared(tmp_path):
+    with pytest.raises(ConfigError, match="no reference"):
+        report.compare_folder(folder(tmp_path / "a"))
+    with pytest.raises(ConfigError, match=r"did you mean 'liu2020-table3'"):
+        report.compare_folder(folder(tmp_path / "b", reference="liu2020-tabel3"))
