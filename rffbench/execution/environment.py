@@ -13,6 +13,7 @@ from typing import Any
 import rffbench
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl", "torch")
+MEASURING = ("rffbench", "datasets", "pyproject.toml")  # the parts of a checkout that results depend on
 PREFIXES = ("OPENBLAS_", "MKL_", "OMP_", "BLIS_", "VECLIB_", "NUMBA_", "KMP_", "CUDA_VISIBLE_DEVICES")
 
 
@@ -78,7 +79,7 @@ def git_commit() -> str | None:
                 ["git", "-C", str(checkout), *command],
                 capture_output=True, text=True, timeout=10, check=True,
             ).stdout.strip()
-            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--", *MEASURING])
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None

@@ -8,7 +8,8 @@ import signal
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import connection
 from multiprocessing.context import ForkServerContext
@@ -71,7 +72,8 @@ class LocalExecutor:
                         settings = Settings(
                             self.function, self.workers, self.threads, self.memory_limit, stack
                         )
-                        running.append(_Worker(queue.popleft(), settings, self.time_limit))
+                        with _uninterrupted():  # or a worker might be started and never known
+                            running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
                     connection.wait([each for worker in running for each in worker.signs()], POLL_S)
                     for worker in list(running):
@@ -95,17 +97,31 @@ class CallFailed(Exception):
 
 def call_alone(function: str, *arguments: Any) -> Any:
     """What ``function`` (``module:name``) returns, called in a fresh process; CallFailed if it doesn't."""
-    child = _Child(call, function, arguments)
+    child: _Child | None = None
     try:
-        kind, value = child.pipe.recv()
-    except (EOFError, OSError):
-        died = Failure("killed", "WorkerDied", f"the process of {function} {child.ending()}", "")
-        raise CallFailed(died) from None
+        with _uninterrupted():
+            child = _Child(call, function, arguments)
+        try:
+            kind, value = child.pipe.recv()
+        except (EOFError, OSError):
+            died = Failure("killed", "WorkerDied", f"the process of {function} {child.ending()}", "")
+            raise CallFailed(died) from None
     finally:
-        child.kill()
+        if child:
+            child.kill()
     if kind == "raised":
         raise CallFailed(value)
     return value
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the end of the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @cache
@@ -145,14 +161,15 @@ class _Child:
         """End the child with everything it has started."""
         if not self._alive:
             return
-        self._alive = False
-        try:
-            os.killpg(self.process.pid or 0, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # dead, or so young that it has no group yet
-            self.process.kill()
-        self.process.join(REAP_S)
-        if self.process.exitcode is not None:
-            self.process.close()
+        with _uninterrupted():
+            self._alive = False
+            try:
+                os.killpg(self.process.pid or 0, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):  # dead, or so young that it has no group yet
+                self.process.kill()
+            self.process.join(REAP_S)
+            if self.process.exitcode is not None:
+                self.process.close()
 
 
 class _Worker(_Child):

@@ -111,15 +111,15 @@ def run_experiment(
         tally = _Tally(asked, pending, rows, progress)
         workers = workers or _default_workers(experiment.memory)
         _replace(folder / "config.yaml", experiment.to_yaml())
-        manifest = _Manifest(folder, experiment, grid, workers)
-        try:
-            with closing(_results(pending, experiment, workers)) as results:
+        if pending:
+            with (
+                _Manifest(folder, experiment, grid, workers, tally),
+                closing(_results(pending, experiment, workers)) as results,
+            ):
                 for result in results:
-                    if not result.status == tally.statuses.get(result.spec.key) == "unavailable":
-                        log.append(result.to_row())  # else its row says so already
+                    if result.status != "unavailable" or not tally.known_unavailable(result.spec):
+                        log.append(result.to_row())
                     tally.add(result)
-        finally:
-            manifest.finish(tally.statuses)
     counts = Counter(tally.statuses.values())
     return Summary(folder, counts, len(pending), time.monotonic() - started)
 
@@ -210,6 +210,10 @@ class _Tally:
         self._work_left -= self._left.pop(result.spec.key)
         self._report()
 
+    def known_unavailable(self, spec: TrialSpec) -> bool:
+        """Whether the trial's latest row says already that its data can't be had."""
+        return self.statuses.get(spec.key) == "unavailable"
+
     def _report(self) -> None:
         if self._progress is None:
             return
@@ -224,9 +228,11 @@ class _Tally:
 class _Manifest:
     """manifest.json: the environment of the latest run, and under ``earlier_runs`` of those before it."""
 
-    def __init__(self, folder: Path, experiment: Experiment, grid: list[TrialSpec], workers: int) -> None:
+    def __init__(
+        self, folder: Path, experiment: Experiment, grid: list[TrialSpec], workers: int, tally: _Tally
+    ) -> None:
         self._path = folder / "manifest.json"
-        earlier = self._earlier()
+        self._tally = tally
         self._record: dict[str, Any] = {
             "experiment": experiment.name,
             **record(),
@@ -234,13 +240,17 @@ class _Manifest:
             "datasets": {spec.dataset: spec.data_hash for spec in grid},
             "started": now(),
             "finished": None,
-            "earlier_runs": earlier,
+            "statuses": {},
+            "earlier_runs": self._earlier(),
         }
-        self._write()
 
-    def finish(self, statuses: dict[str, str]) -> None:
+    def __enter__(self) -> _Manifest:
+        self._write()
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._record["finished"] = now()
-        self._record["statuses"] = dict(sorted(Counter(statuses.values()).items()))
+        self._record["statuses"] = dict(sorted(Counter(self._tally.statuses.values()).items()))
         self._write()
 
     def _earlier(self) -> list[dict[str, Any]]:

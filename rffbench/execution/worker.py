@@ -23,9 +23,12 @@ from rffbench.execution.measure import peak_memory, reset_peak
 from rffbench.spec import Status, TrialResult, TrialSpec
 
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS",
-)  # fmt: skip
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that what goes to the parent is one small write
 SHOW_STACK = signal.SIGUSR1  # the parent's question where a worker hangs
 
@@ -162,10 +165,10 @@ def limit_threads(threads: int) -> None:
     """Hold BLAS, OpenMP and numba to so many threads, those loaded already and those to come."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
-    if "numba" in sys.modules:
-        import numba
-
-        numba.config.reload_config()  # takes up NUMBA_NUM_THREADS, before its threads start
+    if numba := sys.modules.get("numba"):  # it has read its variable, and refuses to see it changed
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    else:
+        os.environ["NUMBA_NUM_THREADS"] = str(threads)
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(threads)
