@@ -1,0 +1,105 @@
+"""The record of where something was measured: software, processors, BLAS, memory, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import rffbench
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl", "torch")
+MEASURING = ("rffbench", "datasets", "pyproject.toml")  # the parts of a checkout that results depend on
+PREFIXES = ("OPENBLAS_", "MKL_", "OMP_", "BLIS_", "VECLIB_", "NUMBA_", "KMP_", "CUDA_VISIBLE_DEVICES")
+
+
+def record() -> dict[str, Any]:
+    """What manifest.json says of the machine and the software; values that can't be had are None.
+
+    ``memory_bytes`` is the machine's; ``processors`` those this process may use, ``processors_total`` all.
+    """
+    return {
+        "rffbench": rffbench.__version__,
+        "python": platform.python_version(),
+        "packages": _versions(),
+        "cpu": cpu_model(),
+        "processors": processors(),
+        "processors_total": os.cpu_count(),
+        "memory_bytes": total_memory(),
+        "blas": _blas(),
+        "environment": {
+            name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)
+        },
+        "os": platform.platform(),
+        "git_commit": git_commit(),
+        "time": now(),
+    }
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def total_memory() -> int:
+    """The machine's memory in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_model() -> str | None:
+    """The processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or None
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout this package runs from, ``…-dirty`` with local changes; else None."""
+    checkout = Path(rffbench.__file__).parents[1]
+    if not (checkout / ".git").exists():
+        return None
+    try:
+        commit, changes = (
+            subprocess.run(
+                ["git", "-C", str(checkout), *command],
+                capture_output=True, text=True, timeout=10, check=True,
+            ).stdout.strip()
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--", *MEASURING])
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{commit}-dirty" if changes else commit
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def _blas() -> list[dict[str, Any]]:
+    """The BLAS and OpenMP libraries that numpy and scipy load, with their threads; not where they lie."""
+    import_module("scipy.linalg")  # loads numpy's BLAS and its own
+    from threadpoolctl import threadpool_info
+
+    wanted = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
+    return [{name: library[name] for name in wanted if name in library} for library in threadpool_info()]

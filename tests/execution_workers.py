@@ -1,0 +1,216 @@
+"""Stand-ins for the planner and the data layer, that do to a worker what a trial might do to it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rffbench.errors import DataUnavailable
+from rffbench.spec import TrialResult, TrialSpec
+
+
+def spec(do: str = "measure", trial: int = 0, **changes: object) -> TrialSpec:
+    """A trial whose worker does ``do`` to itself."""
+    fields: dict = {
+        "dataset": "digits", "data_hash": "0", "method": "RFF", "n_features": 16, "trial": trial, "seed": 0,
+        "features": {"name": "fourier", "do": do}, "solver": {"name": "ridge"},
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+    }  # fmt: skip
+    return TrialSpec(**{**fields, **changes})
+
+
+def measured(spec: TrialSpec, **metrics: float) -> TrialResult:
+    accuracy = 90 + np.random.default_rng([spec.seed, spec.trial, spec.n_features]).random()
+    return TrialResult(spec, "ok", {"accuracy": accuracy, **metrics}, {"fit_s": 0.5}, chosen_lambda=0.1)
+
+
+def do_all(specs, channel):
+    """A task: each spec's ``do`` as a trial of its own."""
+    for spec in specs:
+        channel.begin(spec)
+        DEEDS[spec.features["do"]](spec, channel)
+
+
+def shared_work_kills(specs, channel):
+    """Work shared by the task's trials dies while one certain trial is among them."""
+    if any(spec.features["do"] == "poison" for spec in specs):
+        os.kill(os.getpid(), signal.SIGKILL)
+    do_all(specs, channel)
+
+
+def shared_work_takes(specs, channel):
+    """Work shared by the task's trials takes 0.4 s a trial."""
+    time.sleep(0.4 * len(specs))
+    do_all(specs, channel)
+
+
+def goes_on_after_errors(specs, channel):
+    for spec in specs:
+        channel.begin(spec)
+        try:
+            DEEDS[spec.features["do"]](spec, channel)
+        except ValueError as error:
+            channel.fail(spec, error)
+
+
+def raises_before_its_trials(specs, channel):
+    raise LookupError("nothing to plan")
+
+
+def measure(spec, channel):
+    channel.result(measured(spec))
+
+
+def sleep_forever(spec, channel):
+    while True:
+        time.sleep(60)
+
+
+def hang_in_c(spec, channel):
+    """Holds the interpreter's lock: no Python thread of this process runs any more."""
+    ctypes.PyDLL(None).sleep(600)
+
+
+def stop(spec, channel):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def ignore_signals(spec, channel):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    sleep_forever(spec, channel)
+
+
+def hog(spec, channel):
+    blocks = []
+    while True:
+        blocks.append(np.ones(2**21))  # 16 MiB, touched
+        time.sleep(0.01)
+
+
+def map_file(spec, channel):
+    """As much as the hog, but a mapped file: it does not belong to this process alone."""
+    mapped = np.load(spec.features["path"], mmap_mode="r")
+    total = float(mapped.sum())
+    time.sleep(0.3)
+    channel.result(measured(spec, total=total))
+
+
+def start_child(spec, channel):
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    Path(spec.features["path"]).write_text(str(child))
+    sleep_forever(spec, channel)
+
+
+def slow(spec, channel):
+    time.sleep(0.3)
+    measure(spec, channel)
+
+
+def report_threads(spec, channel):
+    import numba
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    blas = max(library["num_threads"] for library in threadpool_info())
+    environment = float(os.environ["OMP_NUM_THREADS"])
+    channel.result(measured(spec, blas=blas, numba=numba.get_num_threads(), environment=environment))
+
+
+def report_memory(spec, channel):
+    np.ones(2**24).sum()  # 128 MiB for a moment
+    channel.result(measured(spec))
+
+
+def raise_value_error(spec, channel):
+    raise ValueError("the bandwidth is purple")
+
+
+def raise_memory_error(spec, channel):
+    np.empty(2**60, dtype=np.uint8)
+
+
+def lose_data(spec, channel):
+    raise DataUnavailable("eeg: gone")
+
+
+def kill_itself(spec, channel):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exit_with_3(spec, channel):
+    sys.exit(3)
+
+
+def exit_with_0(spec, channel):
+    sys.exit(0)
+
+
+def segfault(spec, channel):
+    ctypes.string_at(0)
+
+
+def measure_nan(spec, channel):
+    channel.result(measured(spec, rmse=float("nan")))
+
+
+def forget(spec, channel):
+    pass
+
+
+def repeat(spec, channel):
+    channel.result(measured(spec))
+    channel.result(measured(spec))
+
+
+def close_the_pipe(spec, channel):
+    os.closerange(3, 256)
+    sleep_forever(spec, channel)
+
+
+def print_something(spec, channel):
+    print("a trial's chatter", flush=True)
+    measure(spec, channel)
+
+
+DEEDS = {
+    name: deed
+    for name, deed in list(globals().items())
+    if callable(deed) and getattr(deed, "__module__", "") == __name__
+}
+
+
+def ensure(name: str) -> None:
+    if name == "lost":
+        raise DataUnavailable("lost: no server answers")
+    if name == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tasks(specs):
+    """Trials of one dataset and trial together, as the planner does."""
+    groups: dict = {}
+    for spec in specs:
+        groups.setdefault((spec.dataset, spec.trial), []).append(spec)
+    return list(groups.values())
+
+
+class FakeExperiment:
+    """What run_experiment asks of an experiment."""
+
+    def __init__(self, specs, *, name="fake", time_limit=None, memory=None):
+        self.specs, self.name, self.time_limit, self.memory = specs, name, time_limit, memory
+
+    def grid(self):
+        return list(self.specs)
+
+    def to_yaml(self):
+        return f"name: {self.name}\ntrials: {len(self.specs)}\n"

@@ -1,0 +1,304 @@
+"""A run leaves a row for every trial, and can be stopped at any time and carried on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from execution_workers import FakeExperiment, spec
+
+from rffbench.errors import ResultsError
+from rffbench.execution import run
+from rffbench.execution.log import read_rows
+from rffbench.execution.measure import Contention
+
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def _stand_ins(monkeypatch):
+    monkeypatch.setattr(run, "GROUP", "execution_workers:tasks")
+    monkeypatch.setattr(run, "WORK", "execution_workers:do_all")
+    monkeypatch.setattr(run, "PREPARE", "execution_workers:ensure")
+
+
+def rows(folder):
+    return read_rows(folder / "trials.jsonl")
+
+
+def scores(folder):
+    return {row["key"]: row["metrics"] for row in rows(folder)}
+
+
+GRID = [spec(trial=trial, n_features=size) for trial in range(3) for size in (4, 8)]
+
+
+def test_a_run_writes_config_manifest_and_a_row_for_every_trial(tmp_path):
+    folder = tmp_path / "results" / "fake"
+    summary = run.run_experiment(FakeExperiment(GRID), folder, workers=2)
+    assert (summary.total, summary.ok, summary.failed, summary.unavailable, summary.run) == (6, 6, 0, 0, 6)
+    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "manifest.json", "trials.jsonl"]
+    assert {row["key"] for row in rows(folder)} == {one.key for one in GRID}
+    assert (folder / "config.yaml").read_text() == "name: fake\ntrials: 6\n"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name in ("python", "cpu", "processors", "memory_bytes", "os", "git_commit", "started", "finished"):
+        assert name in manifest
+    assert manifest["packages"]["numpy"]
+    assert manifest["blas"][0]["num_threads"] >= 1
+    assert manifest["datasets"] == {"digits": "0"}
+
+
+def test_every_outcome_leaves_its_row_and_the_rest_goes_on(tmp_path):
+    deeds = {
+        "measure": "ok", "raise_value_error": "error", "sleep_forever": "timeout", "hog": "out-of-memory",
+        "kill_itself": "killed",
+    }  # fmt: skip
+    grid = [spec(do, trial) for trial, do in enumerate(deeds)]
+    grid.append(spec(trial=9, dataset="lost", data_hash="1"))
+    experiment = FakeExperiment(grid, time_limit=3.0, memory=400_000_000)
+    summary = run.run_experiment(experiment, tmp_path, workers=2)
+    assert {row["trial"]: row["status"] for row in rows(tmp_path)} == {
+        **dict(enumerate(deeds.values())),
+        9: "unavailable",
+    }
+    assert (summary.ok, summary.failed, summary.unavailable) == (1, 4, 1)
+
+
+def test_a_finished_run_is_not_done_again(tmp_path):
+    run.run_experiment(FakeExperiment(GRID), tmp_path)
+    before = (tmp_path / "trials.jsonl").read_bytes()
+    summary = run.run_experiment(FakeExperiment(GRID), tmp_path)
+    assert (summary.run, summary.ok) == (0, 6)
+    assert (tmp_path / "trials.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_run_carried_on_equals_an_uninterrupted_one(tmp_path, workers):
+    run.run_experiment(FakeExperiment(GRID), tmp_path / "whole", workers=2)
+    run.run_experiment(FakeExperiment(GRID[:2]), tmp_path / "parts", workers=1)
+    with (tmp_path / "parts" / "trials.jsonl").open("a") as log:
+        log.write('{"key": "torn')
+    summary = run.run_experiment(FakeExperiment(GRID), tmp_path / "parts", workers=workers)
+    assert summary.run == 4
+    assert scores(tmp_path / "parts") == scores(tmp_path / "whole")
+
+
+def test_failed_trials_are_tried_again_only_on_request(tmp_path):
+    experiment = FakeExperiment([spec(), spec("kill_itself", 1)])
+    run.run_experiment(experiment, tmp_path)
+    assert run.run_experiment(experiment, tmp_path).run == 0
+    summary = run.run_experiment(experiment, tmp_path, retry_failed=True)
+    assert (summary.run, summary.ok, summary.failed) == (1, 1, 1)
+    assert len(rows(tmp_path)) == 3
+
+
+def test_unavailable_data_is_always_tried_again_and_logged_once(tmp_path, monkeypatch):
+    experiment = FakeExperiment([spec(dataset="lost"), spec(dataset="deadly"), spec()])
+    for _ in range(2):
+        summary = run.run_experiment(experiment, tmp_path)
+        assert (summary.ok, summary.unavailable, summary.failed) == (1, 1, 1)
+    statuses = {row["dataset"]: row["status"] for row in rows(tmp_path)}
+    assert statuses == {"lost": "unavailable", "deadly": "killed", "digits": "ok"}
+    assert len(rows(tmp_path)) == 3
+    monkeypatch.setattr(run, "PREPARE", "builtins:len")  # every dataset is there now
+    assert run.run_experiment(experiment, tmp_path).ok == 2
+
+
+def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
+    run.run_experiment(FakeExperiment(GRID), tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = FakeExperiment([one.with_(seed=7) for one in GRID])
+    with pytest.raises(ResultsError, match=r"6 of these trials .* seed 0 instead of 7.*--fresh"):
+        run.run_experiment(other, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_larger_grid_carries_on_in_the_same_folder(tmp_path):
+    run.run_experiment(FakeExperiment(GRID), tmp_path)
+    larger = [*GRID, *[one.with_(method="QMC") for one in GRID]]
+    summary = run.run_experiment(FakeExperiment(larger), tmp_path)
+    assert (summary.run, summary.ok) == (6, 12)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["statuses"] == {"ok": 12}
+    assert [earlier["statuses"] for earlier in manifest["earlier_runs"]] == [{"ok": 6}]
+
+
+def test_a_failed_cell_may_be_tried_under_a_corrected_config(tmp_path):
+    run.run_experiment(FakeExperiment([spec("raise_value_error")]), tmp_path)
+    assert run.run_experiment(FakeExperiment([spec("measure")]), tmp_path).ok == 1
+
+
+def test_fresh_moves_the_old_folder_aside(tmp_path):
+    folder = tmp_path / "fake"
+    run.run_experiment(FakeExperiment(GRID), folder)
+    summary = run.run_experiment(FakeExperiment([one.with_(seed=7) for one in GRID]), folder, fresh=True)
+    assert summary.run == 6
+    (old,) = tmp_path.glob("fake.old-*")
+    assert {row["seed"] for row in rows(old)} == {0}
+    assert {row["seed"] for row in rows(folder)} == {7}
+
+
+def test_progress_counts_earlier_trials_and_estimates_the_rest(tmp_path):
+    seen = []
+    run.run_experiment(FakeExperiment(GRID[:2]), tmp_path)
+    grid = [*GRID[:4], spec("kill_itself", 7)]
+    experiment = FakeExperiment(grid)
+    run.run_experiment(experiment, tmp_path, workers=1, progress=lambda *counts: seen.append(counts))
+    assert seen[0] == (2, 5, 2, 0, None)
+    assert [counts[:2] for counts in seen] == [(2, 5), (3, 5), (4, 5), (5, 5)]
+    assert seen[-1][2:] == (4, 1, 0.0)
+    assert all(counts[4] > 0 for counts in seen[1:-1])
+
+
+def test_exclusive_trials_run_one_at_a_time_with_all_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "processors", lambda: 2)
+    grid = [spec("slow", trial, timing="exclusive" if trial < 3 else "shared") for trial in range(5)]
+    run.run_experiment(FakeExperiment(grid), tmp_path, workers=2)
+    timing = {row["trial"]: (row["timing"]["contended"], row["timing"]["threads"]) for row in rows(tmp_path)}
+    assert timing == {0: (False, 2), 1: (False, 2), 2: (False, 2), 3: (True, 1), 4: (True, 1)}
+
+
+def test_default_workers_fit_the_memory(monkeypatch):
+    monkeypatch.setattr(run, "processors", lambda: 8)
+    monkeypatch.setattr(run, "total_memory", lambda: 20 * 10**9)
+    assert run._default_workers(None) == 8
+    assert run._default_workers(6 * 10**9) == 3
+    assert run._default_workers(60 * 10**9) == 1
+
+
+# ---- Ctrl-C, and the death of the parent -------------------------------------------------------------------
+
+
+@pytest.fixture
+def script():
+    """Starts a run of its own in a session of its own, and leaves none behind."""
+    started = []
+
+    def start(folder, workers, *deeds):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+        process = subprocess.Popen(
+            [sys.executable, str(TESTS / "execution_script.py"), str(folder), str(workers), *deeds],
+            env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def descendants(pid):
+    """The processes started by a process and theirs, that still run."""
+    children = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+    found, todo = [], [pid]
+    while todo:
+        offspring = children.get(todo.pop(), [])
+        found += offspring
+        todo += offspring
+    return found
+
+
+def wait_for(condition, seconds=15.0):
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
+    return value
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def started(process, folder, count):
+    """Wait until ``count`` trials are done and two workers hang; all processes then below the run's."""
+    wait_for(lambda: len(rows(folder)) == count)
+    time.sleep(0.3)
+    return wait_for(lambda: descendants(process.pid))
+
+
+def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
+    process = script(tmp_path, 2, "measure", "measure", "sleep_forever", "sleep_forever")
+    below = started(process, tmp_path, 2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    assert process.wait(10) == 130
+    wait_for(lambda: not any(map(alive, below)), 5)
+    assert "Traceback" not in process.stderr.read()
+    assert not (tmp_path / ".lock").exists()
+    assert [row["status"] for row in rows(tmp_path)] == ["ok", "ok"]
+    deeds = ["measure", "measure", "sleep_forever", "sleep_forever"]
+    experiment = FakeExperiment([spec(do, trial) for trial, do in enumerate(deeds)], time_limit=0.2)
+    assert run.run_experiment(experiment, tmp_path).run == 2
+
+
+@pytest.mark.parametrize("hang", ["sleep_forever", "hang_in_c", "ignore_signals"])
+def test_a_killed_parent_leaves_no_orphan(tmp_path, script, hang):
+    process = script(tmp_path, 2, "measure", hang, hang)
+    below = started(process, tmp_path, 1)
+    assert len(below) >= 3  # two workers and what starts them
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    wait_for(lambda: not any(map(alive, below)), 5)
+    assert len(rows(tmp_path)) == 1
+
+
+# ---- Contention --------------------------------------------------------------------------------------------
+
+
+class Clocks:
+    """A clock, a system's busy seconds and a process's own, set by hand."""
+
+    def __init__(self):
+        self.wall = self.busy = self.own = 0.0
+
+    def measure(self, *sections):
+        contention = Contention(lambda: self.busy, lambda: self.own, lambda: self.wall)
+        for wall, busy, own in sections:
+            with contention:
+                self.wall, self.own = self.wall + wall, self.own + own
+                self.busy = None if busy is None else self.busy + busy
+        return contention.contended
+
+
+@pytest.mark.parametrize(
+    ("sections", "contended"),
+    [
+        ([(10, 10, 10)], False),
+        ([(10, 20, 20)], False),  # two threads of our own
+        ([(10, 10.4, 10)], False),  # under 5 % of a processor
+        ([(10, 11, 10)], True),
+        ([(10, 1, 0.0)], True),
+        ([(0.01, 0.05, 0.01)], False),  # ticks
+        ([(1, 1.08, 1)] * 5, True),  # sections add up
+        ([(1, None, 1)], None),
+    ],
+)
+def test_contention_is_work_of_others(sections, contended):
+    assert Clocks().measure(*sections) is contended
+
+
+def test_contention_sees_another_process_at_work():
+    contention = Contention()
+    with contention:
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        time.sleep(0.6)
+        other.kill()
+    other.wait()
+    assert contention.contended is (True if Path("/proc/stat").exists() else None)
