@@ -119,7 +119,7 @@ class Solver(BaseModel):
         BeforeValidator(listed, json_schema_input_type=float | list[float]),
         Field(min_length=1),
     ] = Field(
-        default=[0.05, 0.1, 0.5, 1.0], alias="lambda", description="λ, or those to choose from by cross-validation."
+        default=[0.05, 0.1, 0.5, 1.0], alias="lambda", description="λ, or those cross-validation chooses from."
     )
     folds: Annotated[StrictInt, Field(ge=2)] = Field(default=5, description="Folds of the cross-validation.")
     lambda_scale: Literal["n", 1] = Field(default="n", description="The penalty: n·λ, or λ itself.")
@@ -290,7 +290,7 @@ class Experiment(_Strict):
             if list(resolved[key]) == [DEFAULT]:
                 resolved[key] = resolved[key][DEFAULT]
         resolved["solver"] = self.solver.spec()
-        resolved["kernel"] = {key: value for key, value in resolved["kernel"].items() if value is not None}
+        resolved["kernel"] = self.kernel.spec()
         return resolved
 
     def to_yaml(self) -> str:
