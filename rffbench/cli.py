@@ -1,8 +1,8 @@
 """The command line: parse, call, print. The only place that prints or exits.
 
-Exit status: 0 done; 1 the run finished but trials failed or some data could not be had, or a comparison is out
-of tolerance; 2 the command or the config is wrong; 3 nothing could be measured; 130 interrupted, and the same
-command carries on. 70 is a defect in rffbench itself.
+Exit status: 0 done; 1 the run finished, but trials failed or some data could not be had, or a comparison is
+out of tolerance; 2 the command or the config is wrong; 3 nothing could be measured; 130 interrupted, and the
+same command carries on; 70 a defect in rffbench itself.
 
 Nothing heavy is imported before a command needs it.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -67,21 +67,23 @@ def cli() -> None:
     """
 
 
-# ---- run -----------------------------------------------------------------------------------------------------
+# ---- run ---------------------------------------------------------------------------------------------------
 
 
 @cli.command()
 @click.argument("config")
-@click.option("--workers", type=click.IntRange(min=1), help="Worker processes. [default: chosen by size]")
+@click.option("--workers", type=click.IntRange(min=1),
+              help="Worker processes. [default: as many as processors and memory allow]")
 @click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True,
-              help="Where the experiment's folder of results is.")  # fmt: skip
-@click.option("--only", multiple=True, metavar="KEY=VALUE", help="Only these trials: dataset, method, n_features "
-              "or trial; several values by commas, several --only must all hold.")  # fmt: skip
+              help="Where the experiment's folder of results is.")
+@click.option("--only", multiple=True, metavar="KEY=VALUE",
+              help="Only these trials, by dataset, method, n_features or trial; several values by "
+              "commas; of several --only all must hold.")
 @click.option("--fresh", is_flag=True, help="Start anew; the old results are moved aside.")
 @click.option("--retry-failed", is_flag=True, help="Do failed trials again.")
 @click.option("--dry-run", is_flag=True, help="Print the grid, its size and an estimate; start nothing.")
 @click.option("--executor", default="local", show_default=True, metavar="local|dask|dask://HOST:PORT|slurm",
-              help="Where trials run.")  # fmt: skip
+              help="Where trials run.")
 def run(
     config: str,
     workers: int | None,
@@ -99,7 +101,7 @@ def run(
     experiment = load_experiment(config)
     folder = results / experiment.name
     if dry_run:
-        click.echo(_dry_run(experiment, folder, only, fresh, workers or 1))
+        click.echo(_dry_run(experiment, folder, only, fresh, workers))
         return 0
 
     from rffbench.execution.run import run_experiment
@@ -125,14 +127,19 @@ def _check_executor(executor: str) -> None:
     raise ConfigError(f"--executor {executor}: must be local, dask, dask://HOST:PORT or slurm")
 
 
-def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int) -> str:
+def _dry_run(
+    experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
+) -> str:
     from rffbench.dryrun import describe
+    from rffbench.execution.environment import processors
     from rffbench.execution.log import latest, read_rows
     from rffbench.experiment import filter_specs
 
-    specs = filter_specs(experiment.trials(), only)
+    specs = filter_specs(experiment.grid(), only)
     rows = [] if fresh else latest(read_rows(folder / "trials.jsonl"))
-    return describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
+    if experiment.timing == "exclusive":
+        workers = 1
+    return describe(experiment, specs, rows, folder, workers or processors())
 
 
 def _finish(folder: Path, summary: Any) -> int:
@@ -179,7 +186,29 @@ class _Progress:
             self._bar.close()
 
 
-# ---- plot, table, compare ------------------------------------------------------------------------------------
+class _Download:
+    """A bar on stderr for the file being downloaded; nothing where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __enter__(self) -> Callable[[str, int, int | None], None] | None:
+        return self._show if sys.stderr.isatty() else None
+
+    def _show(self, file: str, received: int, total: int | None) -> None:
+        if self._bar is None or self._bar.desc != file:
+            from tqdm import tqdm
+
+            self.__exit__()
+            self._bar = tqdm(desc=file, total=total, unit="B", unit_scale=True, file=sys.stderr)
+        self._bar.update(received - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+# ---- plot, table, compare ----------------------------------------------------------------------------------
 
 
 def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
@@ -191,8 +220,8 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option("--format", "formats", default="png", show_default=True, callback=_formats, metavar="png,pdf,svg",
-              help="Formats of the figures, separated by commas.")  # fmt: skip
+@click.option("--format", "formats", default="png", show_default=True, callback=_formats,
+              metavar="png,pdf,svg", help="Formats of the figures, separated by commas.")
 def plot(results: Path, formats: list[str]) -> int:
     """Draw figures, tables and summary anew from the trials in RESULTS."""
     from rffbench.report import experiment_folders, redraw
@@ -219,7 +248,7 @@ def table(results: Path) -> int:
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--tolerance", type=click.FloatRange(min=0), metavar="POINTS",
-              help="Exit with 1 where a cell differs by more. [default: report only]")  # fmt: skip
+              help="Exit with 1 where a cell differs by more. [default: report only]")
 def compare(results: Path, tolerance: float | None) -> int:
     """Compare RESULTS with the paper that their config names as reference, cell by cell."""
     from rffbench.report import compare_folder, experiment_folders
@@ -232,7 +261,7 @@ def compare(results: Path, tolerance: float | None) -> int:
     return 1 if outside else 0
 
 
-# ---- datasets ------------------------------------------------------------------------------------------------
+# ---- datasets ----------------------------------------------------------------------------------------------
 
 
 @cli.group()
@@ -243,14 +272,18 @@ def datasets() -> None:
 @datasets.command("list")
 def list_datasets() -> int:
     """Every dataset: its shape, its licence, and whether it is on this machine."""
-    from rffbench.data import describe
-    from rffbench.data.cards import card_names
+    from rffbench.data import cache_folder, card_names, describe
 
-    click.echo(f"{'name':<16}{'task':<16}{'rows':>9}{'columns':>9}  {'here':<6}licence")
+    click.echo(f"{'name':<22}{'rows':>8}{'columns':>9}  {'cached':<8}{'balance':<18}licence")
     for name in card_names():
         about = describe(name)
-        here = "yes" if about["present"] else "no"
-        click.echo(f"{name:<16}{about['task']:<16}{about['rows']:>9}{about['columns']:>9}  {here:<6}{about['licence']}")
+        positive = sum(share for label, share in about["balance"].items() if label in about["positive"])
+        balance = f"{positive:.1%} are +1" if positive else about["task"]
+        click.echo(
+            f"{name:<22}{about['rows']:>8}{about['columns']:>9}  {'yes' if about['cached'] else 'no':<8}"
+            f"{balance:<18}{about['licence']}"
+        )
+    _say(f"cache: {cache_folder()}")
     return 0
 
 
@@ -260,7 +293,8 @@ def fetch(names: tuple[str, ...]) -> int:
     """Fetch, parse and check datasets, so that runs need no network."""
     from rffbench.data import ensure
 
-    return _each(names, ensure, "ready")
+    with _Download() as progress:
+        return _each(names, lambda name: ensure(name, progress), "ready")
 
 
 @datasets.command()
@@ -280,8 +314,12 @@ def info(name: str) -> int:
 
     for key, value in describe(name).items():
         if isinstance(value, dict):
-            value = ", ".join(f"{label}: {count}" for label, count in value.items())
-        click.echo(f"{key:<12}{value}")
+            value = [f"{label}: {number:.4g}" if key == "balance" else f"{label}: {number}"
+                     for label, number in value.items()]
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if value not in ("", []):
+            click.echo(f"{key:<14}{', '.join(map(str, value)) if isinstance(value, list) else value}")
     return 0
 
 
@@ -304,23 +342,32 @@ def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
     return 1 if failed else 0
 
 
-# ---- methods, validate, schema, environment ------------------------------------------------------------------
+# ---- methods, validate, schema, environment ----------------------------------------------------------------
 
 
 @cli.command()
 def methods() -> int:
     """List feature maps, solvers and kernels with their parameters."""
-    from rffbench import features, kernels, solvers
+    from rffbench import features, solvers
+    from rffbench.kernels import KERNELS
 
-    for heading, rows in (
-        ("feature maps", features.describe()),
-        ("solvers", solvers.describe()),
-        ("kernels", kernels.describe()),
-    ):
-        click.echo(f"{heading}:")
-        for name, about in rows:
-            click.echo(f"  {name:<20}{about}")
+    click.echo("feature maps:")
+    for row in features.describe():
+        _print_method(row["name"], row["summary"], row["parameters"])
+    click.echo("\nsolvers:")
+    for name, summary, parameters in solvers.describe():
+        _print_method(name, summary, parameters)
+    click.echo("\nkernels:")
+    for name, kernel in KERNELS.items():
+        _print_method(name, (kernel.__doc__ or "").partition("\n")[0], {"sigma": 1.0, "gamma": None})
     return 0
+
+
+def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> None:
+    click.echo(f"  {name:<20}{summary}")
+    if parameters:
+        defaults = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in parameters.items())
+        click.echo(f"  {'':<20}{{{', '.join(defaults)}}}")
 
 
 @cli.command()
@@ -330,7 +377,7 @@ def validate(config: str) -> int:
     from rffbench.experiment import load_experiment
 
     experiment = load_experiment(config)
-    click.echo(f"{config}: OK; {len(experiment.trials())} trials")
+    click.echo(f"{config}: OK; {len(experiment.grid())} trials")
     return 0
 
 

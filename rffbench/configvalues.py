@@ -41,10 +41,9 @@ def check_dataset(name: str) -> None:
 
 
 def check_preprocess(step: str) -> None:
-    from rffbench.data.preprocess import STEPS
+    from rffbench.data.preprocess import check_steps
 
-    if step not in STEPS:
-        raise ConfigError(unknown("preprocessing step", step, STEPS))
+    check_steps([step])
 
 
 def check_kernel(name: str) -> None:

@@ -1,8 +1,7 @@
 """What a run would do, without doing it: the grid, its size, and an estimate of its time and memory.
 
-Seconds come from the results folder where a cell was measured before. Other cells are counted in floating-point
-operations, at the speed of this machine's matrix product, corrected by how the measured cells compare with their
-own count.
+Seconds come from the results folder where a cell was measured before. Other cells are counted in
+multiply-adds, at the pace of the measured ones, or where there are none, of this machine's matrix product.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ Cell = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Estimate:
-    """``seconds`` of one worker for all trials; ``peak_bytes`` of the largest trial and its ``largest`` spec."""
+    """Of all trials: the ``seconds`` with one worker, and the memory of the ``largest`` in bytes."""
 
     seconds: float
     peak_bytes: int
     largest: TrialSpec
-    measured: int  # trials whose cell was measured before
+    measured: int  # trials whose cell was measured before, the others being counted
 
 
 def describe(
@@ -48,7 +47,7 @@ def describe(
         rows_of = f"{card.columns:>5}{card.n_train:>9}{card.n_test:>9}"
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
-    lines += ["", f"methods: {methods}", f"{len(specs)} trials, {len(specs) - len(todo)} of them done already"]
+    lines += ["", f"methods: {methods}", f"{len(specs)} trials, {len(specs) - len(todo)} already done"]
     if todo:
         lines += _estimate_lines(estimate(todo, rows), len(todo), workers, experiment.memory)
     return "\n".join([*lines, f"results go to {folder}; nothing was started"])
@@ -83,7 +82,7 @@ def estimate(
 
 
 def operations(spec: TrialSpec) -> float:
-    """Multiply-adds of one trial: the features of all rows, one Gram triangle, a Cholesky for each λ and fold."""
+    """Multiply-adds of one trial: all rows' features, a Gram triangle, a Cholesky for each λ and fold."""
     card = load_card(spec.dataset)
     columns = _columns(spec)
     features = (card.n_train + card.n_test) * (card.columns * columns / 2 + TRIGONOMETRY * columns)
@@ -124,14 +123,15 @@ def _folds(spec: TrialSpec) -> int:
 
 
 def _estimate_lines(estimate: Estimate, todo: int, workers: int, budget: int | None) -> list[str]:
-    source = f"{estimate.measured} of {todo} trials by what was measured before, the others by their operations"
-    spec = estimate.largest
+    counts = {"measured before": estimate.measured, "counted": todo - estimate.measured}
+    source = ", ".join(f"{count} {how}" for how, count in counts.items() if count)
+    workers_text = "1 worker" if workers == 1 else f"{workers} workers"
     lines = [
-        f"time: about {duration(estimate.seconds / workers)} with {workers} worker{'s' * (workers > 1)} ({source})",
-        f"memory: about {estimate.peak_bytes / 1e9:.2f} GB for the largest trial ({spec.label})",
+        f"time: about {duration(estimate.seconds / workers)} with {workers_text} (trials: {source})",
+        f"memory: about {amount(estimate.peak_bytes)} for the largest trial ({estimate.largest.label})",
     ]
     if budget is not None and estimate.peak_bytes > budget:
-        lines.append(f"that is more than the budget of {budget / 1e9:.2f} GB: such trials may be refused")
+        lines.append(f"that is more than the budget of {amount(budget)}: such trials may be refused")
     return lines
 
 
@@ -140,3 +140,8 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def amount(size: int) -> str:
+    """``35 MB``, ``6.20 GB``."""
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{max(size / 1e6, 1):.0f} MB"

@@ -119,7 +119,9 @@ class Solver(BaseModel):
         BeforeValidator(listed, json_schema_input_type=float | list[float]),
         Field(min_length=1),
     ] = Field(
-        default=[0.05, 0.1, 0.5, 1.0], alias="lambda", description="λ, or those cross-validation chooses from."
+        default=[0.05, 0.1, 0.5, 1.0],
+        alias="lambda",
+        description="λ, or values for cross-validation to choose from.",
     )
     folds: Annotated[StrictInt, Field(ge=2)] = Field(default=5, description="Folds of the cross-validation.")
     lambda_scale: Literal["n", 1] = Field(default="n", description="The penalty: n·λ, or λ itself.")
@@ -142,9 +144,8 @@ class Solver(BaseModel):
         """The name and every parameter the solver has, defaults included."""
         from rffbench.solvers import parameters
 
-        given = self.model_dump(by_alias=True, exclude={"name"})
-        valid = set(parameters(self.name))
-        return {"name": self.name, **{key: value for key, value in given.items() if key in valid}}
+        written = self.model_dump(by_alias=True, exclude_unset=True, exclude={"name"})
+        return {"name": self.name, **parameters(self.name), **written}
 
 
 class Significance(_Strict):
@@ -193,12 +194,12 @@ class Experiment(_Strict):
         description="Label → feature map and its parameters."
     )
     solver: Solver = Field(default_factory=Solver, description="The learner on the features.")
-    repetitions: Annotated[
+    trials: Annotated[
         dict[str, PositiveInt],
         BeforeValidator(text_keys),
         BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
     ] = Field(
-        default={DEFAULT: 10}, alias="trials", description="Trials of a cell; per size too."
+        default={DEFAULT: 10}, description="Trials of a cell; a mapping from size (or default) to that."
     )
     seed: Annotated[StrictInt, Field(ge=0)] = Field(default=0, description="All random numbers come from it.")
     reference: Reference | None = Field(
@@ -223,12 +224,14 @@ class Experiment(_Strict):
         for key in ("preprocess", "n_features"):
             _check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
         sizes = [str(size) for dataset in self.datasets for size in self._at(self.n_features, dataset)]
-        _check_mapping("trials", self.repetitions, sizes, "size of this experiment")
+        _check_mapping("trials", self.trials, sizes, "size of this experiment")
         if repeated := _repeated(self.datasets):
             raise Misplaced(f"{repeated!r} is given twice", "datasets")
         for dataset in self.datasets:
             if count := _repeated([n for n, _ in self.sizes(dataset)]):
                 raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
+        for label, method in self.methods.items():
+            self._check_method(label, method)
         if self.significance.baselines is None:
             self.significance.baselines = [
                 label for label, method in self.methods.items() if method.features in BASELINE_FEATURES
@@ -237,6 +240,21 @@ class Experiment(_Strict):
             if label not in self.methods:
                 raise Misplaced(unknown("method", label, self.methods), "significance", "baselines", i)
         return self
+
+    def _check_method(self, label: str, method: Method) -> None:
+        """The method's parameters have values that its feature map takes, at every size."""
+        from rffbench.features import make_features
+
+        counts = {n for dataset in self.datasets for n, _ in self.sizes(dataset)}
+        kernel = self.kernel.spec()
+        for n in sorted(counts):
+            try:
+                make_features(
+                    method.spec(), kernel=kernel["name"], gamma=kernel["gamma"],
+                    n_features=n, count=self.count,
+                )  # fmt: skip
+            except ConfigError as error:
+                raise Misplaced(str(error), "methods", label) from None
 
     @staticmethod
     def _at(mapping: dict[str, Value], key: str) -> Value:
@@ -250,8 +268,8 @@ class Experiment(_Strict):
         written = self._at(self.n_features, dataset)
         return [(size if isinstance(size, int) else int(size[:-1]) * d, size) for size in written]
 
-    def trials(self) -> list[TrialSpec]:
-        """The grid: every trial, ordered by dataset, trial, size, method."""
+    def grid(self) -> list[TrialSpec]:
+        """Every trial, ordered by dataset, trial, size, method."""
         return [spec for dataset in self.datasets for spec in self._trials_of(dataset)]
 
     def _trials_of(self, dataset: str) -> Iterator[TrialSpec]:
@@ -259,10 +277,10 @@ class Experiment(_Strict):
 
         data_hash = load_card(dataset).content_hash
         kernel, solver = self.kernel.spec(), self.solver.spec()
-        sizes = [(n, size, self._at(self.repetitions, str(size))) for n, size in self.sizes(dataset)]
-        for trial in range(max(repetitions for *_, repetitions in sizes)):
-            for (n, size, repetitions), (label, method) in itertools.product(sizes, self.methods.items()):
-                if trial < repetitions:
+        sizes = [(n, size, self._at(self.trials, str(size))) for n, size in self.sizes(dataset)]
+        for trial in range(max(trials for *_, trials in sizes)):
+            for (n, size, trials), (label, method) in itertools.product(sizes, self.methods.items()):
+                if trial < trials:
                     yield TrialSpec(
                         dataset=dataset,
                         data_hash=data_hash,
@@ -309,7 +327,11 @@ def _check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], wha
 
 def _repeated(values: Iterable[Value]) -> Value | None:
     seen: set[Value] = set()
-    return next((value for value in values if value in seen or seen.add(value)), None)  # type: ignore[func-returns-value]
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 # ---- Loading and choosing ----------------------------------------------------------------------------------
@@ -342,8 +364,8 @@ def _find(config: str | Path) -> Path:
 def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialSpec]:
     """The specs that meet every ``KEY=VALUE[,VALUE…]`` of ``only``.
 
-    Keys: dataset, method, n_features (``16d`` or a count), trial. ConfigError for another key, or for a value
-    that occurs nowhere in ``specs``.
+    Keys: dataset, method, n_features (``16d`` or a count), trial. ConfigError for another key, a value that
+    occurs nowhere in ``specs``, or where nothing is left.
     """
     chosen = every = list(specs)
     for condition in only:
@@ -358,6 +380,8 @@ def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialS
         for value in sorted(values.difference(valid)):
             raise ConfigError(f"--only {condition}: {unknown(key, value, valid)}")
         chosen = [spec for spec in chosen if values.intersection(names(spec))]
+        if not chosen:
+            raise ConfigError(f"--only {condition}: no trial meets it and the conditions before it")
     return chosen
 
 
