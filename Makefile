@@ -1,0 +1,33 @@
+# make help lists the targets. Everything runs in a virtual environment in .venv, made when first needed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:           ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
+
+demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in under a minute
+	$(BIN)/rffbench run configs/quickstart.yaml
+
+test: $(INSTALLED)    ## the tests (set RFFBENCH_MIRROR to a folder of data files for those that need data)
+	$(BIN)/python -m pytest -m "not regression"
+
+check: $(INSTALLED)   ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)   ## speed and memory against scikit-learn; writes docs/performance.md
+	$(BIN)/python -m benchmarks
+
+clean:          ## remove the virtual environment and caches; results stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
+	find rffbench tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
