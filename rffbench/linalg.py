@@ -1,9 +1,32 @@
-"""The hot kernels: cosines and sines of X·W, and symmetric matrices in packed triangles."""
+"""The hot kernels of the feature maps: scaled cosines and sines of X·W."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numba
 import numpy as np
 from numpy.typing import NDArray
+
+
+def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:
+    """Call ``work(first, last)`` on contiguous parts of range(count), one part a thread.
+
+    The number of threads is numba's (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``); ``work`` must release
+    the GIL. Plain threads rather than numba's own parallel loops: those abort in a process that was forked.
+    """
+    threads = min(numba.get_num_threads(), count) if worthwhile else 1
+    if threads <= 1:
+        work(0, count)
+        return
+    bounds = [count * part // threads for part in range(threads + 1)]
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work, *part) for part in pairwise(bounds[1:])]
+        work(bounds[0], bounds[1])
+        for other in others:
+            other.result()
 
 
 def fourier_columns(
