@@ -37,7 +37,7 @@ def _routine(name: str) -> Any:
 
 
 def _call(name: str, *arguments: Any) -> int:
-    """Call ``name`` with bytes, ints, floats and addresses; the last argument's value, if an int (LAPACK's info)."""
+    """Call ``name`` with bytes, ints, floats, addresses; the value of a last int (LAPACK's info)."""
     passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, bytes):

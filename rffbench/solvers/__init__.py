@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from rffbench.errors import ConfigError
@@ -38,6 +37,8 @@ _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 
 def _added() -> dict[str, Any]:
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     return {point.name: point for point in entry_points(group="rffbench.solvers")}
 
 

@@ -129,10 +129,7 @@ class _StreamedRidge(BaseEstimator):
             }
 
     def _count_columns(self, X: Any) -> int:
-        if self.features is None:
-            return int(X.shape[1])
-        count = getattr(self.features_, "n_components", None)
-        return int(count) if count is not None else int(self.features_.transform(X[:1]).shape[1])
+        return int(X.shape[1] if self.features is None else self.features_.transform(X[:1]).shape[1])
 
     # --- Memory: which strategy fits ---
 

@@ -1,4 +1,4 @@
-"""What ridge regression needs of the rows (a Gram triangle and right side a fold), and its solution from it."""
+"""What ridge regression needs of the rows (a Gram triangle and right side a fold), and its solution."""
 
 from __future__ import annotations
 
