@@ -1,9 +1,114 @@
-"""The hot kernels: cosines and sines of X·W, and symmetric matrices in packed triangles."""
+"""The hot kernel of the feature maps: scaled cosines and sines of X·W, fused over cache-sized tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+
+import numba
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases: it stays in a level-2 cache
+WORTH_A_THREAD = 1 << 16  # phases that take longer than starting a thread does
+FAR = 1e5  # beyond it the reduction of the argument is left to the mathematical library
+
+# π = the sum of these, the first ones short enough that n·part is exact for |n·π| ≤ FAR (Cody and Waite).
+_PI = {
+    "float64": (3.1415926534682512, 1.2154201012607932e-10, 4.044532497591901e-21),
+    "float32": (3.140625, 0.000965118408203125, 2.5331974029541016e-06, 1.984187159361081e-09),
+}
+# For |r| ≤ π/2, z = r²: sin r = r + r·z·S(z) and cos r = 1 − z/2 + z²·C(z), interpolated at Chebyshev nodes;
+# the largest error is 1e-18 in float64, 3e-9 in float32.
+_SIN = {
+    "float64": (
+        -0.16666666666666666, 0.008333333333333316, -0.00019841269841254955, 2.755731921915843e-06,
+        -2.5052107616384595e-08, 1.6058977272815506e-10, -7.643969031052769e-13, 2.731428986122616e-15,
+    ),
+    "float32": (
+        -0.16666666663878466, 0.008333332768305049, -0.00019841086452506194, 2.753645532390914e-06,
+        -2.407999973210464e-08,
+    ),
+}  # fmt: skip
+_COS = {
+    "float64": (
+        0.041666666666666664, -0.001388888888888888, 2.4801587301579844e-05, -2.7557319221567154e-07,
+        2.0876756602568905e-09, -1.1470712252875163e-11, 4.777877290768691e-14, -1.521855926409455e-16,
+    ),
+    "float32": (
+        0.04166666607783871, -0.0013888812505840143, 2.4786076312589558e-05, -2.654586729434113e-07,
+    ),
+}  # fmt: skip
+# Adding and subtracting it rounds to the nearest integer.
+_ROUNDER = {"float64": 1.5 * 2**52, "float32": 1.5 * 2**23}
+
+
+def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:
+    """Call ``work(first, last)`` on contiguous parts of range(count), one part a thread.
+
+    The number of threads is numba's (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``); ``work`` must release
+    the GIL. Plain threads rather than numba's own parallel loops: those abort in a process that was forked.
+    """
+    threads = min(numba.get_num_threads(), count) if worthwhile else 1
+    if threads <= 1:
+        work(0, count)
+        return
+    bounds = [count * part // threads for part in range(threads + 1)]
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work, *part) for part in pairwise(bounds[1:])]
+        work(bounds[0], bounds[1])
+        for other in others:
+            other.result()
+
+
+@cache
+def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
+    """Everything the kernel computes with, in its own precision (a plain 0.5 would promote float32)."""
+    number = np.dtype(dtype).type
+    plain = (1.0, 0.5, 1 / np.pi, _ROUNDER[dtype], FAR)
+    groups = (plain, _PI[dtype], _SIN[dtype], _COS[dtype])
+    return tuple(tuple(number(value) for value in values) for values in groups)
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+def _cos_sin(
+    phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series
+):
+    """cos, sin ← scale·cos, sin of (phase + offset), for rows of length s that begin ``…_step`` apart."""
+    one, half, inverse_pi, rounder, far_limit = plain
+    two = one + one
+    for i in range(rows):
+        phases = phase[i * s : i * s + s]
+        cosines = cos[i * cos_step : i * cos_step + s]
+        sines = sin[i * sin_step : i * sin_step + s]
+        far = False
+        for j in range(s):
+            x = phases[j] + offset[j]
+            n = (x * inverse_pi + rounder) - rounder
+            r = x
+            for k in range(len(pi)):
+                r = r - n * pi[k]
+            odd = n - two * ((n * half + rounder) - rounder)  # −1 or 1 where n is odd, else 0
+            signed_scale = scale[j] * (one - two * (odd * odd))  # cos(r + nπ) = (−1)ⁿ cos r, and so for sin
+            z = r * r
+            p = sin_series[-1]
+            for k in range(len(sin_series) - 2, -1, -1):
+                p = p * z + sin_series[k]
+            q = cos_series[-1]
+            for k in range(len(cos_series) - 2, -1, -1):
+                q = q * z + cos_series[k]
+            cosines[j] = signed_scale * (one - (half * z - (z * z) * q))
+            sines[j] = signed_scale * (r + r * (z * p))
+            far |= not (abs(x) <= far_limit)
+        if far:  # also where x is not a number
+            for j in range(s):
+                x = phases[j] + offset[j]
+                if not (abs(x) <= far_limit):
+                    cosines[j] = scale[j] * np.cos(x)
+                    sines[j] = scale[j] * np.sin(x)
 
 
 def fourier_columns(
@@ -19,13 +124,62 @@ def fourier_columns(
 
     X is (n, d), W is (d, s), offset (s,) or None, scale a number or (s,); cos and sin are (n, s) arrays to
     fill, views with a row stride allowed, either of them None. All of one dtype, float32 or float64.
+
+    A product's tile is turned into both columns while it is in the cache. The error of the functions is below
+    5e-16 (float64) or 3e-7 (float32) for arguments up to 1e5, and that of the mathematical library beyond.
+    Threads: as many as numba's, each with its own tiles.
     """
-    phase = X @ W
-    if offset is not None:
-        phase += offset
-    if cos is not None:
-        np.cos(phase, out=cos)
-        cos *= scale
-    if sin is not None:
-        np.sin(phase, out=sin)
-        sin *= scale
+    n, s = X.shape[0], W.shape[1]
+    dtype = X.dtype
+    if dtype.name not in _PI:
+        raise ValueError(f"X must be float32 or float64, got {dtype}")
+    for name, array, shape in (("W", W, (X.shape[1], s)), ("cos", cos, (n, s)), ("sin", sin, (n, s))):
+        if array is not None and (array.dtype != dtype or array.shape != shape):
+            raise ValueError(f"{name} must be {dtype} {shape}, got {array.dtype} {array.shape}")
+        if array is not W and array is not None and s > 1 and array.strides[1] != array.itemsize:
+            raise ValueError(f"the columns of {name} must be contiguous, its strides are {array.strides}")
+    if not n or not s:
+        return
+    offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
+    scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
+    constants = _constants(dtype.name)
+    width = min(s, TILE_COLUMNS)
+    height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
+
+    def fill_rows(begin: int, end: int) -> None:
+        scratch = np.empty(height * width, dtype)
+        unwanted = np.empty(width, dtype)  # where the cosines or sines go that nobody asked for
+        for first in range(0, s, width):
+            block = slice(first, min(s, first + width))
+            columns = block.stop - first
+            W_block, offset_block, scale_block = W[:, block], offset[block], scale[block]
+            cosines, cos_step = _flat(cos, first, unwanted)
+            sines, sin_step = _flat(sin, first, unwanted)
+            for row in range(begin, end, height):
+                rows = min(end, row + height) - row
+                phase = scratch[: rows * columns]
+                np.matmul(X[row : row + rows], W_block, out=phase.reshape(rows, columns))
+                _cos_sin(
+                    phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
+                    offset_block, scale_block, rows, columns, *constants,
+                )  # fmt: skip
+
+    if min(numba.get_num_threads(), n) > 1 and n * s > WORTH_A_THREAD:
+        with _blas().limit(limits=1):  # each thread multiplies its own tiles
+            in_threads(fill_rows, n)
+    else:
+        fill_rows(0, n)
+
+
+def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:
+    """The memory of ``out`` from column ``first`` on as one contiguous array, and its rows' step."""
+    if out is None:
+        return unwanted, 0
+    step = out.strides[0] // out.itemsize
+    length = (len(out) - 1) * step + out.shape[1] - first
+    return np.lib.stride_tricks.as_strided(out[:, first:], (length,), (out.itemsize,)), step
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")

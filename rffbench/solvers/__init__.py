@@ -1,1 +1,135 @@
+"""Solvers by name, for configs: what each one's parameters are, and how to build it.
 
+A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory that takes, by
+keyword, ``task``, ``features``, ``kernel``, ``gamma``, ``memory`` and the config's parameters, and whose
+attribute ``parameters`` maps their names to defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Literal
+
+from rffbench.errors import ConfigError
+
+Task = Literal["classification", "regression"]
+
+RIDGE_PARAMETERS: dict[str, Any] = {
+    "lambda": [0.05, 0.1, 0.5, 1.0],
+    "folds": 5,
+    "lambda_scale": "n",
+    "center": True,
+}
+
+# name: (module of the factory, its name, parameters and their defaults, one line)
+_BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "ridge": (
+        "rffbench.solvers.ridge", "make_ridge", RIDGE_PARAMETERS,
+        "ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation",
+    ),
+    "kernel-ridge": (
+        "rffbench.solvers.kernel_ridge", "make_kernel_ridge", RIDGE_PARAMETERS,
+        "exact kernel ridge regression, the reference without features; n×n memory",
+    ),
+}  # fmt: skip
+
+
+def _added() -> dict[str, Any]:
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
+    return {point.name: point for point in entry_points(group="rffbench.solvers")}
+
+
+def solver_names() -> list[str]:
+    """The names a config may give, built-in ones first."""
+    return [*_BUILT_IN, *sorted(set(_added()) - set(_BUILT_IN))]
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """The config parameters of solver ``name`` with their defaults. ConfigError for an unknown name."""
+    if name in _BUILT_IN:
+        return dict(_BUILT_IN[name][2])
+    return dict(_entry_point(name).load().parameters)
+
+
+def _entry_point(name: str) -> Any:
+    added = _added()
+    if name not in added:
+        raise ConfigError(_unknown("solver", name, solver_names()))
+    return added[name]
+
+
+def _unknown(what: str, name: object, valid: list[str]) -> str:
+    nearest = get_close_matches(str(name), valid, 1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(valid)}"
+    return f"unknown {what} {name!r}; {hint}"
+
+
+def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of ``config`` (without its name) completed by defaults and checked; builds nothing."""
+    name = config.get("name", "ridge")
+    known = parameters(name)
+    given = {key: value for key, value in config.items() if key != "name"}
+    for key in given:
+        if key not in known:
+            raise ConfigError(_unknown(f"parameter of solver {name!r}:", key, list(known)))
+    complete = {**known, **given}
+    if name in _BUILT_IN:
+        _check_ridge(name, complete)
+    return complete
+
+
+def _check_ridge(name: str, values: dict[str, Any]) -> None:
+    def refuse(key: str, wanted: str) -> None:
+        raise ConfigError(f"solver {name!r}: {key} must be {wanted}, got {values[key]!r}")
+
+    grid = values["lambda"] if isinstance(values["lambda"], (list, tuple)) else [values["lambda"]]
+    if not grid or not all(_is_number(value) and value > 0 for value in grid):
+        refuse("lambda", "a positive number or a list of them")
+    folds = values["folds"]
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        refuse("folds", "an integer of at least 2")
+    if values["lambda_scale"] not in ("n", 1) or isinstance(values["lambda_scale"], bool):
+        refuse("lambda_scale", "'n' (the penalty is n·λ) or 1 (it is λ)")
+    if values["center"] not in (True, False, "target", "both"):
+        refuse("center", "true, false, 'target' or 'both'")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value < float("inf")
+
+
+def make_solver(
+    config: Mapping[str, Any],
+    *,
+    task: Task,
+    features: Any = None,
+    kernel: str = "gaussian",
+    gamma: float = 1.0,
+    memory: int | None = None,
+) -> Any:
+    """The unfitted estimator that ``config`` ({"name": …, parameters}) asks for; ConfigError if it is wrong.
+
+    ``features`` is the map it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself;
+    ``memory`` is its budget in bytes.
+    """
+    values = check_solver(config)
+    name = config.get("name", "ridge")
+    factory: Callable[..., Any]
+    if name in _BUILT_IN:
+        module, function, *_ = _BUILT_IN[name]
+        factory = getattr(import_module(module), function)
+    else:
+        factory = _entry_point(name).load()
+    return factory(task=task, features=features, kernel=kernel, gamma=gamma, memory=memory, **values)
+
+
+def describe() -> list[tuple[str, str, dict[str, Any]]]:
+    """(name, one line, parameters with defaults) of every solver."""
+    rows = []
+    for name in solver_names():
+        line = _BUILT_IN[name][3] if name in _BUILT_IN else str(_entry_point(name).value)
+        rows.append((name, line, parameters(name)))
+    return rows

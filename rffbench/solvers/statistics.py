@@ -1,0 +1,278 @@
+"""What ridge regression needs of the rows (a Gram triangle and right side a fold), and its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError
+
+from rffbench.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
+
+Center = Literal[True, False, "target", "both"]
+LambdaScale = Literal["n", 1]
+
+
+SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
+
+
+@dataclass
+class Moments:
+    """Of some rows Z (n, p) and targets y (n, t): all that is linear in the columns of Z."""
+
+    n: int
+    right: NDArray[np.float64]  # Zᵀy (p, t)
+    sums: NDArray[np.float64]  # Zᵀ1 (p,)
+    y_sums: NDArray[np.float64]  # yᵀ1 (t,)
+    y_squares: NDArray[np.float64]  # Σ y² (t,)
+
+    @classmethod
+    def total(cls, parts: Iterable[Moments]) -> Moments:
+        parts = list(parts)
+        return cls(
+            sum(part.n for part in parts),
+            np.sum([part.right for part in parts], axis=0),
+            np.sum([part.sums for part in parts], axis=0),
+            np.sum([part.y_sums for part in parts], axis=0),
+            np.sum([part.y_squares for part in parts], axis=0),
+        )
+
+
+class FoldStatistics:
+    """The Gram matrices ZᵀZ and right sides Zᵀy of ``folds`` groups of rows, gathered block by block.
+
+    Memory is folds/2·p² numbers, whatever the number of rows. Sums over folds are computed when asked for.
+    """
+
+    def __init__(self, columns: int, folds: int, targets: int = 1) -> None:
+        self.columns, self.folds, self.targets = columns, folds, targets
+        self._grams = TriangleStack(folds, columns)
+        self._moments = [
+            Moments(0, np.zeros((columns, targets)), np.zeros(columns), np.zeros(targets), np.zeros(targets))
+            for _ in range(folds)
+        ]
+
+    def add(self, fold: int, Z: NDArray, y: NDArray) -> None:
+        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``.
+
+        float32 features are accumulated in float64.
+        """
+        Z = np.ascontiguousarray(Z, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64).reshape(len(Z), self.targets)
+        moments = self._moments[fold]
+        self._grams[fold].add_gram(Z)
+        moments.n += len(Z)
+        moments.right += Z.T @ y
+        moments.sums += np.ones(len(Z)) @ Z
+        moments.y_sums += y.sum(axis=0)
+        moments.y_squares += np.einsum("ij,ij->j", y, y)
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        """The moments of the rows of ``folds`` together."""
+        return Moments.total(self._moments[fold] for fold in folds)
+
+    def gram(self, folds: Sequence[int], out: Triangle) -> None:
+        """out ← ZᵀZ over the rows of ``folds``."""
+        sum_triangles(out, [self._grams[fold] for fold in folds])
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+        return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
+
+    def recombined(
+        self, first: ArrayLike, second: ArrayLike | None = None, a: ArrayLike = 1.0, b: ArrayLike = 0.0
+    ) -> RecombinedStatistics:
+        """The statistics of the columns a_j·Z[:, first_j] + b_j·Z[:, second_j], without another pass."""
+        first = np.ascontiguousarray(first, dtype=np.int64)
+        second = first if second is None else np.ascontiguousarray(second, dtype=np.int64)
+        a, b = (np.ascontiguousarray(np.broadcast_to(np.asarray(c, np.float64), first.shape)) for c in (a, b))
+        return RecombinedStatistics(self, first, second, a, b)
+
+    def spare(self) -> Triangle | None:
+        """The unused triangle of the last square, where the number of folds is odd."""
+        return self._grams.unused
+
+    @staticmethod
+    def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
+        return TriangleStack.bytes_needed(folds, columns) + 8 * folds * columns * (targets + 1)
+
+
+@dataclass(frozen=True)
+class RecombinedStatistics:
+    """``base`` for new columns Z·T with at most two non-zeros a column of T: a view, nothing is stored."""
+
+    base: FoldStatistics
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+    @property
+    def columns(self) -> int:
+        return len(self.first)
+
+    @property
+    def folds(self) -> int:
+        return self.base.folds
+
+    @property
+    def targets(self) -> int:
+        return self.base.targets
+
+    def spare(self) -> Triangle | None:
+        spare = self.base.spare()
+        return spare.leading(self.columns) if spare is not None and self.columns <= spare.p else None
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        base = self.base.moments(folds)
+        right = self.a[:, None] * base.right[self.first] + self.b[:, None] * base.right[self.second]
+        sums = self.a * base.sums[self.first] + self.b * base.sums[self.second]
+        return Moments(base.n, right, sums, base.y_sums, base.y_squares)
+
+    def gram(self, folds: Sequence[int], out: Triangle) -> None:
+        triangles = [self.base._grams[fold] for fold in folds]
+        recombine_triangles(out, triangles, self.first, self.second, self.a, self.b)
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        lifted = np.zeros((self.base.columns, coef.shape[1]))
+        np.add.at(lifted, self.first, self.a[:, None] * coef)
+        np.add.at(lifted, self.second, self.b[:, None] * coef)
+        return self.base.quadratic(fold, lifted)
+
+
+@dataclass
+class RidgeSolution:
+    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_mse`` (alphas, folds)."""
+
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    alpha: float
+    fold_mse: NDArray[np.float64]
+
+    @property
+    def cv_mse(self) -> NDArray[np.float64]:
+        """The mean over folds of the held-out mean squared error, one an alpha (empty without CV)."""
+        return self.fold_mse.mean(axis=1) if self.fold_mse.shape[1] else np.empty(0)
+
+
+def fold_bounds(n: int, folds: int) -> list[int]:
+    """Where the folds of n rows begin, and n: contiguous, sizes as scikit-learn's KFold without shuffling."""
+    sizes = [n // folds + (fold < n % folds) for fold in range(folds)]
+    return [0, *np.cumsum(sizes).tolist()]
+
+
+def penalty(alpha: float, n: int, lambda_scale: LambdaScale) -> float:
+    """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020) or λ."""
+    return alpha * n if lambda_scale == "n" else float(alpha)
+
+
+class Work:
+    """One or two p×p triangles to solve in: with two, a training sum is computed once for all penalties."""
+
+    def __init__(self, statistics: FoldStatistics | RecombinedStatistics, memory: int | None = None) -> None:
+        spare, p = statistics.spare(), statistics.columns
+        self.kept: Triangle | None
+        if spare is not None and memory is not None and TriangleStack.bytes_needed(2, p) > memory:
+            self.factor, self.kept = spare, None
+        elif spare is not None:
+            self.factor, self.kept = TriangleStack(1, p)[0], spare
+        else:
+            stack = TriangleStack(2, p)
+            self.factor, self.kept = stack[0], stack[1]
+
+
+def solve_folds(
+    statistics: FoldStatistics | RecombinedStatistics,
+    folds: Sequence[int],
+    alphas: Sequence[float],
+    *,
+    lambda_scale: LambdaScale,
+    center: Center,
+    work: Work,
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]:
+    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None where it is singular."""
+    moments = statistics.moments(folds)
+    y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
+    z_mean = moments.sums / moments.n
+    right = moments.right - np.outer(moments.sums, y_mean)
+    factor, kept = work.factor, work.kept
+
+    def gather(out: Triangle) -> None:
+        statistics.gram(folds, out)
+        if center == "both":
+            out.add_gram(z_mean[None, :], -float(moments.n))
+
+    if kept is not None:
+        gather(kept)
+    solutions: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = []
+    for alpha in alphas:
+        if kept is None:
+            gather(factor)
+        else:
+            sum_triangles(factor, [kept])
+        factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale)
+        try:
+            factor.cholesky()
+        except LinAlgError:
+            solutions.append(None)
+            continue
+        coef = factor.solve(right)
+        intercept = y_mean - z_mean @ coef if center == "both" else y_mean
+        solutions.append((coef, intercept))
+    return solutions
+
+
+def held_out_mse(
+    statistics: FoldStatistics | RecombinedStatistics, fold: int, coef: NDArray, intercept: NDArray
+) -> float:
+    """Mean squared error on the rows of ``fold``: (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n."""
+    held = statistics.moments([fold])
+    errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + statistics.quadratic(fold, coef)
+    errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
+    return float(errors.mean() / held.n)
+
+
+def solve_ridge_cv(
+    statistics: FoldStatistics | RecombinedStatistics,
+    alphas: Sequence[float],
+    *,
+    lambda_scale: LambdaScale = "n",
+    center: Center = True,
+    memory: int | None = None,
+) -> RidgeSolution:
+    """Ridge on all rows at the alpha of the smallest mean held-out squared error over the folds.
+
+    With one fold or one alpha nothing is chosen and only the fit itself is done. An alpha too small for the
+    matrix to be positive definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes)
+    bounds the working triangles besides ``statistics``: within less than two of them, a sum is computed anew
+    for each alpha.
+    """
+    work = Work(statistics, memory)
+    alphas = [float(alpha) for alpha in alphas]
+    everything = range(statistics.folds)
+    fold_mse = np.empty((len(alphas), 0))
+    if len(alphas) > 1 and statistics.folds > 1:
+        fold_mse = np.full((len(alphas), statistics.folds), np.inf)
+        for fold in everything:
+            training = [other for other in everything if other != fold]
+            solutions = solve_folds(
+                statistics, training, alphas, lambda_scale=lambda_scale, center=center, work=work
+            )
+            for index, solution in enumerate(solutions):
+                if solution is not None:
+                    fold_mse[index, fold] = held_out_mse(statistics, fold, *solution)
+    alpha = choose_alpha(alphas, fold_mse)
+    [solution] = solve_folds(
+        statistics, everything, [alpha], lambda_scale=lambda_scale, center=center, work=work
+    )
+    if solution is None:
+        raise LinAlgError(SINGULAR.format(alpha))
+    return RidgeSolution(*solution, alpha, fold_mse)
+
+
+def choose_alpha(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> float:
+    """The alpha of the smallest mean held-out error, the first of equals."""
+    return float(alphas[int(np.argmin(fold_mse.mean(axis=1)))] if fold_mse.shape[1] else alphas[0])
