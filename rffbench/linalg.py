@@ -183,3 +183,12 @@ def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, 
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
+
+
+def warm_up(dtype: str | np.dtype) -> None:
+    """Have the kernels compiled, or loaded from numba's cache, before something is timed."""
+    X = np.zeros((1, 1), dtype)
+    cos, sin = np.empty((1, 1), dtype), np.empty((1, 1), dtype)
+    fourier_columns(X, X, cos=cos, sin=sin)
+    fourier_columns(X, X, cos=cos, offset=X[0], scale=X[0])
+    fourier_columns(X, X, sin=sin, offset=X[0], scale=X[0])

@@ -23,12 +23,13 @@ from rffbench.execution.measure import Contention, private_memory
 from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
 from rffbench.linalg import fourier_columns
 from rffbench.plan import Channel
+from rffbench.seeds import seed_sequence
 from rffbench.solvers import check_solver, make_solver
 from rffbench.solvers.ridge import default_block_rows
 from rffbench.solvers.statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.spec import TrialResult, TrialSpec
 from rffbench.trial import Problem
-from rffbench.triangles import Triangle, TriangleStack
+from rffbench.triangles import TriangleStack
 
 Answer = TypeVar("Answer")
 Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
@@ -139,7 +140,7 @@ class SharedPool:
             feature_s += self.map_s[:strips].sum()
             features.n_features_in_ = d
             if isinstance(features, PooledFeatures):
-                if features.scores_need_gram:
+                if "gram" in features.needs:
                     feature_s += self.gram_s[:strips].sum()
                 selection, seconds = _timed(lambda: self._select(features, size, n))
                 features.set_selection(W, selection)
@@ -176,15 +177,17 @@ class SharedPool:
     def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""
         base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
-        everything = range(self.statistics.folds)
-        right_side = base.moments(everything).right[:, 0]
-
-        def gram() -> Triangle:
-            out = base.spare() or TriangleStack(1, base.columns)[0]
-            base.gram(everything, out)
-            return out
-
-        return features.choose(features.column_scores(gram, right_side, n), features.n_frequencies)
+        statistics: dict[str, Any] = {}
+        if "right_side" in features.needs:
+            statistics["right_side"] = base.moments(range(base.folds)).right[:, 0]
+        if "squared_norms" in features.needs or "gram" in features.needs:
+            gram = base.spare() or TriangleStack(1, base.columns)[0]
+            base.gram(range(base.folds), gram)
+            statistics["gram"] = gram
+            statistics["squared_norms"] = gram.diagonal
+        scores = features.column_scores(n, **{name: statistics[name] for name in features.needs})
+        sequence = seed_sequence(features.random_state)
+        return features.choose(scores, features.n_frequencies, sequence)
 
     def _recombined(self, selection: Selection, size: int) -> RecombinedStatistics:
         at = np.concatenate([self.cos_at[:size], self.sin_at[:size]])

@@ -126,6 +126,31 @@ class Triangle:
                 1.0, self._pointer, self._leading_dimension,
             )  # fmt: skip
 
+    def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int) -> None:
+        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to those before.
+
+        Z is (rows, p), float64, rows contiguous. Strips that cover 0…p make the whole update.
+        """
+        if Z.dtype != np.float64 or Z.shape[1] != self.p or (self.p > 1 and Z.strides[1] != 8):
+            raise ValueError(f"Z must be float64 with {self.p} contiguous columns, got {Z.dtype} {Z.shape}")
+        if not len(Z) or stop <= start:
+            return
+        strip = Triangle(
+            self.storage, self.start + start * (self.row_step + self.column_step), stop - start,
+            self.row_step, self.column_step,
+        )  # fmt: skip
+        strip.add_gram(Z[:, start:stop])
+        if start:
+            stride = max(Z.strides[0] // 8, self.p)
+            new, old = (_address(Z[:, start:]), stop - start), (_address(Z), start)
+            # The block left of the strip, or, of a row-ordered triangle, its transpose.
+            (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
+            corner = ctypes.c_void_p(self.storage.ctypes.data + 8 * (self.start + start * self.row_step))
+            _call(
+                "dgemm", b"N", b"T", m, n, len(Z), 1.0, left, stride, right, stride,
+                1.0, corner, self._leading_dimension,
+            )  # fmt: skip
+
     def cholesky(self) -> None:
         """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError when not positive definite."""
         info = _call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0)

@@ -16,6 +16,7 @@ from rffbench.features.leverage import (
 )
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.seeds import generator, seed_sequence
+from rffbench.triangles import TriangleStack
 
 GAMMA, SEED, N, D = 0.6, 11, 70, 4
 rng = np.random.default_rng(0)
@@ -45,27 +46,33 @@ def complex_pool_scores(method, W, score_lambda=0.05):
     return np.einsum("ij,ik,kj->j", Z.conj(), middle, Z).real
 
 
+def triangle_of(gram):
+    """Only the lower triangle is taken: the upper one is nobody's business."""
+    triangle = TriangleStack(1, len(gram))[0]
+    lower = np.tril_indices(len(gram))
+    triangle.lower[lower] = gram[lower]
+    return triangle
+
+
 @pytest.mark.parametrize("pool", [6, 40])  # fewer and more columns than rows
 def test_ridge_leverage_scores_equal_the_n_by_n_definition(pool):
     B = pool_of("gaussian", pool)[2] / np.sqrt(pool)
     c = N * 0.05
     brute = np.einsum("ij,ik,kj->j", B, np.linalg.inv(B @ B.T + c * np.eye(N)), B)
-    gram = np.tril(B.T @ B)
-    gram[np.triu_indices(2 * pool, 1)] = np.nan  # the upper triangle is nobody's business
-    np.testing.assert_allclose(ridge_leverage_scores(gram, c), brute, rtol=1e-11)
+    np.testing.assert_allclose(ridge_leverage_scores(triangle_of(B.T @ B), c), brute, rtol=1e-11)
     direct = np.diag(B.T @ B @ np.linalg.inv(B.T @ B + c * np.eye(2 * pool)))
-    np.testing.assert_allclose(ridge_leverage_scores(gram, c), direct, rtol=1e-11)
+    np.testing.assert_allclose(ridge_leverage_scores(triangle_of(B.T @ B), c), direct, rtol=1e-11)
 
 
 def test_ridge_leverage_scores_refuse_what_is_no_gram_matrix():
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        ridge_leverage_scores(-np.eye(4), 0.5)
+        ridge_leverage_scores(triangle_of(-np.eye(4)), 0.5)
     with pytest.raises(ValueError, match="must be positive"):
-        ridge_leverage_scores(np.eye(4), 0.0)
+        ridge_leverage_scores(triangle_of(np.eye(4)), 0.0)
 
 
 def test_a_column_that_vanishes_on_the_data_keeps_a_positive_score():
-    scores = ridge_leverage_scores(np.diag([3.0, 0.0, 1e-30, 2.0]), 1.0)
+    scores = ridge_leverage_scores(triangle_of(np.diag([3.0, 0.0, 1e-30, 2.0])), 1.0)
     np.testing.assert_allclose(scores[[0, 3]], [3 / 4, 2 / 3])
     assert (scores > 0).all()
     assert np.isfinite(release(scores, 2, np.zeros(2)).amplitude).all()
@@ -176,7 +183,7 @@ def test_selection_recombines_the_plain_pool_into_the_map(method, variant):
 
     B = recombined(whole_pool(size, phases if variant == "as-released" else None))
     if method == "leverage":
-        scores = ridge_leverage_scores(B.T @ B, N * 0.05)
+        scores = ridge_leverage_scores(triangle_of(B.T @ B), N * 0.05)
     else:
         norms = (B**2).sum(axis=0) if method == "surrogate, eq. 12" else 0.0
         scores = alignment_scores(B.T @ Y, norms, N)

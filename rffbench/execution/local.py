@@ -25,7 +25,7 @@ POLL_S = 0.05  # how often memory and clocks are looked at
 STACK_S = 0.3  # how long a hanging worker has to write down where it hangs
 REAP_S = 5.0  # how long an ended process has to be gone
 # Loaded once, in the process that workers are forked from.
-PRELOAD = ["numpy", "scipy.linalg", "sklearn.base", "numba", "threadpoolctl", "rffbench.plan"]
+PRELOAD = ["numpy", "scipy.linalg", "sklearn.base", "numba", "threadpoolctl", "rffbench.shared"]
 
 
 class LocalExecutor:

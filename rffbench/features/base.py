@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rffbench.kernels import Kernel, make_kernel
 from rffbench.linalg import fourier_columns
-from rffbench.seeds import generator
+from rffbench.seeds import RandomState, generator, seed_sequence
 
 BLOCK_ROWS = 2048
 """Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
@@ -68,7 +68,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_components: int
     kernel: str
     gamma: float
-    random_state: Any
+    random_state: RandomState
 
     frequencies_: NDArray[np.float64]
     weights_: NDArray[np.float64]
@@ -95,6 +95,17 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise ValueError(
                 f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
             )
+
+    @property
+    def base(self) -> Hashable | None:
+        """What ``draw`` depends on besides kernel and stream: maps of equal base draw the same frequencies, the
+        smaller the first of the larger. None: the map is not columns of such a draw."""
+        return None
+
+    def draw(self, count: int, d: int) -> NDArray[np.float64]:
+        """The first ``count`` base frequencies (d, count) of this map's kernel and stream."""
+        kernel = make_kernel(self.kernel, self.gamma)
+        return draw_frequencies(kernel, count, d, seed_sequence(self.random_state))
 
     @property
     def n_frequencies(self) -> int:

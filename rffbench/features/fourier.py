@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.features.base import FourierFeatures, draw_frequencies, draw_phases
-from rffbench.kernels import make_kernel
+from rffbench.features.base import FourierFeatures, draw_phases
 from rffbench.linalg import fourier_columns
 from rffbench.seeds import RandomState, seed_sequence
 
@@ -70,15 +70,18 @@ class RandomFourierFeatures(FourierFeatures):
         """Output columns a frequency makes: two when paired, one with an offset."""
         return 1 if self.form == "offset" else 2
 
+    @property
+    def base(self) -> Hashable | None:
+        return "random" if self.form == "paired" else None
+
     def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
         """Draw the frequencies for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        sequence = seed_sequence(self.random_state)
         s = self.n_frequencies
-        self.set_pairs(draw_frequencies(make_kernel(self.kernel, self.gamma), s, X.shape[1], sequence))
+        self.set_pairs(self.draw(s, X.shape[1]))
         if self.form == "offset":
-            self.offset_ = draw_phases(s, sequence)
+            self.offset_ = draw_phases(s, seed_sequence(self.random_state))
             self.scale_ = np.sqrt(2 / s)
         return self
 

@@ -12,21 +12,19 @@ Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 t
 from __future__ import annotations
 
 import numbers
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dtrtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from rffbench.features.base import FourierFeatures, draw_frequencies, draw_phases, row_blocks
-from rffbench.kernels import make_kernel
+from rffbench.features.base import BLOCK_ROWS, FourierFeatures, draw_phases, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.triangles import Triangle, TriangleStack
 
 # Scores are known to their rounding error only. Below it they are held there, so that an as-released weight
 # 1/q of a column that vanishes on the data stays finite.
@@ -80,22 +78,18 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
     )
 
 
-def ridge_leverage_scores(gram: ArrayLike, c: float) -> NDArray[np.float64]:
+def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
     """Ridge leverage scores of the columns of B: diag(G(G + cI)⁻¹), (2l,), from the Gram matrix G = BᵀB.
 
     c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with one
-    Cholesky factor L of G + cI; only G's lower triangle is read. Scores lie in (0, 1); what rounds below
-    machine epsilon is epsilon. Raises LinAlgError where G + cI isn't positive definite.
+    Cholesky factor L of G + cI, in the triangle that held G. Scores lie in (0, 1); what rounds below machine
+    epsilon is epsilon. Raises LinAlgError where G + cI isn't positive definite.
     """
     if not c > 0:
         raise ValueError(f"c = nλ must be positive, got {c!r}")
-    factor = np.array(gram, dtype=np.float64, order="F")
-    factor[np.diag_indices_from(factor)] += c
-    factor, info = dpotrf(factor, lower=1, clean=1, overwrite_a=1)
-    if info:
-        raise LinAlgError(f"the Gram matrix plus {c:g}·I is not positive definite (leading minor {info})")
-    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
-    return np.maximum(1 - c * np.einsum("ij,ij->j", inverse, inverse), _EPS)
+    gram.diagonal[:] += c
+    gram.cholesky()
+    return np.maximum(1 - c * gram.inverse_diagonal(), _EPS)
 
 
 def alignment_scores(
@@ -206,29 +200,48 @@ class PooledFeatures(FourierFeatures):
         self.weights_ = selection.weights
         self.probabilities_ = selection.probabilities
 
-    def _fit(self, X: Any, y: NDArray[np.float64] | None) -> None:
-        sequence = seed_sequence(self.random_state)
-        s = self.n_frequencies
-        pool = self.pool_size(s)
-        W = draw_frequencies(make_kernel(self.kernel, self.gamma), pool, X.shape[1], sequence)
-        self.set_selection(W, whole_pool(pool, self._pool_phases(pool, sequence)))
-        self.set_selection(W, self.choose(self._column_scores(X, y, pool), s, sequence))
+    @property
+    def base(self) -> Hashable | None:
+        return "random"
 
-    def _pool_phases(self, pool: int, sequence: SeedSequence) -> NDArray[np.float64] | None:
-        return draw_phases(pool, sequence) if self.variant == "as-released" else None
+    def pool_phases(self, pool: int) -> NDArray[np.float64] | None:
+        """The phases (l,) inside the cosines and sines that are scored: as-released has them."""
+        return draw_phases(pool, seed_sequence(self.random_state)) if self.variant == "as-released" else None
 
-    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
-        """Scores (2l,) of the columns of the pool's map, which is installed in self, on the training rows."""
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What of the pool's features B ``column_scores`` takes: of 'gram' BᵀB, 'right_side' Bᵀy, 'squared_norms'."""
         raise NotImplementedError
 
-    def _base_blocks(self, X: Any, pool: int) -> Any:
-        """The pool's features block by block: (rows, B[rows] in float64), one buffer reused."""
-        blocks = list(row_blocks(X.shape[0]))
-        buffer = np.empty((blocks[0].stop, 2 * pool), dtype=X.dtype)
-        for rows in blocks:
+    def column_scores(self, n: int, **statistics: Any) -> NDArray[np.float64]:
+        """Scores (2l,) of the pool's columns, over n training rows, from the statistics in ``needs``."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: NDArray[np.float64] | None) -> None:
+        s = self.n_frequencies
+        pool = self.pool_size(s)
+        W = self.draw(pool, X.shape[1])
+        self.set_selection(W, whole_pool(pool, self.pool_phases(pool)))
+        scores = self.column_scores(X.shape[0], **self._gathered(X, y, 2 * pool))
+        self.set_selection(W, self.choose(scores, s, seed_sequence(self.random_state)))
+
+    def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:
+        """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows."""
+        gathered: dict[str, Any] = {
+            name: TriangleStack(1, columns)[0] if name == "gram" else np.zeros(columns) for name in self.needs
+        }
+        buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), columns), dtype=X.dtype)
+        for rows in row_blocks(X.shape[0]):
             B = buffer[: rows.stop - rows.start]
             self.fill(X[rows], B)
-            yield rows, B.astype(np.float64, copy=False)
+            B = B.astype(np.float64, copy=False)
+            if "gram" in gathered:
+                gathered["gram"].add_gram(B)
+            if "right_side" in gathered and y is not None:
+                gathered["right_side"] += y[rows] @ B
+            if "squared_norms" in gathered:
+                gathered["squared_norms"] += np.einsum("ij,ij->j", B, B)
+        return gathered
 
 
 class LeverageScoreFeatures(PooledFeatures):
@@ -289,11 +302,12 @@ class LeverageScoreFeatures(PooledFeatures):
         self._fit(self._validated(X, reset=True), None)
         return self
 
-    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
-        gram = np.zeros((2 * pool, 2 * pool), order="F")
-        for _, B in self._base_blocks(X, pool):
-            gram = dsyrk(1.0, B.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
-        return ridge_leverage_scores(gram, X.shape[0] * self.score_lambda)
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("gram",)
+
+    def column_scores(self, n: int, *, gram: Triangle) -> NDArray[np.float64]:  # type: ignore[override]
+        return ridge_leverage_scores(gram, n * self.score_lambda)
 
 
 class SurrogateLeverageFeatures(PooledFeatures):
@@ -352,14 +366,14 @@ class SurrogateLeverageFeatures(PooledFeatures):
         self._fit(X, targets)
         return self
 
-    def _column_scores(self, X: Any, y: NDArray[np.float64] | None, pool: int) -> NDArray[np.float64]:
-        assert y is not None
-        right_side, squared_norms = np.zeros(2 * pool), np.zeros(2 * pool)
-        for rows, B in self._base_blocks(X, pool):
-            right_side += y[rows] @ B
-            if self.form == "eq12":
-                squared_norms += np.einsum("ij,ij->j", B, B)
-        return alignment_scores(right_side, squared_norms, X.shape[0])
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("right_side", "squared_norms") if self.form == "eq12" else ("right_side",)
+
+    def column_scores(  # type: ignore[override]
+        self, n: int, *, right_side: NDArray[np.float64], squared_norms: NDArray[np.float64] | float = 0.0
+    ) -> NDArray[np.float64]:
+        return alignment_scores(right_side, squared_norms, n)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

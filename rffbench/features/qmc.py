@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,12 +92,23 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         """Make the frequencies for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        asked = {name: getattr(self, name) for name in _RELEASED}
-        settings = _RELEASED if self.variant == "as-released" else asked
-        rng = generator(seed_sequence(self.random_state), "frequencies")
-        points = low_discrepancy_points(self.n_frequencies, X.shape[1], rng=rng, **settings)
-        self.set_pairs(make_kernel(self.kernel, self.gamma).inverse_cdf(points))
+        self.set_pairs(self.draw(self.n_frequencies, X.shape[1]))
         return self
+
+    def _settings(self) -> dict[str, Any]:
+        """The sequence's parameters, those of the variant."""
+        asked = {name: getattr(self, name) for name in _RELEASED}
+        return _RELEASED if self.variant == "as-released" else asked
+
+    @property
+    def base(self) -> Hashable | None:
+        return ("qmc", *self._settings().items())
+
+    def draw(self, count: int, d: int) -> NDArray[np.float64]:
+        """The frequencies (d, count) of the sequence's first ``count`` points."""
+        rng = generator(seed_sequence(self.random_state), "frequencies")
+        points = low_discrepancy_points(count, d, rng=rng, **self._settings())
+        return make_kernel(self.kernel, self.gamma).inverse_cdf(points)
 
 
 def low_discrepancy_points(
