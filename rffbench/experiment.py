@@ -298,7 +298,7 @@ class Experiment(_Strict):
                         dtype=self.dtype,
                         device=self.device,
                         kernel_error_points=self.kernel_error_points,
-                        timing=self.timing,
+                        exclusive=self.timing == "exclusive",
                     )
 
     def to_dict(self) -> dict[str, Any]:

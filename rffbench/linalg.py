@@ -186,9 +186,9 @@ def _blas() -> ThreadpoolController:
 
 
 def warm_up(dtype: str | np.dtype) -> None:
-    """Have the kernels compiled, or loaded from numba's cache, before something is timed."""
-    X = np.zeros((1, 1), dtype)
-    cos, sin = np.empty((1, 1), dtype), np.empty((1, 1), dtype)
-    fourier_columns(X, X, cos=cos, sin=sin)
-    fourier_columns(X, X, cos=cos, offset=X[0], scale=X[0])
-    fourier_columns(X, X, sin=sin, offset=X[0], scale=X[0])
+    """Have the kernels compiled, or loaded from numba's cache, and BLAS's buffers made, before anything is timed."""
+    X, W = np.zeros((512, 64), dtype), np.zeros((64, 256), dtype)
+    cos, sin = np.empty((512, 256), dtype), np.empty((512, 256), dtype)
+    fourier_columns(X, W, cos=cos, sin=sin)
+    fourier_columns(X, W, cos=cos, offset=W[0], scale=W[0])
+    fourier_columns(X, W, sin=sin, offset=W[0], scale=W[0])

@@ -25,11 +25,11 @@ _OWN = ("method", "features", "n_features", "multiple")
 
 
 def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
-    """The trials in groups that share work, in order of first appearance; each alone where timing is exclusive."""
+    """The trials in groups that share work, in order of first appearance; exclusive ones alone."""
     groups: dict[str, list[TrialSpec]] = {}
     for spec in specs:
         common = {key: value for key, value in spec.to_dict().items() if key not in _OWN}
-        alone = spec.key if spec.timing == "exclusive" else ""
+        alone = spec.key if spec.exclusive else ""
         groups.setdefault(canonical_json([common, alone]), []).append(spec)
     return list(groups.values())
 

@@ -23,7 +23,8 @@ class TrialSpec:
 
     ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them;
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
-    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``.
+    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
+    asks for the machine alone, so that its seconds are comparable.
     """
 
     dataset: str
@@ -42,7 +43,7 @@ class TrialSpec:
     dtype: Literal["float64", "float32"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
     kernel_error_points: int = 1000
-    timing: Literal["shared", "exclusive"] = "shared"
+    exclusive: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -135,8 +135,8 @@ def _results(
             yield TrialResult.failed(spec, failure.status, failure.type, failure.message, failure.traceback)
         else:
             ready.append(spec)
-    for timing, workers_ in (("shared", workers), ("exclusive", 1)):
-        specs = [spec for spec in ready if spec.timing == timing]
+    for exclusive, workers_ in ((False, workers), (True, 1)):
+        specs = [spec for spec in ready if spec.exclusive == exclusive]
         if not specs:
             continue
         tasks: list[Task] = resolve(GROUP)(specs)

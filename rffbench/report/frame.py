@@ -42,7 +42,7 @@ SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: t
 
 _CELL = ["dataset", "n_features", "method"]
 _SETTINGS = {
-    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device", "timing",
+    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
     "kernel_error_points",
 }
 
