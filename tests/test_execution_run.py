@@ -175,8 +175,9 @@ def test_default_workers_fit_the_memory(monkeypatch):
 
 @pytest.fixture
 def script():
-    """Starts a run of its own in a session of its own, and leaves none behind."""
+    """Starts a run of its own in a session of its own, and leaves no process behind."""
     started = []
+    below = []
 
     def start(folder, workers, *deeds):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
@@ -185,12 +186,23 @@ def script():
             env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         started.append(process)
+
+        def hanging(count):
+            """Wait until ``count`` trials are done and the others hang; the processes below the run's."""
+            wait_for(lambda: len(rows(folder)) == count)
+            time.sleep(0.3)
+            below.extend(wait_for(lambda: descendants(process.pid)))
+            return below
+
+        process.hanging = hanging
         return process
 
     yield start
+    for pid in below:
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
     for process in started:
-        if process.poll() is None:
-            process.kill()
+        process.kill()
         process.communicate()
 
 
@@ -227,16 +239,9 @@ def alive(pid):
         return False
 
 
-def started(process, folder, count):
-    """Wait until ``count`` trials are done and two workers hang; all processes then below the run's."""
-    wait_for(lambda: len(rows(folder)) == count)
-    time.sleep(0.3)
-    return wait_for(lambda: descendants(process.pid))
-
-
 def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
     process = script(tmp_path, 2, "measure", "measure", "sleep_forever", "sleep_forever")
-    below = started(process, tmp_path, 2)
+    below = process.hanging(2)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     assert process.wait(10) == 130
     wait_for(lambda: not any(map(alive, below)), 5)
@@ -251,7 +256,7 @@ def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
 @pytest.mark.parametrize("hang", ["sleep_forever", "hang_in_c", "ignore_signals"])
 def test_a_killed_parent_leaves_no_orphan(tmp_path, script, hang):
     process = script(tmp_path, 2, "measure", hang, hang)
-    below = started(process, tmp_path, 1)
+    below = process.hanging(1)
     assert len(below) >= 3  # two workers and what starts them
     process.send_signal(signal.SIGKILL)
     process.wait(10)

@@ -6,12 +6,13 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -116,18 +117,28 @@ def call_alone(function: str, *arguments: Any) -> Any:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C until the end of the block."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Hold back Ctrl-C until the end of the block; processes started in it never see one."""
+    if threading.current_thread() is not threading.main_thread():  # no KeyboardInterrupt comes here
+        yield
+        return
+    _context()
+    held: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # children inherit it
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 @cache
 def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")  # workers start clean and at once, libraries loaded
     context.set_forkserver_preload(PRELOAD)
+    resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
     return context
 
 
