@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -152,11 +153,25 @@ def _finish(folder: Path, summary: Any) -> int:
         _name_files([folder / "trials.jsonl", *redraw(folder)])
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
     _say(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
+    if lost:
+        for reason, count in _reasons(folder):
+            _say(f"  {count} × {reason}")
+        _say(f"details are in {folder / 'trials.jsonl'}")
     if summary.failed:
-        _say(f"each one's error is in {folder / 'trials.jsonl'}; --retry-failed does them again")
+        _say("--retry-failed does failed trials again")
     if not summary.ok and summary.unavailable:
         return DataError.exit_status
     return 1 if lost else 0
+
+
+def _reasons(folder: Path) -> list[tuple[str, int]]:
+    """Why trials of the log came to no result: the commonest reasons, each with its number of trials."""
+    from rffbench.execution.log import latest, read_rows
+
+    rows = latest(read_rows(folder / "trials.jsonl"))
+    errors = [(row["status"], row["error"]) for row in rows if row["error"]]
+    reasons = Counter(f"{status}: {error['message'].partition(chr(10))[0]}" for status, error in errors)
+    return reasons.most_common(5)
 
 
 class _Progress:
@@ -336,7 +351,7 @@ def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
             click.echo(f"{name}: {done}")
         except DataError as error:
             failed += 1
-            _say(f"error: {name}: {error}")
+            _say(f"error: {error}")
     if failed == len(names):
         return DataError.exit_status
     return 1 if failed else 0
