@@ -5,7 +5,9 @@ from pathlib import Path
 
 from execution_workers import FakeExperiment, spec
 
-from rffbench.execution import run
+from rffbench.execution import local, run
+
+local.PRELOAD.clear()  # these trials need no library: start quickly
 
 
 def main(folder: str, workers: str, *deeds: str) -> None:

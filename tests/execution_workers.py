@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
@@ -176,6 +177,12 @@ def repeat(spec, channel):
 def close_the_pipe(spec, channel):
     os.closerange(3, 256)
     sleep_forever(spec, channel)
+
+
+def use_a_lock(spec, channel):
+    """As progress bars do: a lock that the process has to give back at its end."""
+    with multiprocessing.RLock():
+        measure(spec, channel)
 
 
 def print_something(spec, channel):

@@ -15,6 +15,7 @@ from rffbench.errors import ResultsError
 from rffbench.execution import run
 from rffbench.execution.log import read_rows
 from rffbench.execution.measure import Contention
+from rffbench.spec import TrialSpec
 
 TESTS = Path(__file__).parent
 
@@ -50,6 +51,18 @@ def test_a_run_writes_config_manifest_and_a_row_for_every_trial(tmp_path):
     assert manifest["packages"]["numpy"]
     assert manifest["blas"][0]["num_threads"] >= 1
     assert manifest["datasets"] == {"digits": "0"}
+
+
+def test_a_row_gives_back_the_spec_it_is_of(tmp_path):
+    run.run_experiment(FakeExperiment(GRID), tmp_path)
+    assert all(TrialSpec.from_row(row).key == row["key"] for row in rows(tmp_path))
+
+
+def test_a_run_leaves_nothing_for_the_system_to_complain_of(tmp_path, script):
+    process = script(tmp_path, 2, "use_a_lock", "use_a_lock")
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert len(rows(tmp_path)) == 2
 
 
 def test_every_outcome_leaves_its_row_and_the_rest_goes_on(tmp_path):

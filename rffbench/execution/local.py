@@ -24,7 +24,7 @@ from rffbench.spec import TrialResult, TrialSpec
 
 POLL_S = 0.05  # how often memory and clocks are looked at
 STACK_S = 0.3  # how long a hanging worker has to write down where it hangs
-REAP_S = 5.0  # how long an ended process has to be gone
+REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
 # Loaded once, in the process that workers are forked from.
 PRELOAD = ["numpy", "scipy.linalg", "sklearn.base", "numba", "threadpoolctl", "rffbench.shared"]
 
@@ -104,6 +104,7 @@ def call_alone(function: str, *arguments: Any) -> Any:
             child = _Child(call, function, arguments)
         try:
             kind, value = child.pipe.recv()
+            child.process.join(REAP_S)  # it puts its things away
         except (EOFError, OSError):
             died = Failure("killed", "WorkerDied", f"the process of {function} {child.ending()}", "")
             raise CallFailed(died) from None
@@ -206,6 +207,8 @@ class _Worker(_Child):
         dead = not self.process.is_alive()
         results, ended = self._receive()
         if self._done or not self.waiting:
+            if not (dead or ended or time.monotonic() - self.since > REAP_S):
+                return results  # it puts its things away
             nothing = Failure("error", "NoResult", "the task ended without a result for this trial", "")
             return results + self._end(nothing)
         if self._failure:
