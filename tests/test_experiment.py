@@ -166,6 +166,7 @@ ERRORS = {
     "negative lambda": (("0.05", "-0.05"), 11, "greater than 0"),
     "wrong type": (("trials: 3", "trials: many"), 12, "valid integer, not 'many'"),
     "truth for a count": (("trials: 3", "trials: true"), 12, "valid integer, not True"),
+    "truth for a bandwidth": (("sigma: 2.0", "sigma: true"), 5, "must be a number, not true"),
     "no trials": (("trials: 3", "trials: 0"), 12, "greater than 0"),
     "both bandwidths": (("sigma: 2.0", "sigma: 2.0, gamma: 1.0"), 5, "give sigma or gamma, not both"),
     "key twice": (("seed: 7", "seed: 7\nname: again"), 14, "'name' is given twice (first on line 1)"),
