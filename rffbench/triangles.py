@@ -114,6 +114,14 @@ class Triangle:
             corner = lower[i : i + TILE, i : i + TILE]
             corner[np.tril_indices(len(corner))] = value
 
+    def scale(self, factor: float) -> None:
+        """Multiply the matrix by ``factor``."""
+        lower = self.lower
+        for i in range(0, self.p, TILE):
+            lower[i : i + TILE, :i] *= factor
+            corner = lower[i : i + TILE, i : i + TILE]
+            corner[np.tril_indices(len(corner))] *= factor
+
     def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
         """Add factor·ZᵀZ (symmetric rank-k update); Z is (rows, p), float64, rows contiguous."""
         rows, columns = Z.shape
