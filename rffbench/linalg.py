@@ -136,7 +136,8 @@ def fourier_columns(
     for name, array, shape in (("W", W, (X.shape[1], s)), ("cos", cos, (n, s)), ("sin", sin, (n, s))):
         if array is not None and (array.dtype != dtype or array.shape != shape):
             raise ValueError(f"{name} must be {dtype} {shape}, got {array.dtype} {array.shape}")
-        if array is not W and array is not None and s > 1 and array.strides[1] != array.itemsize:
+        output = array is not None and array is not W
+        if output and array.size and s > 1 and array.strides[1] != array.itemsize:
             raise ValueError(f"the columns of {name} must be contiguous, its strides are {array.strides}")
     if not n or not s:
         return

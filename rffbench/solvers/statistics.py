@@ -287,3 +287,9 @@ def solve_ridge_cv(
 def choose_alpha(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> float:
     """The alpha of the smallest mean held-out error, the first of equals."""
     return float(alphas[int(np.argmin(fold_mse.mean(axis=1)))] if fold_mse.shape[1] else alphas[0])
+
+
+def cv_results(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> dict[str, NDArray]:
+    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_mse' (a, folds), 'mean_test_mse' (a,)."""
+    mean = fold_mse.mean(axis=1) if fold_mse.shape[1] else np.empty(0)
+    return {"alpha": np.asarray(alphas), "fold_test_mse": fold_mse, "mean_test_mse": mean}
