@@ -108,7 +108,7 @@ class Triangle:
         return ctypes.c_void_p(self.storage.ctypes.data + 8 * self.start)
 
     def set_rows(self, start: int, rows: NDArray[np.float64]) -> None:
-        """Set the rows from ``start`` to ``rows`` (m, start + m or more); above the diagonal they are ignored."""
+        """Set the rows from ``start`` on to ``rows`` (m, start + m or more), up to the diagonal."""
         lower, m = self.lower, len(rows)
         lower[start : start + m, :start] = rows[:, :start]
         corner = np.tril_indices(m)

@@ -114,6 +114,8 @@ def test_wrong_shapes_dtypes_and_layouts_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             fourier_columns(X, W, **bad)
+    with pytest.raises(ValueError, match="W must be float64 with 2 rows"):
+        fourier_columns(X, W.T)
     with pytest.raises(ValueError, match="float32 or float64"):
         fourier_columns(X.astype(np.float16), W.astype(np.float16))
 
