@@ -129,7 +129,7 @@ class Triangle:
         )  # fmt: skip
 
     def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int) -> None:
-        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to those before.
+        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
 
         Z is (rows, p), float64, rows contiguous. Strips that cover 0…p make the whole update.
         """

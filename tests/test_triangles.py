@@ -100,3 +100,16 @@ def test_a_matrix_that_is_not_positive_definite_has_no_factor():
     triangle.diagonal[1] = -1
     with pytest.raises(LinAlgError, match="order 2"):
         triangle.cholesky()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_strips_of_a_gram_matrix_add_up_to_it(which):
+    Z = np.random.default_rng(4).normal(size=(50, 40))[:, :37]
+    whole, part = TriangleStack(2, 37)[which], TriangleStack(2, 37)[which]
+    for start, stop in ((0, 5), (5, 5), (5, 20), (20, 37)):
+        whole.add_gram_strip(Z, start, stop)
+    np.testing.assert_allclose(whole.full(), Z.T @ Z, atol=1e-12)
+    part.add_gram_strip(Z, 0, 5)
+    part.add_gram_strip(Z, 5, 20)
+    np.testing.assert_allclose(part.leading(20).full(), Z[:, :20].T @ Z[:, :20], atol=1e-12)
+    assert not part.lower[20:, :20].any()
