@@ -133,11 +133,13 @@ def fourier_columns(
     dtype = X.dtype
     if dtype.name not in _PI:
         raise ValueError(f"X must be float32 or float64, got {dtype}")
-    for name, array, shape in (("W", W, (X.shape[1], s)), ("cos", cos, (n, s)), ("sin", sin, (n, s))):
-        if array is not None and (array.dtype != dtype or array.shape != shape):
-            raise ValueError(f"{name} must be {dtype} {shape}, got {array.dtype} {array.shape}")
-        if array is not W and array is not None and s > 1 and array.strides[1] != array.itemsize:
-            raise ValueError(f"the columns of {name} must be contiguous, its strides are {array.strides}")
+    if W.dtype != dtype or W.shape[0] != X.shape[1]:
+        raise ValueError(f"W must be {dtype} with {X.shape[1]} rows, got {W.dtype} {W.shape}")
+    for name, out in (("cos", cos), ("sin", sin)):
+        if out is not None and (out.dtype != dtype or out.shape != (n, s)):
+            raise ValueError(f"{name} must be {dtype} {(n, s)}, got {out.dtype} {out.shape}")
+        if out is not None and n and s > 1 and out.strides[1] != out.itemsize:
+            raise ValueError(f"the columns of {name} must be contiguous, its strides are {out.strides}")
     if not n or not s:
         return
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)

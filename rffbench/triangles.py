@@ -9,6 +9,7 @@ are called through the function pointers that scipy exports.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -106,13 +107,12 @@ class Triangle:
     def _pointer(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.storage.ctypes.data + 8 * self.start)
 
-    def fill(self, value: float) -> None:
-        """Set every element of the triangle to ``value`` without touching the square's other triangle."""
-        lower = self.lower
-        for i in range(0, self.p, TILE):
-            lower[i : i + TILE, :i] = value
-            corner = lower[i : i + TILE, i : i + TILE]
-            corner[np.tril_indices(len(corner))] = value
+    def set_rows(self, start: int, rows: NDArray[np.float64]) -> None:
+        """Set the rows from ``start`` on to ``rows`` (m, start + m or more), up to the diagonal."""
+        lower, m = self.lower, len(rows)
+        lower[start : start + m, :start] = rows[:, :start]
+        corner = np.tril_indices(m)
+        lower[start : start + m, start : start + m][corner] = rows[:, start : start + m][corner]
 
     def scale(self, factor: float) -> None:
         """Multiply the matrix by ``factor``."""
@@ -123,19 +123,21 @@ class Triangle:
             corner[np.tril_indices(len(corner))] *= factor
 
     def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
-        """Add factor·ZᵀZ (symmetric rank-k update); Z is (rows, p), float64, rows contiguous."""
+        """Add factor·ZᵀZ (symmetric rank-k update); Z is (rows, p), float64, rows or columns contiguous."""
         rows, columns = Z.shape
-        if columns != self.p or Z.dtype != np.float64 or (columns > 1 and Z.strides[1] != 8):
-            raise ValueError(f"Z must be float64 with {self.p} contiguous columns, got {Z.dtype} {Z.shape}")
-        if rows:
-            stride = max(Z.strides[0] // 8, columns) if rows > 1 else columns
-            _call(
-                "dsyrk", self._uplo, b"N", self.p, rows, factor, _address(Z), stride,
-                1.0, self._pointer, self._leading_dimension,
-            )  # fmt: skip
+        by_rows = columns == 1 or Z.strides[1] == 8
+        if columns != self.p or Z.dtype != np.float64 or not (by_rows or rows == 1 or Z.strides[0] == 8):
+            raise ValueError(f"Z must be float64 with {self.p} columns, contiguous, got {Z.dtype} {Z.shape}")
+        if not rows:
+            return
+        operation, stride, least = (b"N", Z.strides[0], columns) if by_rows else (b"T", Z.strides[1], rows)
+        _call(
+            "dsyrk", self._uplo, operation, self.p, rows, factor, _address(Z), max(stride // 8, least),
+            1.0, self._pointer, self._leading_dimension,
+        )  # fmt: skip
 
     def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int) -> None:
-        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to those before.
+        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
 
         Z is (rows, p), float64, rows contiguous. Strips that cover 0…p make the whole update.
         """
@@ -217,6 +219,9 @@ class TriangleStack:
 
     def __getitem__(self, index: int) -> Triangle:
         return self._triangles[index]
+
+    def __iter__(self) -> Iterator[Triangle]:
+        return iter(self._triangles)
 
     def __len__(self) -> int:
         return len(self._triangles)

@@ -7,20 +7,18 @@ and its held-out error follows from its own, so that the whole (λ, fold) grid n
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.base import clone
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.solvers.base import Classifier, Regressor, check_penalties, no_singular
+from rffbench.solvers.dual import solve_dual_cv
 from rffbench.solvers.statistics import (
     SINGULAR,
     Center,
@@ -29,6 +27,7 @@ from rffbench.solvers.statistics import (
     RidgeSolution,
     Work,
     choose_alpha,
+    cv_results,
     fold_bounds,
     solve_folds,
     solve_ridge_cv,
@@ -45,22 +44,20 @@ def default_block_rows(columns: int) -> int:
     return max(256, min(MOST_BLOCK_ROWS, BLOCK_ELEMENTS // columns))
 
 
-def is_row_source(X: Any) -> bool:
-    """Whether X is a lazy array (``shape``, ``dtype``, row slices) to be streamed as it is, unchecked."""
-    return (
-        not isinstance(X, np.ndarray)
-        and not hasattr(X, "toarray")
-        and not hasattr(X, "iloc")
-        and all(hasattr(X, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
-    )
-
-
 def _waited(X: Any) -> float:
     """Seconds a lazy X says it has spent on fetching rows."""
     return float(getattr(X, "seconds", 0.0))
 
 
-class _StreamedRidge(BaseEstimator):
+class _Plan(NamedTuple):
+    """How a fit goes: the strategy, rows a block, and bytes for working triangles (None: no bound)."""
+
+    fit: Callable[[Any, NDArray, list[float], int, int, int | None], RidgeSolution]
+    block_rows: int
+    work_bytes: int | None
+
+
+class _StreamedRidge:
     """What the four estimators share: streaming, the choice of strategy, the fit, the linear predictor."""
 
     lambda_scale: LambdaScale
@@ -69,73 +66,41 @@ class _StreamedRidge(BaseEstimator):
     block_rows: int | None
     memory: int | None
 
-    def _penalties(self) -> tuple[list[float], int]:
-        """The alphas to try and the number of folds to choose among them by."""
-        given = self.alphas if hasattr(self, "alphas") else [self.alpha]
-        alphas = np.asarray(given, dtype=float)
-        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas >= 0)).all():
-            raise ValueError(f"every alpha must be a finite number, 0 or more, got {alphas.tolist()}")
-        return alphas.tolist(), getattr(self, "folds", 1) if len(alphas) > 1 else 1
-
-    def _check_parameters(self) -> None:
-        if self.lambda_scale not in ("n", 1):
-            raise ValueError(f"lambda_scale must be 'n' or 1, got {self.lambda_scale!r}")
-        if self.center not in (True, False, "target", "both"):
-            raise ValueError(f"center must be True, False, 'target' or 'both', got {self.center!r}")
-        if self.block_rows is not None and not (
-            isinstance(self.block_rows, numbers.Integral) and self.block_rows >= 1
-        ):
-            raise ValueError(f"block_rows must be a positive integer or None, got {self.block_rows!r}")
-
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        if is_row_source(X):
-            if reset:
-                self.n_features_in_ = X.shape[1]
-            elif X.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input"
-                )
-            return X
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
+    def _grid(self) -> tuple[list[float], int]:
+        """The alphas to try, and the folds to choose among them by."""
+        raise NotImplementedError
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         """Fit to the targets Y (n, t); ``y`` is what a supervised feature map gets to see."""
-        self._check_parameters()
-        alphas, folds = self._penalties()
+        alphas, folds = self._grid()
         n = X.shape[0]
-        if folds < 1 or (len(alphas) > 1 and not 2 <= folds <= n):
-            raise ValueError(f"folds must lie between 2 and the rows (n_samples = {n}), got {folds}")
+        alphas = check_penalties(alphas, folds, n, self.lambda_scale, self.center)
+        folds = folds if len(alphas) > 1 else 1
+        if self.block_rows is not None and self.block_rows < 1:
+            raise ValueError(f"block_rows must be at least 1 or None, got {self.block_rows!r}")
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         if self.features is not None:
             started, waited = perf_counter(), _waited(X)
             self.features_ = clone(self.features).fit(X, y)
             self.timing_["feature_s"] += perf_counter() - started - (_waited(X) - waited)
         self._columns = self._count_columns(X)
-        one_pass, block_rows, budget = self._plan(n, self._columns, Y.shape[1], folds, len(alphas))
-        try:
-            fit = self._fit_in_one_pass if one_pass else self._fit_in_passes
-            solution = fit(X, Y, alphas, folds, block_rows, budget)
-        except LinAlgError as error:
-            raise ValueError(str(error)) from error
-        self.coef_ = solution.coef.T if Y.shape[1] > 1 else solution.coef[:, 0]
-        self.intercept_ = solution.intercept if Y.shape[1] > 1 else float(solution.intercept[0])
+        plan = self._plan(n, self._columns, Y.shape[1], folds, len(alphas))
+        with no_singular():
+            solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
+        single = y.ndim == 1 and Y.shape[1] == 1
+        self.coef_ = solution.coef[:, 0] if single else solution.coef.T
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.alpha_ = solution.alpha
-        if hasattr(self, "folds"):
-            self.cv_results_ = {
-                "alpha": np.asarray(alphas),
-                "fold_test_mse": solution.fold_mse,
-                "mean_test_mse": solution.cv_mse,
-            }
+        self.cv_results_ = cv_results(alphas, solution.fold_mse)
 
     def set_solution(self, features: Any, solution: RidgeSolution, y: NDArray) -> None:
-        """Become fitted with a solution found elsewhere for the fitted map ``features`` and single targets y (n,)."""
+        """Become fitted with a solution found elsewhere, for the fitted map ``features`` and targets y (n,)."""
         self.features_, self.n_features_in_ = features, features.n_features_in_
         self._columns = len(solution.coef)
         self.coef_, self.intercept_ = solution.coef[:, 0], float(solution.intercept[0])
         self.alpha_ = solution.alpha
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
-        if isinstance(self, ClassifierMixin):
+        if isinstance(self, Classifier):
             self.classes_ = np.unique(y)
 
     def _count_columns(self, X: Any) -> int:
@@ -143,27 +108,28 @@ class _StreamedRidge(BaseEstimator):
 
     # --- Memory: which strategy fits ---
 
-    def _plan(self, n: int, p: int, targets: int, folds: int, alphas: int) -> tuple[bool, int, int | None]:
-        """(whether all folds' statistics are kept, rows a block, bytes for the working triangles)."""
+    def _plan(self, n: int, p: int, targets: int, folds: int, alphas: int) -> _Plan:
+        """The fastest strategy that fits the memory budget; MemoryBudgetError when none does."""
         block_rows = min(n, self.block_rows or default_block_rows(p))
-        if self.memory is None:
-            return True, block_rows, None
-        fewest = min(n, self.block_rows or FEWEST_BLOCK_ROWS)
-        one_pass = FoldStatistics.bytes_needed(p, folds, targets)
+        # Each strategy with what it needs besides a block of features.
         least_work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
-        in_passes = FoldStatistics.bytes_needed(p, 1, targets) + 8 * alphas * p * targets
-        for keep_folds, needed in ((True, one_pass + least_work), (False, in_passes)):
-            left = self.memory - needed - self._block_bytes(fewest, p)
+        strategies = [
+            (self._fit_in_one_pass, FoldStatistics.bytes_needed(p, folds, targets) + least_work),
+            (self._fit_in_passes, FoldStatistics.bytes_needed(p, 1, targets) + 8 * alphas * p * targets),
+        ]
+        if n < p:
+            strategies.insert(0, (self._fit_dual, 8 * n * p + TriangleStack.bytes_needed(2, n)))
+        if self.memory is None:
+            return _Plan(strategies[0][0], block_rows, None)
+        fewest = min(n, self.block_rows or FEWEST_BLOCK_ROWS)
+        a_row = 16 * p  # its features, and their float64 copy
+        for fit, needed in strategies:
+            left = self.memory - needed - fewest * a_row
             if left >= 0:
-                rows = min(block_rows, fewest + left // self._block_bytes(1, p))
-                return keep_folds, rows, left + least_work - self._block_bytes(rows - fewest, p)
-        raise MemoryBudgetError(
-            f"ridge on {p} columns with {folds} folds", in_passes + self._block_bytes(fewest, p), self.memory
-        )
-
-    def _block_bytes(self, rows: int, p: int) -> int:
-        """Upper bound of what a block needs: features, and their float64 copy where they are float32."""
-        return rows * 16 * p
+                rows = min(block_rows, fewest + left // a_row)
+                return _Plan(fit, rows, left + least_work - (rows - fewest) * a_row)
+        least = min(needed for _, needed in strategies) + fewest * a_row
+        raise MemoryBudgetError(f"ridge on {p} columns with {folds} folds", least, self.memory)
 
     # --- Streaming ---
 
@@ -227,7 +193,10 @@ class _StreamedRidge(BaseEstimator):
     def _fit_in_passes(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
-        """The same with one Gram matrix in memory: a pass for each fold, held-out errors from predictions."""
+        """The same with one Gram matrix in memory: a pass for each fold and one for the fit.
+
+        Held-out errors come from predictions.
+        """
         n = X.shape[0]
         bounds = fold_bounds(n, folds)
         self._set_origin(X, rows)
@@ -265,10 +234,29 @@ class _StreamedRidge(BaseEstimator):
         self.timing_["solve_s"] += perf_counter() - started
         return solutions
 
+    def _fit_dual(
+        self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        """The same from ZZᵀ (n, n), with Z whole in memory: for fewer rows than columns."""
+        n = X.shape[0]
+        self._set_origin(X, rows)
+        Z = np.empty((n, self._columns))
+        for block, part in self._blocks(X, 0, n, rows):
+            Z[block] = part - self._origin if self.center == "both" else part
+        started = perf_counter()
+        kernel, work = TriangleStack(2, n)
+        kernel.add_gram(Z.T)
+        self.timing_["gram_s"] += perf_counter() - started
+        started = perf_counter()
+        dual = solve_dual_cv(
+            kernel, work, Y, alphas, folds=folds, lambda_scale=self.lambda_scale, center=self.center
+        )
+        solution = RidgeSolution(Z.T @ dual.dual_coef, dual.intercept, dual.alpha, dual.fold_mse)
+        self.timing_["solve_s"] += perf_counter() - started
+        return self._restore_origin(solution)
+
     def _linear(self, X: Any) -> NDArray[np.float64]:
         """Zβ + c, block by block: (n,) or (n, t)."""
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
         n, coef = X.shape[0], np.asarray(self.coef_).T
         output = np.empty((n, *coef.shape[1:]))
         rows = min(n, self.block_rows or default_block_rows(self._columns))
@@ -282,58 +270,7 @@ class _StreamedRidge(BaseEstimator):
         return output
 
 
-class _Regressor(RegressorMixin, _StreamedRidge):
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit to y (n,) or (n, t). X: (n, d) array, or a lazy array with shape, dtype and row slices."""
-        if is_row_source(X):
-            X, y = self._validate(X, reset=True), np.asarray(y, dtype=np.float64)
-        else:
-            X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], order="C", multi_output=True, y_numeric=True
-            )
-        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        self._fit_targets(X, Y, np.asarray(y))
-        if np.ndim(y) == 2 and Y.shape[1] == 1:
-            self.coef_, self.intercept_ = self.coef_[None, :], np.array([self.intercept_])
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Zβ + c: (n,) or (n, t), float64."""
-        return self._linear(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = tags.target_tags.multi_output = True
-        return tags
-
-
-class _Classifier(ClassifierMixin, _StreamedRidge):
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit to the labels y (n,), as targets −1/+1. X as for the regressor."""
-        if is_row_source(X):
-            X, y = self._validate(X, reset=True), np.asarray(y)
-        else:
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
-        Y = LabelBinarizer(neg_label=-1).fit_transform(y).astype(np.float64)
-        self._fit_targets(X, Y, Y[:, 0] if Y.shape[1] == 1 else y)
-        return self
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Zβ + c: (n,) for two classes (positive: the second), (n, classes) one against the rest for more."""
-        return self._linear(X)
-
-    def predict(self, X: Any) -> NDArray:
-        """The class of the sign, or of the largest decision value."""
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
-
-
-class StreamedRidge(_Regressor):
+class StreamedRidge(_StreamedRidge, Regressor):
     """Ridge regression min ‖y − Zβ − c‖² + nλ‖β‖², streamed over row blocks.
 
     Peak memory is about p² numbers and a block, p the columns of Z, whatever the number of rows n.
@@ -394,8 +331,11 @@ class StreamedRidge(_Regressor):
         self.block_rows = block_rows
         self.memory = memory
 
+    def _grid(self) -> tuple[list[float], int]:
+        return [self.alpha], 1
 
-class StreamedRidgeCV(_Regressor):
+
+class StreamedRidgeCV(_StreamedRidge, Regressor):
     """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
 
     Folds are contiguous blocks of the training rows, sized as scikit-learn's ``KFold(folds)``; the λ of the
@@ -430,8 +370,11 @@ class StreamedRidgeCV(_Regressor):
         self.block_rows = block_rows
         self.memory = memory
 
+    def _grid(self) -> tuple[list[float], int]:
+        return list(self.alphas), self.folds
 
-class StreamedRidgeClassifier(_Classifier):
+
+class StreamedRidgeClassifier(_StreamedRidge, Classifier):
     """The sign of a streamed ridge regression on targets −1/+1; one against the rest for more classes.
 
     Parameters and attributes as in `StreamedRidge`.
@@ -458,8 +401,11 @@ class StreamedRidgeClassifier(_Classifier):
         self.block_rows = block_rows
         self.memory = memory
 
+    def _grid(self) -> tuple[list[float], int]:
+        return [self.alpha], 1
 
-class StreamedRidgeClassifierCV(_Classifier):
+
+class StreamedRidgeClassifierCV(_StreamedRidge, Classifier):
     """`StreamedRidgeClassifier` with λ from ``alphas`` by cross-validation, as in `StreamedRidgeCV`.
 
     λ is chosen by mean squared error on the −1/+1 targets, not by accuracy.
@@ -483,6 +429,9 @@ class StreamedRidgeClassifierCV(_Classifier):
         self.features = features
         self.block_rows = block_rows
         self.memory = memory
+
+    def _grid(self) -> tuple[list[float], int]:
+        return list(self.alphas), self.folds
 
 
 def make_ridge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import Literal
 
@@ -62,15 +63,15 @@ class FoldStatistics:
         """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``.
 
         float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips
-        that are added one after another; returned are the seconds each strip's part of the Gram matrix took, so
-        that the sum up to a strip is what the columns so far take.
+        that are added one after another; returned are the seconds each strip's part of the Gram matrix took,
+        so that the sum up to a strip is what the columns so far take.
         """
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64).reshape(len(Z), self.targets)
         moments = self._moments[fold]
         edges = [0, self.columns] if edges is None else edges
         seconds = np.zeros(len(edges) - 1)
-        for index, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for index, (start, stop) in enumerate(pairwise(edges)):
             started = perf_counter()
             self._grams[fold].add_gram_strip(Z, start, stop)
             seconds[index] = perf_counter() - started
@@ -293,3 +294,9 @@ def solve_ridge_cv(
 def choose_alpha(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> float:
     """The alpha of the smallest mean held-out error, the first of equals."""
     return float(alphas[int(np.argmin(fold_mse.mean(axis=1)))] if fold_mse.shape[1] else alphas[0])
+
+
+def cv_results(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> dict[str, NDArray]:
+    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_mse' (a, folds), 'mean_test_mse' (a,)."""
+    mean = fold_mse.mean(axis=1) if fold_mse.shape[1] else np.empty(0)
+    return {"alpha": np.asarray(alphas), "fold_test_mse": fold_mse, "mean_test_mse": mean}

@@ -1,0 +1,128 @@
+"""What the ridge estimators share: checks, targets, and the step from real outputs to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+
+def is_row_source(X: Any) -> bool:
+    """Whether X is a lazy array (``shape``, ``dtype``, row slices) to be streamed as it is, unchecked."""
+    return (
+        not isinstance(X, np.ndarray)
+        and not hasattr(X, "toarray")
+        and not hasattr(X, "iloc")
+        and all(hasattr(X, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
+    )
+
+
+def check_penalties(
+    alphas: Sequence[float], folds: int, n: int, lambda_scale: object, center: object
+) -> list[float]:
+    """The alphas as floats; ValueError, saying what would be right, where a parameter is wrong."""
+    grid = np.asarray(alphas, dtype=float)
+    if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
+        raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
+    if lambda_scale not in ("n", 1):
+        raise ValueError(f"lambda_scale must be 'n' or 1, got {lambda_scale!r}")
+    if center not in (True, False, "target", "both"):
+        raise ValueError(f"center must be True, False, 'target' or 'both', got {center!r}")
+    if len(grid) > 1 and not 2 <= folds <= n:
+        raise ValueError(f"folds must lie between 2 and the rows (n_samples = {n}), got {folds}")
+    return grid.tolist()
+
+
+@contextmanager
+def no_singular() -> Iterator[None]:
+    """A matrix that cannot be factored is the caller's choice of parameters: a ValueError."""
+    try:
+        yield
+    except LinAlgError as error:
+        raise ValueError(str(error)) from error
+
+
+class _Estimator(BaseEstimator):
+    """Subclasses add ``_fit_targets(X, Y, y)``, Y (n, t), and ``_linear(X)``, (n,) or (n, t)."""
+
+    n_features_in_: int
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        raise NotImplementedError
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _validated(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if not is_row_source(X):
+            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return X
+
+
+class Regressor(RegressorMixin, _Estimator):
+    """Fits real targets."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to y (n,) or (n, t). X: (n, d) array, or a lazy array with shape, dtype and row slices."""
+        if is_row_source(X):
+            y = np.asarray(y, dtype=np.float64)
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=[np.float64, np.float32], order="C", multi_output=True, y_numeric=True
+            )
+        y = np.asarray(y, dtype=np.float64)
+        self._fit_targets(X, y.reshape(len(y), -1), y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The fitted function at X: (n,) or (n, t), float64."""
+        return self._linear(self._validated(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class Classifier(ClassifierMixin, _Estimator):
+    """Fits targets −1/+1, one against the rest where there are more than two classes."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to the labels y (n,), as targets −1/+1. X as for the regressor."""
+        if is_row_source(X):
+            y = np.asarray(y)
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
+        Y = LabelBinarizer(neg_label=-1).fit_transform(y).astype(np.float64)
+        self._fit_targets(X, Y, Y[:, 0] if Y.shape[1] == 1 else y)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n,) for two classes (positive: the second), (n, classes) one against the rest for more."""
+        return self._linear(self._validated(X))
+
+    def predict(self, X: Any) -> NDArray:
+        """The class of the sign, or of the largest decision value."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]

@@ -1,0 +1,137 @@
+"""Exact kernel ridge regression, the reference that features are measured against, where n² numbers fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.kernels import make_kernel
+from rffbench.solvers.base import Classifier, Regressor, check_penalties, no_singular
+from rffbench.solvers.dual import solve_dual_cv
+from rffbench.solvers.statistics import Center, LambdaScale
+from rffbench.triangles import TriangleStack
+
+BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
+
+
+class _KernelRidge:
+    alphas: Sequence[float]
+    kernel: str
+    gamma: float
+    folds: int
+    lambda_scale: LambdaScale
+    center: Center
+    memory: int | None
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        X = np.asarray(X, dtype=np.float64)
+        n = len(X)
+        alphas = check_penalties(self.alphas, self.folds, n, self.lambda_scale, self.center)
+        needed = TriangleStack.bytes_needed(2, n) + 8 * n * min(n, BLOCK_ROWS)
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(f"exact kernel ridge on {n} rows", needed, self.memory)
+        kernel = make_kernel(self.kernel, self.gamma)
+        started = perf_counter()
+        matrix, work = TriangleStack(2, n)
+        for start in range(0, n, BLOCK_ROWS):
+            stop = min(n, start + BLOCK_ROWS)
+            matrix.set_rows(start, kernel(X[start:stop], X[:stop]))
+        gram_s = perf_counter() - started
+        with no_singular():
+            solution = solve_dual_cv(
+                matrix, work, Y, alphas, folds=self.folds, lambda_scale=self.lambda_scale, center=self.center
+            )
+        self.timing_ = {"feature_s": 0.0, "gram_s": gram_s, "solve_s": perf_counter() - started - gram_s}
+        self.X_fit_ = X
+        single = y.ndim == 1 and Y.shape[1] == 1
+        self.dual_coef_ = solution.dual_coef[:, 0] if single else solution.dual_coef
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.alpha_ = solution.alpha
+        self.cv_results_ = solution.cv_results(alphas)
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        kernel = make_kernel(self.kernel, self.gamma)
+        blocks = [
+            kernel(np.asarray(X[start : start + BLOCK_ROWS]), self.X_fit_) @ self.dual_coef_
+            for start in range(0, X.shape[0], BLOCK_ROWS)
+        ]
+        return np.concatenate(blocks) + self.intercept_
+
+
+class ExactKernelRidgeCV(_KernelRidge, Regressor):
+    """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ, λ from ``alphas`` by cross-validation.
+
+    K is (n, n) float64 and is held with one working copy, n(n+1) numbers in all; a fit that would take more
+    than ``memory`` bytes raises MemoryBudgetError before it starts. ``kernel`` and ``gamma`` as in
+    `rffbench.kernels`; ``lambda_scale``, ``center``, the folds and the choice of λ as in `StreamedRidgeCV`.
+
+    Attributes
+    ----------
+    dual_coef_ : (n,) or (n, t) float64
+    intercept_ : float or (t,)
+    alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the kernel matrix counts as 'gram_s'.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        memory: int | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.memory = memory
+
+
+class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
+    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        memory: int | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.memory = memory
+
+
+def make_kernel_ridge(
+    *, task: str, features: Any, kernel: str, gamma: float, memory: int | None, **config: Any
+) -> ExactKernelRidgeCV | ExactKernelRidgeClassifierCV:
+    """The kernel ridge a config describes; it takes the kernel itself and has no use for ``features``."""
+    estimator = ExactKernelRidgeClassifierCV if task == "classification" else ExactKernelRidgeCV
+    return estimator(
+        np.atleast_1d(config["lambda"]).tolist(),
+        kernel=kernel,
+        gamma=gamma,
+        folds=config["folds"],
+        lambda_scale=config["lambda_scale"],
+        center=config["center"],
+        memory=memory,
+    )
