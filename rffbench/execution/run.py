@@ -25,6 +25,8 @@ GROUP = "rffbench.plan:tasks"  # specs → tasks
 WORK = "rffbench.plan:run_group"  # does one task
 PREPARE = "rffbench.data:ensure"  # makes one dataset ready in the cache
 
+LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
+
 Progress = Callable[[int, int, int, int, float | None], None]
 
 
@@ -109,7 +111,7 @@ def run_experiment(
         skipped = {"ok"} if retry_failed else {"ok", "error", "timeout", "out-of-memory", "killed"}
         pending = [spec for spec in asked if rows.get(spec.key, {}).get("status") not in skipped]
         tally = _Tally(asked, pending, rows, progress)
-        workers = workers or _default_workers(experiment.memory)
+        workers = workers or _default_workers(grid, experiment.memory)
         _replace(folder / "config.yaml", experiment.to_yaml())
         if pending:
             with (
@@ -183,7 +185,11 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
     )
 
 
-def _default_workers(memory: int | None) -> int:
+def _default_workers(grid: list[TrialSpec], memory: int | None) -> int:
+    """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
+    all threads then do as quickly as several workers would theirs, in one worker's memory."""
+    if any(spec.n_features >= LARGE for spec in grid):
+        return 1
     return max(1, min(processors(), total_memory() // memory if memory else processors()))
 
 
