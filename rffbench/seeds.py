@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-RandomState: TypeAlias = "None | int | SeedSequence | Generator | np.random.RandomState"
+RandomState: TypeAlias = "int | SeedSequence | Generator | np.random.RandomState | None"
 
 
 def _word(key: str | int) -> int:

@@ -77,7 +77,7 @@ def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | 
     if memory is None:
         return len(members)
     free = memory - (private_memory() or 0)
-    n_train, d = problem.split.X_train.shape
+    d = problem.split.X_train.shape[1]
     for count in range(len(members), 0, -1):
         columns = 2 * pool_size(members[count - 1][1])
         block = default_block_rows(columns) * (2 * columns + d) * 8
