@@ -43,8 +43,8 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """Classes of a classification task, 0 of a regression."""
-        return len(self.split.card.classes) if self.split.task == "classification" else 0
+        """Classes of a classification task as it is learnt, 0 of a regression."""
+        return len(np.unique(self.split.y_train)) if self.split.task == "classification" else 0
 
     def features(self, spec: TrialSpec) -> Any:
         """The spec's feature map, not yet fitted, on the random stream that pairs the methods."""
