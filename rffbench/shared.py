@@ -35,9 +35,8 @@ Answer = TypeVar("Answer")
 Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 
 
-def run_shared(specs: Sequence[TrialSpec], channel: Channel) -> list[TrialSpec]:
-    """Do the trials that can share work, and return those that have to be done alone."""
-    problem = Problem.of(specs[0])
+def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
+    """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
     if specs[0].solver["name"] != "ridge" or specs[0].device != "cpu" or problem.n_classes > 2:
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}

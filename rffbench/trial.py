@@ -83,12 +83,13 @@ class Problem:
         return self.kernel(self._points.astype(np.float64))
 
 
-def run_trial(spec: TrialSpec, *, memory: int | None = None) -> TrialResult:
-    """Measure one trial alone: nothing shared with another, every second its own.
+def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | None = None) -> TrialResult:
+    """Measure one trial alone: nothing shared with another but the rows, every second its own.
 
-    ``memory`` bounds in bytes what the solver may use; MemoryBudgetError, before it starts, where it cannot do.
+    ``problem`` is the spec's, made where it isn't given. ``memory`` bounds in bytes what the process may hold;
+    MemoryBudgetError, before the solver starts, where it cannot do.
     """
-    problem = Problem.of(spec)
+    problem = problem or Problem.of(spec)
     split = problem.split
     free = None if memory is None else memory - (private_memory() or 0)
     solver = make_solver(
@@ -109,10 +110,10 @@ def run_trial(spec: TrialSpec, *, memory: int | None = None) -> TrialResult:
     return TrialResult(spec, "ok", scores, timing, chosen_lambda=float(solver.alpha_))
 
 
-def run_alone(spec: TrialSpec, channel: Channel) -> None:
+def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     """Do one trial and tell ``channel``."""
     channel.begin(spec)
     try:
-        channel.result(run_trial(spec, memory=channel.memory_limit))
+        channel.result(run_trial(spec, problem, memory=channel.memory_limit))
     except Exception as error:
         channel.fail(spec, error)
