@@ -94,7 +94,7 @@ class _StreamedRidge:
         self.cv_results_ = cv_results(alphas, solution.fold_mse)
 
     def set_solution(self, features: Any, solution: RidgeSolution, y: NDArray) -> None:
-        """Become fitted with a solution found elsewhere, for the fitted map ``features`` and targets y (n,)."""
+        """Become fitted with a solution found elsewhere for the fitted map ``features``, targets y (n,)."""
         self.features_, self.n_features_in_ = features, features.n_features_in_
         self._columns = len(solution.coef)
         self.coef_, self.intercept_ = solution.coef[:, 0], float(solution.intercept[0])

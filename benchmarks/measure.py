@@ -1,0 +1,114 @@
+"""How a comparison is timed: alternately, several times, with medians; how extra memory is measured."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from time import perf_counter
+from typing import Any, Literal
+
+import numba
+from threadpoolctl import threadpool_limits
+
+from rffbench.execution.measure import Contention, peak_memory, reset_peak
+
+Bound = Literal["at least", "at most"]
+Work = Callable[[], object]
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """BLAS, OpenMP and numba on ``count`` threads."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, before))
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def thread_counts() -> list[int]:
+    """One thread, and all of them."""
+    everything = min(numba.get_num_threads(), len(os.sched_getaffinity(0)))
+    return sorted({1, everything})
+
+
+def compare(
+    name: str, ours: Work, peer: Work, *, goal: float, bound: Bound = "at least", repeats: int = 7,
+    peer_name: str, scale_peer: float = 1.0, warm_up: bool = True, **details: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Time ``ours`` and ``peer`` in turn, after one run of each (``warm_up``) that doesn't count.
+
+    With the bound 'at least' the ratio is peer/ours (how many times faster ours is), else ours/peer. The
+    median is over the ratios of the rounds. ``scale_peer`` multiplies the peer's seconds, where it does a
+    known share of the same work.
+    """
+    if warm_up:
+        ours(), peer()
+    ours_s: list[float] = []
+    peer_s: list[float] = []
+    contention = Contention()
+    for _ in range(repeats):
+        for work, seconds, scale in ((ours, ours_s, 1.0), (peer, peer_s, scale_peer)):
+            gc.collect()
+            with contention:
+                started = perf_counter()
+                work()
+                seconds.append(scale * (perf_counter() - started))
+    return result(
+        name, ours_s, peer_s, goal=goal, bound=bound, peer_name=peer_name, unit="s",
+        contended=contention.contended, **details,
+    )  # fmt: skip
+
+
+def result(
+    name: str, ours: list[float], peer: list[float], *, goal: float, bound: Bound, peer_name: str, unit: str,
+    **details: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The record of one comparison; ``ours`` and ``peer`` are in ``unit``, round by round."""
+    rounds = zip(ours, peer, strict=True)
+    ratios = [p / o if bound == "at least" else o / p for o, p in rounds]
+    ratio = median(ratios)
+    return {
+        "name": name,
+        "peer": peer_name,
+        f"ours_{unit}": ours,
+        f"peer_{unit}": peer,
+        "unit": unit,
+        "ratio": ratio,
+        "ratios": ratios,
+        "goal": goal,
+        "bound": bound,
+        "met": ratio >= goal if bound == "at least" else ratio <= goal,
+        **details,
+    }
+
+
+def extra_memory(function: Callable[..., Callable[[], object]], *arguments: Any) -> int:
+    """Bytes the resident set grows by, at its peak, in the work that ``function(*arguments)`` returns.
+
+    In a fresh process; what ``function`` itself sets up (the data) is not counted.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_grow, args=(sending, function, arguments))
+    process.start()
+    sending.close()
+    try:
+        return int(receiving.recv())
+    finally:
+        process.join()
+
+
+def _grow(sending: Any, function: Callable[..., Callable[[], object]], arguments: tuple) -> None:
+    work = function(*arguments)
+    gc.collect()
+    reset_peak()
+    before = peak_memory()
+    work()
+    sending.send(peak_memory() - before)

@@ -1,0 +1,106 @@
+"""Run the benchmarks and write docs/performance.md, with the numbers beside it as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rffbench.execution import environment
+
+HERE = Path(__file__).parent
+HEAD = """# Performance
+
+Written by `make bench`; the numbers of every repeat are in `performance.json`. Ours and the peer run in turn
+in one process, with the same data, precision and threads; a first run of each does not count. The ratio is
+the median over the repeats, with the smallest and largest beside it: how many times faster (or smaller) ours
+is where the goal says ≥, how many times the peer's time it takes where it says ≤.
+"""
+TITLES = {"features": "Feature maps", "ridge": "Ridge regression with cross-validation"}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(names())}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: a check that everything runs")
+    parser.add_argument("--output", type=Path, help="folder to write to; default docs, with --quick none")
+    given = parser.parse_args(arguments)
+    unknown = set(given.names) - set(names())
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(names())}")
+    output = given.output or (None if given.quick else HERE.parent / "docs")
+    measured: dict[str, Any] = {}
+    if output is not None and (output / "performance.json").exists():
+        measured = json.loads((output / "performance.json").read_text())
+    for name in given.names or names():
+        results = import_module(f"benchmarks.bench_{name}").run(quick=given.quick)
+        measured[name] = {"environment": environment.record(), "results": results}
+        print(section(name, measured[name]), flush=True)
+        if output is not None:  # after each, so that an interruption loses little
+            output.mkdir(parents=True, exist_ok=True)
+            (output / "performance.json").write_text(json.dumps(measured, indent=1) + "\n")
+            (output / "performance.md").write_text(page(measured))
+
+
+def names() -> list[str]:
+    """Every bench_*.py of this folder."""
+    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+
+
+def page(measured: dict[str, Any]) -> str:
+    """docs/performance.md."""
+    return "\n".join([HEAD, *(section(name, measured[name]) for name in names() if name in measured)])
+
+
+def section(name: str, measured: dict[str, Any]) -> str:
+    """One benchmark's table, with the machine it was measured on."""
+    lines = [
+        f"## {TITLES.get(name, name)}", "", machine(measured["environment"]), "",
+        "| what | against | ours | peer | ratio | goal | met |", "|---|---|--:|--:|--:|--:|:-:|",
+    ]  # fmt: skip
+    for result in measured["results"]:
+        unit = result["unit"]
+        ours, peer = (_amount(result[f"{side}_{unit}"], unit) for side in ("ours", "peer"))
+        ratios = result["ratios"]
+        spread = f" ({min(ratios):.2f}–{max(ratios):.2f})" if len(ratios) > 1 else ""
+        sign = "≥" if result["bound"] == "at least" else "≤"
+        busy = " ¹" if result.get("contended") else ""
+        cells = [
+            result["name"], result["peer"], ours, peer, f"**{result['ratio']:.2f}**{spread}{busy}",
+            f"{sign} {result['goal']:g}", "yes" if result["met"] else "no",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    if any(result.get("contended") for result in measured["results"]):
+        lines += ["", "¹ Something else used the processors meanwhile."]
+    return "\n".join([*lines, ""])
+
+
+def machine(record: dict[str, Any]) -> str:
+    """The environment in a sentence."""
+    libraries = [library for library in record["blas"] or [] if library["internal_api"] != "openmp"]
+    blas = ", ".join(sorted({f"{library['internal_api']} {library['version']}" for library in libraries}))
+    packages = ", ".join(
+        f"{name} {record['packages'][name]}" for name in ("numpy", "scipy", "scikit-learn", "numba")
+    )
+    settings = ", ".join(f"{name}={value}" for name, value in record["environment"].items())
+    parts = [
+        f"{record['cpu']}, {record['processors']} processors, {record['memory_bytes'] / 1e9:.0f} GB",
+        record["os"],
+        f"Python {record['python']}, {packages}",
+        f"BLAS {blas}",
+        settings,
+        record["time"],
+    ]
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _amount(values: list[float], unit: str) -> str:
+    if not values:
+        return "–"
+    if len(values) > 1 and unit == "MB":
+        return " → ".join(f"{value:.0f}" for value in (values[0], values[-1])) + " MB"
+    middle = median(values)
+    return f"{middle * 1e3:.1f} ms" if unit == "s" and middle < 1 else f"{middle:.4g} {unit}"

@@ -1,0 +1,65 @@
+"""The benchmarks' arithmetic and report; their timings are no tests."""
+
+import json
+
+import pytest
+
+from benchmarks import run
+from benchmarks.measure import compare, extra_memory, result, threads
+
+MEASURED = {"goal": 2.0, "peer_name": "the peer", "unit": "s"}
+
+
+def test_ratios_say_how_many_times_faster_or_what_multiple_of_the_peer():
+    faster = result("a", [1.0, 2.0, 4.0], [5.0, 6.0, 4.0], bound="at least", **MEASURED)
+    assert (faster["ratio"], faster["met"]) == (3.0, True)
+    multiple = result("b", [5.0, 6.0, 4.0], [1.0, 2.0, 4.0], bound="at most", **MEASURED)
+    assert (multiple["ratio"], multiple["met"]) == (3.0, False)
+
+
+def test_peers_take_turns_and_a_first_round_does_not_count():
+    calls = []
+    timed = compare(
+        "a", lambda: calls.append("ours"), lambda: calls.append("peer"), goal=1.0, repeats=3, peer_name="peer"
+    )
+    assert calls == ["ours", "peer"] * 4
+    assert len(timed["ours_s"]) == len(timed["peer_s"]) == 3
+
+
+def test_threads_are_set_and_given_back():
+    import numba
+    from threadpoolctl import threadpool_info
+
+    before = numba.get_num_threads()
+    with threads(1):
+        assert numba.get_num_threads() == 1
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+    assert numba.get_num_threads() == before
+
+
+def grow(megabytes):
+    import numpy as np
+
+    held = np.ones(megabytes << 17)
+    return lambda: held + 1
+
+
+def test_extra_memory_counts_what_the_work_takes_and_not_its_data():
+    assert 35 << 20 < extra_memory(grow, 40) < 60 << 20
+
+
+def test_the_page_and_its_numbers_are_written_one_benchmark_at_a_time(tmp_path, monkeypatch, capsys):
+    class Module:
+        def run(quick):
+            return [result("what was timed", [1.0], [3.0], bound="at least", **MEASURED)]
+
+    monkeypatch.setattr(run, "import_module", lambda name: Module)
+    run.main(["ridge", "--output", str(tmp_path)])
+    run.main(["features", "--quick", "--output", str(tmp_path)])
+    page = (tmp_path / "performance.md").read_text()
+    assert page.index("## Feature maps") < page.index("## Ridge regression")
+    assert "| what was timed | the peer | 1 s | 3 s | **3.00** | ≥ 2 | yes |" in page
+    assert set(json.loads((tmp_path / "performance.json").read_text())) == {"features", "ridge"}
+    assert "what was timed" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run.main(["rigde"])
