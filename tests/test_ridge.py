@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rffbench import LeverageScoreFeatures, RandomFourierFeatures
 from rffbench.errors import MemoryBudgetError
 from rffbench.linalg import fourier_columns
 from rffbench.solvers.ridge import (
@@ -331,3 +332,15 @@ def test_solving_leaves_the_statistics_as_they_were(problem):
     first = solve_ridge_cv(statistics, ALPHAS, memory=0)
     second = solve_ridge_cv(statistics, ALPHAS)
     np.testing.assert_allclose(first.coef, second.coef, rtol=0, atol=1e-12)
+
+
+def test_what_cannot_fit_the_budget_is_refused_before_the_feature_map_is_fitted():
+    class Unfittable(RandomFourierFeatures):
+        def fit(self, X, y=None):
+            raise AssertionError("fitted")
+
+    X, y = np.zeros((5000, 2)), np.arange(5000.0)
+    with pytest.raises(MemoryBudgetError, match="ridge on 4000 columns"):
+        StreamedRidgeCV(features=Unfittable(4000), memory=10_000_000).fit(X, y)
+    with pytest.raises(MemoryBudgetError, match="fitting the feature map"):
+        StreamedRidgeCV(features=LeverageScoreFeatures(100, pool=4000), memory=50_000_000).fit(X, y)

@@ -209,6 +209,12 @@ class PooledFeatures(FourierFeatures):
         return draw_phases(pool, seed_sequence(self.random_state)) if self.variant == "as-released" else None
 
     @property
+    def bytes_to_fit(self) -> int:
+        """What ``fit`` holds at once: a block of the pool's features, and their Gram matrix where it is needed."""
+        columns = 2 * self.pool_size(self.n_frequencies)
+        return 16 * BLOCK_ROWS * columns + ("gram" in self.needs) * TriangleStack.bytes_needed(1, columns)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """What of the pool's features B ``column_scores`` takes: of 'gram' BᵀB, 'right_side' Bᵀy, 'squared_norms'."""
         raise NotImplementedError

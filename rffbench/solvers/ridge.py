@@ -79,7 +79,11 @@ class _StreamedRidge:
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1 or None, got {self.block_rows!r}")
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._plan(n, known, Y.shape[1], folds, len(alphas))
         if self.features is not None:
+            self._check_budget("fitting the feature map", getattr(self.features, "bytes_to_fit", 0))
             started, waited = perf_counter(), _waited(X)
             self.features_ = clone(self.features).fit(X, y)
             self.timing_["feature_s"] += perf_counter() - started - (_waited(X) - waited)
@@ -130,6 +134,10 @@ class _StreamedRidge:
                 return _Plan(fit, rows, left + least_work - (rows - fewest) * a_row)
         least = min(needed for _, needed in strategies) + fewest * a_row
         raise MemoryBudgetError(f"ridge on {p} columns with {folds} folds", least, self.memory)
+
+    def _check_budget(self, what: str, needed: int) -> None:
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(what, needed, self.memory)
 
     # --- Streaming ---
 
