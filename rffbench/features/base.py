@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rffbench.kernels import Kernel, make_kernel
 from rffbench.linalg import fourier_columns
+from rffbench.rowsource import is_row_source
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 BLOCK_ROWS = 2048
@@ -30,11 +30,6 @@ def draw_frequencies(kernel: Kernel, s: int, d: int, sequence: SeedSequence) -> 
 def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
     """The stream's phases b (s,), uniform on [0, 2π); sizes nest."""
     return generator(sequence, "phases").uniform(0, 2 * np.pi, s)
-
-
-def serves_rows(X: Any) -> bool:
-    """Whether X is no array or table but serves rows on demand: has ``shape``, ``dtype`` and ``X[a:b]``."""
-    return hasattr(X, "shape") and hasattr(X, "dtype") and not isinstance(X, np.ndarray) and not issparse(X)
 
 
 def row_blocks(n: int) -> Iterator[slice]:
@@ -159,7 +154,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X as an array of float64 or float32; what serves rows on demand stays as it is."""
-        if not serves_rows(X):
+        if not is_row_source(X):
             return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
         if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
             raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")

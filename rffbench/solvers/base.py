@@ -14,15 +14,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-
-def is_row_source(X: Any) -> bool:
-    """Whether X is a lazy array (``shape``, ``dtype``, row slices) to be streamed as it is, unchecked."""
-    return (
-        not isinstance(X, np.ndarray)
-        and not hasattr(X, "toarray")
-        and not hasattr(X, "iloc")
-        and all(hasattr(X, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
-    )
+from rffbench.rowsource import is_row_source
 
 
 def check_penalties(
