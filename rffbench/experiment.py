@@ -217,7 +217,9 @@ class Experiment(_Strict):
     )
     memory: Memory | None = Field(default=None, description='Memory budget of a trial: bytes, or "6GB".')
     dtype: Literal["float64", "float32"] = Field(default="float64", description="Of the features.")
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="Computes features and Gram matrices.")
+    device: Literal["cpu", "cuda"] = Field(
+        default="cpu", description="Computes features, Gram matrices and factorisations; cuda needs PyTorch."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:
@@ -230,6 +232,8 @@ class Experiment(_Strict):
         for dataset in self.datasets:
             if count := _repeated([n for n, _ in self.sizes(dataset)]):
                 raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
+        if self.device != "cpu" and self.solver.name != "ridge":
+            raise Misplaced(f"{self.device} runs the solver ridge, not {self.solver.name}", "device")
         for label, method in self.methods.items():
             self._check_method(label, method)
         if self.significance.baselines is None:
@@ -244,17 +248,21 @@ class Experiment(_Strict):
     def _check_method(self, label: str, method: Method) -> None:
         """The method's parameters have values that its feature map takes, at every size."""
         from rffbench.features import make_features
+        from rffbench.features.base import FourierFeatures
 
         counts = {n for dataset in self.datasets for n, _ in self.sizes(dataset)}
         kernel = self.kernel.spec()
         for n in sorted(counts):
             try:
-                make_features(
+                made = make_features(
                     method.spec(), kernel=kernel["name"], gamma=kernel["gamma"],
                     n_features=n, count=self.count,
                 )  # fmt: skip
             except ConfigError as error:
                 raise Misplaced(str(error), "methods", label) from None
+            if self.device != "cpu" and not isinstance(made, FourierFeatures):
+                message = f"device: {self.device} runs Fourier feature maps, not {method.features}"
+                raise Misplaced(message, "methods", label)
 
     @staticmethod
     def _at(mapping: dict[str, Value], key: str) -> Value:

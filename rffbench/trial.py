@@ -17,7 +17,7 @@ from rffbench.features import make_features
 from rffbench.kernels import Kernel, make_kernel
 from rffbench.plan import Channel
 from rffbench.seeds import feature_stream, generator, split_stream
-from rffbench.solvers import make_solver
+from rffbench.solvers import check_solver, make_solver
 from rffbench.spec import TrialResult, TrialSpec
 
 
@@ -91,11 +91,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     """
     problem = problem or Problem.of(spec)
     split = problem.split
-    free = None if memory is None else memory - (private_memory() or 0)
-    solver = make_solver(
-        spec.solver, task=split.task, features=problem.features(spec), memory=free,
-        kernel=spec.kernel["name"], gamma=spec.kernel["gamma"],
-    )  # fmt: skip
+    solver = _make_solver(spec, problem, memory)
     with Contention() as contention:
         solver.fit(split.X_train, split.y_train)
         predicted, predict_s = problem.predict(solver)
@@ -108,6 +104,20 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     }
     scores = {**problem.score(predicted), **problem.kernel_error(getattr(solver, "features_", None))}
     return TrialResult(spec, "ok", scores, timing, chosen_lambda=float(solver.alpha_))
+
+
+def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:
+    features = problem.features(spec)
+    if spec.device != "cpu":
+        from rffbench.solvers.torch_ridge import make_torch_ridge  # PyTorch is an extra, and slow to import
+
+        settings = check_solver(spec.solver)
+        return make_torch_ridge(task=problem.split.task, features=features, device=spec.device, **settings)
+    free = None if memory is None else memory - (private_memory() or 0)
+    return make_solver(
+        spec.solver, task=problem.split.task, features=features, memory=free,
+        kernel=spec.kernel["name"], gamma=spec.kernel["gamma"],
+    )  # fmt: skip
 
 
 def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:

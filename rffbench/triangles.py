@@ -122,6 +122,10 @@ class Triangle:
             corner = lower[i : i + TILE, i : i + TILE]
             corner[np.tril_indices(len(corner))] *= factor
 
+    def copy_from(self, other: Triangle) -> None:
+        """Become equal to ``other``, of the same size."""
+        sum_triangles(self, [other])
+
     def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
         """Add factor·ZᵀZ (symmetric rank-k update); Z is (rows, p), float64, rows or columns contiguous."""
         rows, columns = Z.shape

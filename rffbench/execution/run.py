@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from rffbench.devices import check_device
 from rffbench.errors import ResultsError
 from rffbench.execution import Task
 from rffbench.execution.environment import now, processors, record, total_memory
@@ -94,7 +95,8 @@ def run_experiment(
     ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial, earlier
     ones counted; seconds_left is None before the first.
 
-    ResultsError where another run is at the folder, or it holds trials measured under another config.
+    ResultsError where another run is at the folder, or it holds trials measured under another config;
+    ConfigError where the device asked for is not there. Nothing was changed then.
     """
     started = time.monotonic()
     grid = list({spec.key: spec for spec in experiment.grid()}.values())
@@ -103,6 +105,8 @@ def run_experiment(
         from rffbench.experiment import filter_specs
 
         asked = filter_specs(grid, only)
+    for device in {spec.device for spec in asked}:
+        check_device(device)
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:

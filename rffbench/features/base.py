@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -35,6 +35,16 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
 def row_blocks(n: int) -> Iterator[slice]:
     """Slices of at most BLOCK_ROWS rows that cover n rows in order."""
     return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+
+
+class ColumnBlock(NamedTuple):
+    """Columns that share phases t = XW + b: scale·cos t in those of ``cos``, scale·sin t in ``sin``; or None."""
+
+    W: NDArray
+    offset: NDArray | None
+    scale: NDArray | float
+    cos: slice | None
+    sin: slice | None
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -121,19 +131,27 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
-        W, offset, scale = self._columns_in(X.dtype)
-        half = max(1, out.shape[1] // 2)
-        cos, sin = out[:, :half], out[:, half:]
-        if W.shape[1] == half and sin.size:
-            fourier_columns(X, W, cos=cos, sin=sin, offset=offset, scale=scale)
-            return
-        for block, target in ((slice(None, half), {"cos": cos}), (slice(half, None), {"sin": sin})):
-            if all(view.size for view in target.values()):
-                fourier_columns(
-                    X, W[:, block], **target,
-                    offset=None if offset is None else offset[block],
-                    scale=scale[block] if isinstance(scale, np.ndarray) else scale,
-                )
+        for W, offset, scale, cos, sin in self.column_blocks(out.shape[1], X.dtype):
+            fourier_columns(
+                X, W, cos=None if cos is None else out[:, cos], sin=None if sin is None else out[:, sin],
+                offset=offset, scale=scale,
+            )  # fmt: skip
+
+    def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
+        """What each of the map's ``columns`` columns is, in the data's dtype: all that computing it takes."""
+        W, offset, scale = self._columns_in(dtype)
+        half = max(1, columns // 2)
+        cos, sin = slice(half), slice(half, columns) if columns > half else None
+        if W.shape[1] == half:
+            return [ColumnBlock(W, offset, scale, cos, sin)]
+
+        def block(part: slice, cos: slice | None, sin: slice | None) -> ColumnBlock:
+            return ColumnBlock(
+                W[:, part], None if offset is None else offset[part],
+                scale[part] if isinstance(scale, np.ndarray) else scale, cos, sin,
+            )  # fmt: skip
+
+        return [block(cos, cos, None)] + ([] if sin is None else [block(sin, None, sin)])
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""

@@ -6,10 +6,8 @@ from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rffbench.features.base import FourierFeatures, draw_phases
-from rffbench.linalg import fourier_columns
+from rffbench.features.base import ColumnBlock, FourierFeatures, draw_phases
 from rffbench.seeds import RandomState, seed_sequence
 
 
@@ -85,10 +83,8 @@ class RandomFourierFeatures(FourierFeatures):
             self.scale_ = np.sqrt(2 / s)
         return self
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
-        """Write the features of X (n, d) into ``out`` (n, n_components), both of one dtype."""
+    def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
+        """What each of the map's columns is; of the offset form all are cosines."""
         if self.form == "paired":
-            super().fill(X, out)
-        else:
-            W, offset, scale = self._columns_in(X.dtype)
-            fourier_columns(X, W, cos=out, offset=offset, scale=scale)
+            return super().column_blocks(columns, dtype)
+        return [ColumnBlock(*self._columns_in(dtype), cos=slice(columns), sin=None)]

@@ -12,7 +12,7 @@ Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 t
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -224,11 +224,19 @@ class PooledFeatures(FourierFeatures):
         raise NotImplementedError
 
     def _fit(self, X: Any, y: NDArray[np.float64] | None) -> None:
+        n, d = X.shape
+        self.fit_pool(n, d, lambda columns: self._gathered(X, y, columns))
+
+    def fit_pool(self, n: int, d: int, gather: Callable[[int], dict[str, Any]]) -> None:
+        """Draw a pool for n rows of d columns, score it, and install what is chosen.
+
+        ``gather(2l)`` sums the statistics in ``needs`` over the rows; this map is the pool's 2l columns then.
+        """
         s = self.n_frequencies
         pool = self.pool_size(s)
-        W = self.draw(pool, X.shape[1])
+        W = self.draw(pool, d)
         self.set_selection(W, whole_pool(pool, self.pool_phases(pool)))
-        scores = self.column_scores(X.shape[0], **self._gathered(X, y, 2 * pool))
+        scores = self.column_scores(n, **gather(2 * pool))
         self.set_selection(W, self.choose(scores, s, seed_sequence(self.random_state)))
 
     def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:

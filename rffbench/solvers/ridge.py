@@ -25,7 +25,6 @@ from rffbench.solvers.statistics import (
     FoldStatistics,
     LambdaScale,
     RidgeSolution,
-    Work,
     choose_alpha,
     cv_results,
     fold_bounds,
@@ -235,7 +234,7 @@ class _StreamedRidge:
         self._gather(statistics, X, Y, bounds, rows)
         started = perf_counter()
         # One fold leaves a spare triangle in its square: no further memory.
-        work = Work(statistics, memory=0)
+        work = statistics.work(memory=0)
         solutions = solve_folds(
             statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,32 @@ class Moments:
             np.sum([part.y_sums for part in parts], axis=0),
             np.sum([part.y_squares for part in parts], axis=0),
         )
+
+
+class Statistics(Protocol):
+    """What solving asks of the statistics of ``folds`` groups of rows, wherever they are kept.
+
+    The matrices of ``work`` and ``gram`` have the interface of `rffbench.triangles.Triangle`.
+    """
+
+    @property
+    def folds(self) -> int: ...
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        """The moments of the rows of ``folds`` together."""
+        ...
+
+    def gram(self, folds: Sequence[int], out: Any) -> None:
+        """out ← ZᵀZ over the rows of ``folds``."""
+        ...
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+        ...
+
+    def work(self, memory: int | None = None) -> Work:
+        """The matrices to solve in, within ``memory`` bytes."""
+        ...
 
 
 class FoldStatistics:
@@ -107,6 +133,10 @@ class FoldStatistics:
         """The unused triangle of the last square, where the number of folds is odd."""
         return self._grams.unused
 
+    def work(self, memory: int | None = None) -> Work:
+        """The triangles to solve in, within ``memory`` bytes."""
+        return Work.of_triangles(self.columns, self.spare(), memory)
+
     @staticmethod
     def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
         return TriangleStack.bytes_needed(folds, columns) + 8 * folds * columns * (targets + 1)
@@ -137,6 +167,9 @@ class RecombinedStatistics:
     def spare(self) -> Triangle | None:
         spare = self.base.spare()
         return spare.leading(self.columns) if spare is not None and self.columns <= spare.p else None
+
+    def work(self, memory: int | None = None) -> Work:
+        return Work.of_triangles(self.columns, self.spare(), memory)
 
     def moments(self, folds: Sequence[int]) -> Moments:
         base = self.base.moments(folds)
@@ -187,23 +220,25 @@ def penalty(alpha: float, n: int, lambda_scale: LambdaScale) -> float:
     return alpha * n if lambda_scale == "n" else float(alpha)
 
 
+@dataclass
 class Work:
-    """One or two p×p triangles to solve in: with two, a training sum is computed once for all penalties."""
+    """The p×p matrices to solve in: with ``kept``, a training sum is computed once for all penalties."""
 
-    def __init__(self, statistics: FoldStatistics | RecombinedStatistics, memory: int | None = None) -> None:
-        spare, p = statistics.spare(), statistics.columns
-        self.kept: Triangle | None
+    factor: Any
+    kept: Any | None
+
+    @classmethod
+    def of_triangles(cls, p: int, spare: Triangle | None, memory: int | None = None) -> Work:
+        """Triangles, one of them ``spare`` where there is one; without ``kept`` where memory has no room."""
         if spare is not None and memory is not None and TriangleStack.bytes_needed(2, p) > memory:
-            self.factor, self.kept = spare, None
-        elif spare is not None:
-            self.factor, self.kept = TriangleStack(1, p)[0], spare
-        else:
-            stack = TriangleStack(2, p)
-            self.factor, self.kept = stack[0], stack[1]
+            return cls(spare, None)
+        if spare is not None:
+            return cls(TriangleStack(1, p)[0], spare)
+        return cls(*TriangleStack(2, p))
 
 
 def solve_folds(
-    statistics: FoldStatistics | RecombinedStatistics,
+    statistics: Statistics,
     folds: Sequence[int],
     alphas: Sequence[float],
     *,
@@ -218,7 +253,7 @@ def solve_folds(
     right = moments.right - np.outer(moments.sums, y_mean)
     factor, kept = work.factor, work.kept
 
-    def gather(out: Triangle) -> None:
+    def gather(out: Any) -> None:
         statistics.gram(folds, out)
         if center == "both":
             out.add_gram(z_mean[None, :], -float(moments.n))
@@ -230,7 +265,7 @@ def solve_folds(
         if kept is None:
             gather(factor)
         else:
-            sum_triangles(factor, [kept])
+            factor.copy_from(kept)
         factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale)
         try:
             factor.cholesky()
@@ -244,7 +279,7 @@ def solve_folds(
 
 
 def held_out_mse(
-    statistics: FoldStatistics | RecombinedStatistics, fold: int, coef: NDArray, intercept: NDArray
+    statistics: Statistics, fold: int, coef: NDArray, intercept: NDArray
 ) -> float:
     """Mean squared error on the rows of ``fold``: (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n."""
     held = statistics.moments([fold])
@@ -254,7 +289,7 @@ def held_out_mse(
 
 
 def solve_ridge_cv(
-    statistics: FoldStatistics | RecombinedStatistics,
+    statistics: Statistics,
     alphas: Sequence[float],
     *,
     lambda_scale: LambdaScale = "n",
@@ -268,7 +303,7 @@ def solve_ridge_cv(
     bounds the working triangles besides ``statistics``: within less than two of them, a sum is computed anew
     for each alpha.
     """
-    work = Work(statistics, memory)
+    work = statistics.work(memory)
     alphas = [float(alpha) for alpha in alphas]
     everything = range(statistics.folds)
     fold_mse = np.empty((len(alphas), 0))
