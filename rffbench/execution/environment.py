@@ -20,7 +20,8 @@ PREFIXES = ("OPENBLAS_", "MKL_", "OMP_", "BLIS_", "VECLIB_", "NUMBA_", "KMP_", "
 def record() -> dict[str, Any]:
     """What manifest.json says of the machine and the software; values that can't be had are None.
 
-    ``memory_bytes`` is the machine's; ``processors`` those this process may use, ``processors_total`` all.
+    ``memory_bytes`` is the machine's; ``processors`` those this process may use, ``processors_total`` all;
+    ``gpus`` what NVIDIA's driver lists: name, memory, driver version.
     """
     return {
         "rffbench": rffbench.__version__,
@@ -30,6 +31,7 @@ def record() -> dict[str, Any]:
         "processors": processors(),
         "processors_total": os.cpu_count(),
         "memory_bytes": total_memory(),
+        "gpus": gpus(),
         "blas": _blas(),
         "environment": {
             name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)
@@ -66,6 +68,16 @@ def cpu_model() -> str | None:
     except OSError:
         pass
     return platform.processor() or None
+
+
+def gpus() -> list[str]:
+    """The NVIDIA GPUs of this machine, one text each; none where the driver's tool is not there."""
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    try:
+        listed = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.strip() for line in listed.splitlines() if line.strip()]
 
 
 def git_commit() -> str | None:

@@ -96,7 +96,7 @@ def run_experiment(
     ones counted; seconds_left is None before the first.
 
     ResultsError where another run is at the folder, or it holds trials measured under another config;
-    ConfigError where the device asked for is not there. Nothing was changed then.
+    ConfigError, before anything is changed, where the device asked for is not there.
     """
     started = time.monotonic()
     grid = list({spec.key: spec for spec in experiment.grid()}.values())
@@ -191,8 +191,8 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
 
 def _default_workers(grid: list[TrialSpec], memory: int | None) -> int:
     """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
-    all threads then do as quickly as several workers would theirs, in one worker's memory."""
-    if any(spec.n_features >= LARGE for spec in grid):
+    all threads then do as quickly as several workers would theirs, in one worker's memory, or on a GPU."""
+    if any(spec.n_features >= LARGE or spec.device != "cpu" for spec in grid):
         return 1
     return max(1, min(processors(), total_memory() // memory if memory else processors()))
 
