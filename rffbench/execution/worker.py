@@ -6,6 +6,7 @@ import contextlib
 import faulthandler
 import fcntl
 import json
+import multiprocessing
 import os
 import signal
 import sys
@@ -148,6 +149,8 @@ def _settle_in() -> None:
     os.setsid()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Locks that libraries make in here (numba makes one) then have no name, which would outlive a killed worker.
+    multiprocessing.set_start_method("fork", force=True)
     with contextlib.suppress(OSError):  # a system out of memory shall end a worker, not the run
         Path("/proc/self/oom_score_adj").write_text("1000")
     # When the parent dies, its end of this pipe closes, and the system sends SIGIO to our whole group, which
