@@ -1,0 +1,210 @@
+"""A trial is what a slow transcription of it says: map, ridge by cross-validation, score."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics import accuracy_score, root_mean_squared_error
+from sklearn.model_selection import KFold
+from trials import METHODS, spec
+
+from rffbench import data, metrics
+from rffbench.features import make_features
+from rffbench.seeds import feature_stream
+from rffbench.trial import Problem, run_trial
+
+pytestmark = pytest.mark.usefixtures("embedded")
+
+
+# ---- The transcription -------------------------------------------------------------------------------------
+
+
+class Transcription:
+    """A trial by whole matrices, of the map's frequencies, phases and importance weights only."""
+
+    def __init__(self, spec):
+        split = data.train_test(
+            spec.dataset, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
+            preprocess_fit=spec.preprocess_fit, dtype=spec.dtype,
+        )  # fmt: skip
+        self.spec, self.split = spec, split
+        self.X, self.X_test = np.asarray(split.X_train), np.asarray(split.X_test)
+        stream = feature_stream(spec.seed, spec.dataset, spec.trial, spec.kernel["name"])
+        self.features = make_features(
+            spec.features, kernel=spec.kernel["name"], gamma=spec.kernel["gamma"],
+            n_features=spec.n_features, count=spec.count, random_state=stream,
+        ).fit(self.X, split.y_train)  # fmt: skip
+
+    def map(self, X):
+        features, s = self.features, self.spec.n_features
+        argument = X @ features.frequencies_ + (0 if features.offset_ is None else features.offset_)
+        if self.spec.features.get("form") == "offset":
+            return np.sqrt(2 / s) * np.cos(argument)
+        pairs = argument.shape[1] == s
+        cos, sin = (argument, argument) if pairs else np.split(argument, 2, axis=1)
+        weights = np.tile(features.weights_, 2 if pairs else 1)
+        return np.hstack([np.cos(cos), np.sin(sin)]) * np.sqrt(weights / s)
+
+    def ridge(self, alpha):
+        return Ridge(alpha, fit_intercept=False, solver="cholesky")
+
+    def predictor(self, Z, y, alpha):
+        """Ridge on rows Z, by the solver's own settings: a function of new rows."""
+        solver = self.spec.solver
+        penalty = alpha * (len(y) if solver["lambda_scale"] == "n" else 1)
+        if solver["center"] == "both":
+            return Ridge(penalty, solver="cholesky").fit(Z, y).predict
+        mean = y.mean() if solver["center"] else 0.0
+        model = self.ridge(penalty).fit(Z, y - mean)
+        return lambda rows: model.predict(rows) + mean
+
+    def run(self):
+        """(predictions for the test rows, the chosen λ)"""
+        Z, y = self.map(self.X), self.split.y_train
+        held_out = {}
+        for alpha in self.spec.solver["lambda"]:
+            errors = []
+            for train, test in KFold(self.spec.solver["folds"]).split(Z):
+                predict = self.predictor(Z[train], y[train], alpha)
+                errors.append(np.mean((predict(Z[test]) - y[test]) ** 2))
+            held_out[alpha] = np.mean(errors)
+        best = min(held_out, key=held_out.get)
+        return self.predictor(Z, y, best)(self.map(self.X_test)), best
+
+
+def agrees(result, predicted, best, y_test):
+    assert result.status == "ok"
+    assert result.chosen_lambda == best
+    if "accuracy" in result.metrics:
+        assert result.metrics["accuracy"] == pytest.approx(100 * accuracy_score(y_test, np.sign(predicted)))
+    else:
+        error = root_mean_squared_error(y_test, predicted)
+        assert result.metrics["rmse"] == pytest.approx(error, rel=1e-8)
+        relative = error / np.sqrt(np.mean(y_test**2))
+        assert result.metrics["relative_rmse"] == pytest.approx(relative, rel=1e-8)
+
+
+@pytest.mark.parametrize("dataset", ["breast-cancer", "synthetic-regression"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_trial_is_the_slow_transcription_of_it(method, dataset):
+    one = spec(method, dataset=dataset)
+    slow = Transcription(one)
+    agrees(run_trial(one), *slow.run(), slow.split.y_test)
+
+
+@pytest.mark.parametrize("center", [True, False, "both"])
+@pytest.mark.parametrize("lambda_scale", ["n", 1])
+def test_centring_and_the_penaltys_scale_are_the_transcriptions(center, lambda_scale):
+    solver = {"center": center, "lambda_scale": lambda_scale, "lambda": [1e-5, 3e-2, 1.0]}
+    one = spec("Ours released", dataset="synthetic-regression", solver=solver, preprocess=["standard"],
+               preprocess_fit="all", trial=3, seed=5)  # fmt: skip
+    slow = Transcription(one)
+    agrees(run_trial(one), *slow.run(), slow.split.y_test)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "cauchy"])
+def test_other_kernels_are_drawn_and_compared_with(kernel):
+    one = spec("RFF", dataset="synthetic", kernel={"name": kernel, "gamma": 0.2}, n_features=400)
+    result = run_trial(one)
+    slow = Transcription(one)
+    agrees(result, *slow.run(), slow.split.y_test)
+    assert result.metrics["kernel_error"] < 0.2  # of 800 columns; another kernel's would be twice as far
+
+
+def test_exact_kernel_ridge_is_scikit_learns():
+    one = spec("RFF", dataset="synthetic-regression", solver={"name": "kernel-ridge", "lambda": [1e-3]})
+    result = run_trial(one)
+    slow = Transcription(one)
+    y, gamma = slow.split.y_train, one.kernel["gamma"]
+    model = KernelRidge(alpha=1e-3 * len(y), kernel="rbf", gamma=gamma).fit(slow.X, y - y.mean())
+    agrees(result, model.predict(slow.X_test) + y.mean(), 1e-3, slow.split.y_test)
+    assert "kernel_error" not in result.metrics  # it approximates nothing
+
+
+def test_a_trials_seconds_are_told_apart():
+    result = run_trial(spec("leverage", dataset="digits", n_features=64))
+    assert {name: result.timing[name] > 0 for name in ("feature_s", "fit_s", "predict_s")} == {
+        "feature_s": True, "fit_s": True, "predict_s": True,
+    }  # fmt: skip
+    assert result.timing["shared"] is False
+
+
+# ---- Metrics -----------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_error_is_of_dense_spectral_norms():
+    one = spec("Ours released", n_features=8)
+    slow, problem = Transcription(one), Problem.of(one)
+    X = slow.X[problem.subsample]
+    assert len(np.unique(problem.subsample)) == one.kernel_error_points
+    K = np.exp(-one.kernel["gamma"] * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    Z = slow.map(X)
+    dense = np.linalg.norm(K - Z @ Z.T, 2) / np.linalg.norm(K, 2)
+    assert run_trial(one).metrics["kernel_error"] == pytest.approx(dense, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_an_exact_factor_of_the_kernel_has_no_error(n):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    K = np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    assert metrics.kernel_error(K, np.linalg.cholesky(K)) < 1e-12
+    assert metrics.kernel_error(K, np.zeros((n, 1))) == pytest.approx(1)
+    assert metrics.kernel_error(K, 2 * np.linalg.cholesky(K)) == pytest.approx(3, rel=1e-5)
+
+
+def test_a_norm_of_two_opposite_eigenvalues_is_found():
+    Q, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))
+    values = np.linspace(-1, 1, 40)
+    assert metrics.spectral_norm(Q * values @ Q.T) == pytest.approx(1, rel=1e-6)
+    assert metrics.spectral_norm(np.zeros((5, 5))) == 0
+
+
+def test_scores_are_percent_and_the_targets_unit():
+    assert metrics.accuracy(np.array([1, -1, 1, 1]), np.array([1, 1, 1, -1])) == 50
+    assert metrics.rmse(np.array([3.0, 4.0]), np.array([0.0, 0.0])) == pytest.approx(np.sqrt(12.5))
+    assert metrics.relative_rmse(np.array([3.0, 4.0]), np.array([3.0, 3.0])) == pytest.approx(0.2)
+
+
+def test_no_points_leave_the_kernel_error_out():
+    assert "kernel_error" not in run_trial(spec(kernel_error_points=0)).metrics
+
+
+# ---- Pairing -----------------------------------------------------------------------------------------------
+
+
+def drawn(one, count=30):
+    problem = Problem.of(one)
+    return problem.features(one).draw(count, problem.split.X_train.shape[1])
+
+
+def test_all_methods_of_a_trial_draw_the_same_frequencies_and_sizes_nest():
+    plain = drawn(spec("RFF"))
+    for method in METHODS:
+        if not method.startswith("QMC"):
+            np.testing.assert_array_equal(drawn(spec(method, n_features=25)), plain)
+    np.testing.assert_array_equal(drawn(spec("RFF"), 7), plain[:, :7])
+    np.testing.assert_array_equal(drawn(spec("QMC"), 7), drawn(spec("QMC"))[:, :7])
+
+
+def test_what_is_resampled_are_frequencies_of_the_plain_map():
+    plain = {tuple(w) for w in Transcription(spec("RFF")).features.frequencies_.T}
+    for method in ("leverage", "Ours", "Ours eq12", "Ours released", "leverage released"):
+        assert {tuple(w) for w in Transcription(spec(method)).features.frequencies_.T} <= plain
+
+
+@pytest.mark.parametrize("change", [{"trial": 1}, {"seed": 1}, {"dataset": "synthetic"}])
+def test_another_trial_seed_or_dataset_draws_anew(change):
+    assert not np.isclose(drawn(spec("RFF"))[0, 0], drawn(spec("RFF", **change))[0, 0])
+
+
+def test_the_split_is_the_trials_and_no_method_changes_it():
+    def split(**changes):
+        return Problem.of(spec(**changes)).split
+
+    one = split()
+    for changes in ({"method": "Ours"}, {"n_features": 64}, {"kernel": {"name": "cauchy", "gamma": 2.0}},
+                    {"solver": {"folds": 5}}):  # fmt: skip
+        np.testing.assert_array_equal(split(**changes).X_train.index, one.X_train.index)
+    assert not np.array_equal(split(trial=1).X_train.index, one.X_train.index)
+    assert not np.array_equal(split(seed=1).X_train.index, one.X_train.index)
+    assert not set(one.X_train.index) & set(one.X_test.index)
