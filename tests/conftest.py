@@ -1,15 +1,59 @@
-"""What several test files need."""
+"""What several test files need: a cache of the data that needs no network, and commands as subprocesses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
+
 
 @pytest.fixture(scope="session")
-def embedded_cache(tmp_path_factory):
-    """A cache folder for the data that needs no network, filled once a session."""
-    return tmp_path_factory.mktemp("embedded")
+def cache(tmp_path_factory):
+    """A cache folder, filled once a session."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def embedded(embedded_cache, monkeypatch):
-    """This process reads its data from that cache."""
-    monkeypatch.setenv("RFFBENCH_CACHE", str(embedded_cache))
+def embedded(cache, monkeypatch):
+    """This process reads its data from the cache folder."""
+    monkeypatch.setenv("RFFBENCH_CACHE", str(cache))
+
+
+@pytest.fixture(scope="session")
+def environment(cache):
+    """No network and no mirror; one thread a library."""
+    nowhere = "http://127.0.0.1:9"
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RFFBENCH_")},
+        "PYTHONPATH": str(ROOT),
+        "RFFBENCH_CACHE": str(cache),
+        "OMP_NUM_THREADS": "1",
+        **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), nowhere),
+        **dict.fromkeys(("no_proxy", "NO_PROXY"), ""),
+    }
+
+
+@pytest.fixture(scope="session")
+def rffbench_in(environment):
+    """Run ``rffbench ARGUMENTS`` in a folder; its exit status, stdout and stderr."""
+
+    def run(folder, *arguments, **extra):
+        return subprocess.run(
+            [sys.executable, "-m", "rffbench", *map(str, arguments)],
+            cwd=folder, env={**environment, **extra}, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def rffbench(tmp_path, rffbench_in):
+    """Run ``rffbench ARGUMENTS`` in an empty folder."""
+
+    def run(*arguments, **extra):
+        return rffbench_in(tmp_path, *arguments, **extra)
+
+    return run

@@ -4,18 +4,14 @@ import fcntl
 import json
 import os
 import pty
-import signal
 import struct
 import subprocess
 import sys
 import termios
-import time
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[1]
 TINY = """\
 name: tiny
 datasets: [digits]
@@ -29,38 +25,6 @@ solver: {name: ridge, lambda: [0.001, 0.01], folds: 3}
 trials: 2
 kernel_error_points: 100
 """
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def environment(cache):
-    """No network and no mirror; one thread a library."""
-    nowhere = "http://127.0.0.1:9"
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("RFFBENCH_")},
-        "PYTHONPATH": str(ROOT),
-        "RFFBENCH_CACHE": str(cache),
-        "OMP_NUM_THREADS": "1",
-        **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), nowhere),
-        **dict.fromkeys(("no_proxy", "NO_PROXY"), ""),
-    }
-
-
-@pytest.fixture
-def rffbench(tmp_path, environment):
-    """Run ``rffbench ARGUMENTS`` in an empty folder; its exit status, stdout and stderr."""
-
-    def run(*arguments, **extra):
-        return subprocess.run(
-            [sys.executable, "-m", "rffbench", *map(str, arguments)],
-            cwd=tmp_path, env={**environment, **extra}, capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
-
-    return run
 
 
 @pytest.fixture
@@ -179,6 +143,13 @@ def test_a_damaged_mirror_is_told_not_believed(rffbench, tmp_path):
         ("trials: 2", "trails: 2", 10, "did you mean 'trials'?"),
         ("[digits]", "[digit]", 2, "did you mean 'digits'?"),
         ("[8, 16]", "[8, -16]", 5, "must be a positive integer"),
+        ("features: fourier", "features: fourrier", 7, "did you mean 'fourier'?"),
+        ("{features: surrogate-leverage}", "{features: surrogate-leverage, varient: as-written}", 8,
+         "did you mean 'variant'?"),
+        ("folds: 3", "fold: 3", 9, "did you mean 'folds'?"),
+        ("name: gaussian", "name: gausian", 4, "did you mean 'gaussian'?"),
+        ("trials: 2", "trials: two", 10, "should be a valid integer, not 'two'"),
+        ("[digits]", "[digits", 3, ""),
     ],
 )
 def test_a_wrong_config_is_refused_before_anything_runs(rffbench, tiny, tmp_path, old, new, line, message):
@@ -284,29 +255,6 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     assert len(rows(aside)) == 8
 
 
-def test_a_run_whose_data_cannot_be_had_is_status_3_alone_and_1_among_others(rffbench, tiny, tmp_path):
-    tiny.write_text(TINY.replace("[digits]", "[cpu]").replace("[8, 16]", "[8]"))
-    nothing = rffbench("run", tiny)
-    assert nothing.returncode == 3, nothing.stderr
-    assert {row["status"] for row in rows(tmp_path / "results" / "tiny")} == {"unavailable"}
-    tiny.write_text(TINY.replace("[digits]", "[cpu, digits]").replace("[8, 16]", "[8]"))
-    some = rffbench("run", tiny)
-    assert some.returncode == 1, some.stderr
-    assert "4 unavailable" in some.stderr
-
-
-def test_a_failed_trial_leaves_its_row_and_the_rest_goes_on(rffbench, tiny, tmp_path):
-    tiny.write_text(TINY + "time_limit: 0.001\n")
-    result = rffbench("run", tiny)
-    assert result.returncode == 1, result.stderr
-    assert "Traceback" not in result.stderr
-    assert {row["status"] for row in rows(tmp_path / "results" / "tiny")} == {"timeout"}
-    assert "8 × timeout" in result.stderr
-    tiny.write_text(TINY)
-    again = rffbench("run", tiny, "--retry-failed")
-    assert again.returncode == 0, again.stderr
-
-
 def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     reference = TINY.replace("[digits]", "[digits, eeg]").replace("[8, 16]", "[1d]")
     tiny.write_text(reference + "reference: liu2020-table3\n")
@@ -322,28 +270,6 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     far = rffbench("compare", folder, "--tolerance", "4")
     assert far.returncode == 1
     assert "outside" in far.stdout
-
-
-def test_interrupted_it_exits_130_and_the_same_command_carries_on(tiny, tmp_path, environment, rffbench):
-    tiny.write_text(TINY.replace("trials: 2", "trials: 30").replace("[8, 16]", "[64]"))
-    command = [sys.executable, "-m", "rffbench", "run", str(tiny), "--workers", "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)  # fmt: skip
-    log = tmp_path / "results" / "tiny" / "trials.jsonl"
-    deadline = time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130, errors
-    assert "the same command carries on" in errors
-    assert "Traceback" not in errors
-    before = rows(log.parent)
-    assert 0 < len(before) < 60
-    assert rffbench("run", tiny).returncode == 0
-    after = rows(log.parent)
-    assert after[: len(before)] == before
-    assert len({row["key"] for row in after}) == len(after) == 60
 
 
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
