@@ -101,7 +101,8 @@ def test_interrupted_and_carried_on_a_run_equals_an_uninterrupted_one(
 
 def test_trials_run_exclusively_score_as_those_that_share(whole, rffbench, config, tmp_path):
     config.write_text(CONFIG + "timing: exclusive\n")
-    result = rffbench("run", config, "--only", "trial=0", "--only", "dataset=digits")
+    only = ["dataset=digits", "trial=0", "n_features=32"]
+    result = rffbench("run", config, *(word for each in only for word in ("--only", each)))
     assert result.returncode == 0, result.stderr
 
     def cells(log):
@@ -109,11 +110,14 @@ def test_trials_run_exclusively_score_as_those_that_share(whole, rffbench, confi
 
     exclusive = rows(tmp_path / "results" / "whole")
     assert {row["timing"]["shared"] for row in exclusive} == {False}
-    shared = [row for row in rows(whole) if row["dataset"] == "digits" and row["trial"] == 0]
+    shared = [
+        row for row in rows(whole)
+        if (row["dataset"], row["trial"], row["n_features"]) == ("digits", 0, 32)
+    ]  # fmt: skip
     equal(cells(exclusive), cells(shared))
 
 
-def test_only_chooses_and_the_rest_comes_later(whole, rffbench, config, tmp_path):
+def test_only_chooses_trials_and_a_dry_run_does_none(whole, rffbench, config, tmp_path):
     folder = tmp_path / "results" / "whole"
     rffbench("run", config, "--only", "method=RFF,Ours", "--only", "dataset=digits", "--only", "trial=1")
     assert {(row["dataset"], row["method"], row["trial"]) for row in rows(folder)} == {
@@ -123,11 +127,8 @@ def test_only_chooses_and_the_rest_comes_later(whole, rffbench, config, tmp_path
     dry = rffbench("run", config, "--dry-run")
     assert f"{TRIALS} trials, 4 already done" in dry.stdout
     assert len(rows(folder)) == 4
-    rest = rffbench("run", config, "--only", "trial=1")
-    assert rest.returncode == 0, rest.stderr
-    uninterrupted = measured(whole)
-    keys = [row["key"] for row in rows(whole) if row["trial"] == 1]
-    equal(measured(folder), {key: uninterrupted[key] for key in keys})
+    before = measured(whole)
+    equal(measured(folder), {key: before[key] for key in measured(folder)})
 
 
 def test_another_config_of_that_name_is_refused_and_nothing_touched(whole, rffbench, tmp_path, config):
