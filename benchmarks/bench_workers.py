@@ -45,7 +45,7 @@ PATIENCE_S = 120.0  # how long one worker waits for the other
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Scaling from one worker to two, memory of two that read the same data, start-up of ``rffbench --help``."""
     return [
-        _scaling(trials=4 if quick else 40, repeats=1 if quick else 3),
+        _scaling(trials=4 if quick else 10, repeats=1 if quick else 3),
         *_memory(MAPPED_ROWS // (10 if quick else 1)),
         _start_up(repeats=3 if quick else 10),
     ]
