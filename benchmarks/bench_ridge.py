@@ -1,9 +1,8 @@
-"""Ridge with cross-validation: against GridSearchCV, a single fit and dgemm; memory; growth with n."""
+"""Ridge with cross-validation: against GridSearchCV, a single fit and dgemm; memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from rffbench import RandomFourierFeatures, StreamedRidgeCV
 LAMBDAS, FOLDS = [0.05, 0.1, 0.5, 1.0], 5
 LARGE = (100_000, 2048)
 EEG_128D = (7_490, 3_584)
-GOALS = {"grid": 8.0, "memory": 10.0, "single": 1.3, "rate": 0.6, "eeg": 5.0, "linear": 1.1, "flat": 1.1}
+GOALS = {"grid": 8.0, "memory": 10.0, "single": 1.3, "rate": 0.6, "eeg": 5.0}
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -27,15 +26,13 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     count = thread_counts()[-1]
     with threads(count):
         details = {"threads": count, "dtype": "float64", "folds": FOLDS, "lambdas": LAMBDAS}
-        results = [
+        return [
             _against_grid_search(large, GOALS["grid"], 3, details),
             _against_one_fit(large, repeats, details),
             _against_dgemm(large, repeats, details),
             _memory(large, details),
             _against_grid_search(eeg, GOALS["eeg"], repeats, details),
         ]
-        sizes = [20_000, 40_000, 80_000] if quick else [50_000, 100_000, 200_000, 500_000]
-        return results + _growth(sizes, 256 if quick else 1024)
 
 
 def features_and_target(n: int, p: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -108,40 +105,3 @@ def _memory(shape: tuple[int, int], details: dict) -> dict[str, Any]:
         [extra_memory(_work, "ours", *shape) / 1e6], [extra_memory(_work, "peer", *shape) / 1e6],
         goal=GOALS["memory"], bound="at least", peer_name="GridSearchCV(Ridge)", unit="MB", **details,
     )  # fmt: skip
-
-
-def _mapped_fit(n: int, columns: int) -> Callable[[], Any]:
-    """A fit that maps its rows itself, block by block: n rows of covtype's dimension."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(n, 54)), np.sign(rng.normal(size=n))
-    features = RandomFourierFeatures(columns, gamma=0.5, random_state=0)
-    model = StreamedRidgeCV(LAMBDAS, folds=FOLDS, features=features)
-    model.fit(X[:1000], y[:1000])  # compile and import before anything is counted
-    return lambda: model.fit(X, y)
-
-
-def _growth(sizes: list[int], columns: int) -> list[dict[str, Any]]:
-    """Seconds and memory of mapping and fitting as n grows; the ratio is the exponent of n, or the growth."""
-    seconds, memory = [], []
-    for n in sizes:
-        work = _mapped_fit(n, columns)
-        started = perf_counter()
-        work()
-        seconds.append(perf_counter() - started)
-        memory.append(extra_memory(_mapped_fit, n, columns) / 1e6)
-    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-    what = f"mapping and fitting {columns:,} columns, n={sizes[0]:,} to {sizes[-1]:,}"
-    common = {"sizes": sizes, "columns": columns, "bound": "at most"}
-    return [
-        {
-            "name": f"{what}: exponent of n", "peer": "1 is linear",
-            "unit": "s", "ours_s": seconds, "peer_s": [], "ratio": exponent, "ratios": [exponent],
-            "goal": GOALS["linear"], "met": exponent <= GOALS["linear"], **common,
-        },
-        {
-            "name": f"{what}: growth of extra memory", "peer": "1 is flat",
-            "unit": "MB", "ours_MB": memory, "peer_MB": [], "ratio": memory[-1] / memory[0],
-            "ratios": [memory[-1] / memory[0]], "goal": GOALS["flat"],
-            "met": memory[-1] / memory[0] <= GOALS["flat"], **common,
-        },
-    ]  # fmt: skip

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, Literal
 
 import numba
@@ -67,7 +67,7 @@ def compare(
 
 
 def result(
-    name: str, ours: list[float], peer: list[float], *, goal: float, bound: Bound, peer_name: str, unit: str,
+    name: str, ours: list[float], peer: list[float], *, goal: float | None, bound: Bound, peer_name: str, unit: str,
     **details: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """The record of one comparison; ``ours`` and ``peer`` are in ``unit``, round by round."""
@@ -84,9 +84,32 @@ def result(
         "ratios": ratios,
         "goal": goal,
         "bound": bound,
-        "met": ratio >= goal if bound == "at least" else ratio <= goal,
+        "met": meets(ratio, goal, bound),
         **details,
     }
+
+
+def meets(ratio: float, goal: float | None, bound: Bound) -> bool | None:
+    """Whether the ratio is what was aimed at; None where nothing was."""
+    if goal is None:
+        return None
+    return ratio >= goal if bound == "at least" else ratio <= goal
+
+
+def single(name: str, values: list[float], ratio: float, *, goal: float | None, peer: str, unit: str,
+           **details: Any) -> dict[str, Any]:  # fmt: skip
+    """The record of a figure that has no peer to be timed; it is to stay below ``goal``."""
+    return {
+        "name": name, "peer": peer, f"ours_{unit}": values, f"peer_{unit}": [], "unit": unit, "ratio": ratio,
+        "ratios": [ratio], "goal": goal, "bound": "at most", "met": meets(ratio, goal, "at most"), **details,
+    }  # fmt: skip
+
+
+def disturbed(seconds: float = 1.0) -> bool | None:
+    """Whether others are using the processors, while this process does nothing: for work done by its workers."""
+    with Contention() as contention:
+        sleep(seconds)
+    return contention.contended
 
 
 def extra_memory(function: Callable[..., Callable[[], object]], *arguments: Any) -> int:

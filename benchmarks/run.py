@@ -19,7 +19,15 @@ in one process, with the same data, precision and threads; a first run of each d
 the median over the repeats, with the smallest and largest beside it: how many times faster (or smaller) ours
 is where the goal says ≥, how many times the peer's time it takes where it says ≤.
 """
-TITLES = {"features": "Feature maps", "ridge": "Ridge regression with cross-validation"}
+MET = {True: "yes", False: "no", None: "–"}
+TITLES = {
+    "features": "Feature maps",
+    "leverage": "Leverage scores and their surrogate",
+    "ridge": "Ridge regression with cross-validation",
+    "scale": "Many rows",
+    "table": "The table as a whole",
+    "workers": "Workers and start-up",
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -70,7 +78,7 @@ def section(name: str, measured: dict[str, Any]) -> str:
         busy = " ¹" if result.get("contended") else ""
         cells = [
             result["name"], result["peer"], ours, peer, f"**{result['ratio']:.2f}**{spread}{busy}",
-            f"{sign} {result['goal']:g}", "yes" if result["met"] else "no",
+            "–" if result["goal"] is None else f"{sign} {result['goal']:g}", MET[result["met"]],
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     if any(result.get("contended") for result in measured["results"]):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 
 import numba
 import numpy as np
@@ -166,11 +167,62 @@ def fourier_columns(
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
 
+    _over_rows(fill_rows, n, s)
+
+
+def _over_rows(work: Callable[[int, int], object], n: int, s: int) -> None:
+    """Call ``work(begin, end)`` on parts of n rows of s phases in threads, where that is worthwhile."""
     if min(numba.get_num_threads(), n) > 1 and n * s > WORTH_A_THREAD:
         with _blas().limit(limits=1):  # each thread multiplies its own tiles
-            in_threads(fill_rows, n)
+            in_threads(work, n)
     else:
-        fill_rows(0, n)
+        work(0, n)
+
+
+def fourier_products(
+    X: NDArray,
+    W: NDArray,
+    y: NDArray[np.float64],
+    *,
+    offset: NDArray | None = None,
+    scale: NDArray | float = 1.0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """cosᵀy and sinᵀy, (s,) each, of the columns that ``fourier_columns`` would write: they stay in the cache.
+
+    X, W, offset and scale as there; y is (n,). The sums are of float64, whatever X is of.
+    """
+    n, s = X.shape[0], W.shape[1]
+    dtype = X.dtype
+    products = np.zeros((2, s))
+    offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
+    scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
+    constants = _constants(dtype.name)
+    width = min(s, TILE_COLUMNS)
+    height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
+    adding = Lock()
+
+    def add_rows(begin: int, end: int) -> None:
+        tiles = np.empty((3, height * width), dtype)
+        sums = np.zeros((2, s))
+        for first in range(0, s, width):
+            block = slice(first, min(s, first + width))
+            columns = block.stop - first
+            W_block, offset_block, scale_block = W[:, block], offset[block], scale[block]
+            for row in range(begin, end, height):
+                rows = min(end, row + height) - row
+                phase, cos, sin = tiles[:, : rows * columns]
+                np.matmul(X[row : row + rows], W_block, out=phase.reshape(rows, columns))
+                _cos_sin(
+                    phase, cos, columns, sin, columns, offset_block, scale_block, rows, columns, *constants
+                )
+                for index, tile in enumerate((cos, sin)):
+                    tile = tile.reshape(rows, columns).astype(np.float64, copy=False)
+                    sums[index, block] += y[row : row + rows] @ tile
+        with adding:
+            products[:] += sums
+
+    _over_rows(add_rows, n, s)
+    return products[0], products[1]
 
 
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:
@@ -194,3 +246,4 @@ def warm_up(dtype: str | np.dtype) -> None:
     fourier_columns(X, W, cos=cos, sin=sin)
     fourier_columns(X, W, cos=cos, offset=W[0], scale=W[0])
     fourier_columns(X, W, sin=sin, offset=W[0], scale=W[0])
+    fourier_products(X, W, np.zeros(len(X)))

@@ -4,8 +4,12 @@ import json
 
 import pytest
 
-from benchmarks import run
-from benchmarks.measure import compare, extra_memory, result, threads
+from benchmarks import plain_table, run
+from benchmarks.measure import compare, extra_memory, result, single, threads
+from rffbench import data
+from rffbench.execution import environment
+from rffbench.spec import TrialSpec
+from rffbench.trial import run_trial
 
 MEASURED = {"goal": 2.0, "peer_name": "the peer", "unit": "s"}
 
@@ -63,3 +67,27 @@ def test_the_page_and_its_numbers_are_written_one_benchmark_at_a_time(tmp_path, 
     assert "what was timed" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run.main(["rigde"])
+
+
+def test_a_figure_without_a_goal_is_neither_met_nor_missed():
+    shown = single("what", [1.0, 2.0], 2.0, goal=None, peer="–", unit="MB")
+    assert shown["met"] is None
+    assert single("what", [1.0], 1.2, goal=1.1, peer="–", unit="MB")["met"] is False
+    page = run.section("scale", {"environment": environment.record(), "results": [shown]})
+    assert "| what | – | 1 → 2 MB | – | **2.00** | – | – |" in page
+
+
+@pytest.mark.parametrize("method", ["fourier", "qmc", "leverage", "surrogate-leverage"])
+def test_the_plain_table_script_does_the_same_trial(method, tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
+    data.ensure("breast-cancer")
+    spec = TrialSpec(
+        "breast-cancer", "", method, 40, 1, 0, {"name": method},
+        {"name": "ridge", "lambda": [1e-4, 1e-3, 1e-2], "folds": 5, "lambda_scale": "n", "center": True},
+        {"name": "gaussian", "gamma": 0.3}, ["minmax"], "all", kernel_error_points=0,
+    )  # fmt: skip
+    ours = run_trial(spec).metrics["accuracy"]
+    for fused in (False, True):
+        key, accuracy = plain_table.one_trial(spec, fused)
+        assert key == spec.key
+        assert 100 * accuracy == pytest.approx(ours, abs=0.4)  # one of 284 test rows

@@ -15,6 +15,7 @@ from rffbench.features.leverage import (
     whole_pool,
 )
 from rffbench.kernels import KERNELS, make_kernel
+from rffbench.linalg import fourier_columns, fourier_products
 from rffbench.seeds import generator, seed_sequence
 from rffbench.triangles import TriangleStack
 
@@ -235,3 +236,17 @@ def test_score_lambda_is_a_parameter_of_its_own():
         for lam in (1e-6, 1e3)
     )
     assert np.ptp(weak.probabilities_) != pytest.approx(np.ptp(strong.probabilities_), rel=0.1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("phased", [False, True])
+def test_products_with_the_targets_are_those_of_the_columns(dtype, phased):
+    rows, W = rng.normal(size=(700, D)).astype(dtype), rng.normal(size=(D, 600)).astype(dtype)
+    y = rng.normal(size=700)
+    offset = rng.uniform(0, 6, 600).astype(dtype) if phased else None
+    cos, sin = np.empty((700, 600), dtype), np.empty((700, 600), dtype)
+    fourier_columns(rows, W, cos, sin, offset=offset, scale=0.5)
+    products = fourier_products(rows, W, y, offset=offset, scale=0.5)
+    for product, columns in zip(products, (cos, sin), strict=True):
+        assert product.dtype == np.float64
+        np.testing.assert_allclose(product, y @ columns.astype(np.float64), rtol=0, atol=1e-11)

@@ -66,6 +66,11 @@ def test_a_package_adds_a_map_by_entry_point_and_cannot_replace_a_built_in_one(m
         make({"name": "broken"})
 
 
+def test_a_built_in_map_costs_no_look_through_the_installed_packages(monkeypatch):
+    monkeypatch.setattr(features, "entry_points", lambda group: pytest.fail("looked"))
+    assert type(make({"name": "leverage", "score_lambda": 0.1})).__name__ == "LeverageScoreFeatures"
+
+
 def test_describe_lists_each_map_with_a_summary_and_its_parameters():
     rows = {row["name"]: row for row in describe()}
     assert set(rows) >= set(FEATURES)

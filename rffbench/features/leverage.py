@@ -23,6 +23,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from rffbench.features.base import BLOCK_ROWS, FourierFeatures, draw_phases, row_blocks
+from rffbench.linalg import fourier_products
 from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.triangles import Triangle, TriangleStack
 
@@ -241,6 +242,12 @@ class PooledFeatures(FourierFeatures):
 
     def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:
         """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows."""
+        if y is not None and self.needs == ("right_side",):
+            W, offset, scale = self._columns_in(X.dtype)
+            products = np.zeros((2, columns // 2))
+            for rows in row_blocks(X.shape[0]):
+                products += fourier_products(X[rows], W, y[rows], offset=offset, scale=scale)
+            return {"right_side": products.ravel()}
         gathered: dict[str, Any] = {
             name: TriangleStack(1, columns)[0] if name == "gram" else np.zeros(columns) for name in self.needs
         }
