@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import single, thread_counts
+from benchmarks.measure import single
 from rffbench import RandomFourierFeatures
 from rffbench.data.rows import Rows
 from rffbench.execution.local import LocalExecutor
@@ -36,7 +36,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         make_rows(Path(folder), max(sizes))
         specs = [spec_of(n, columns, folder) for n in sizes]
-        executor = LocalExecutor(f"{__name__}:fit_rows", workers=1, threads=thread_counts()[-1])
+        executor = LocalExecutor(f"{__name__}:fit_rows", workers=1, threads=1)
         results = {event.result.spec.key: event.result for event in executor.run([[spec] for spec in specs])}
     measured = [results[spec.key] for spec in specs]
     for one in measured:
@@ -46,7 +46,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     resident = [one.metrics["resident"] / 1e6 for one in measured]
     private = [one.metrics["private"] / 1e6 for one in measured]
     exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-    what = f"{columns:,} columns, {FOLDS} folds, n={sizes[0]:,} to {sizes[-1]:,}"
+    what = f"{columns:,} columns, {FOLDS} folds, 1 thread, n={sizes[0]:,} to {sizes[-1]:,}"
     details = {
         "sizes": sizes, "columns": columns, "contended": any(one.timing["contended"] for one in measured)
     }  # fmt: skip
