@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from execution_workers import spec
 
+from rffbench.execution.environment import processors
 from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
 
 
@@ -141,7 +142,9 @@ def test_no_more_workers_than_asked_for():
     assert time.monotonic() - start < one
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "threads", [1, pytest.param(2, marks=pytest.mark.skipif(processors() < 2, reason="one processor"))]
+)
 def test_blas_and_numba_are_held_to_the_worker_s_threads(threads):
     one = spec("report_threads")
     executor = LocalExecutor("execution_workers:do_all", workers=1, threads=threads)
