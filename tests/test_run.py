@@ -176,7 +176,7 @@ def test_everything_derived_is_made_anew_for_every_folder_in_a_folder(whole, rff
 
 @pytest.fixture
 def exclusive(config):
-    """Write a config of trials in workers of their own: one of each method and size on digits."""
+    """Write a config of trials measured alone: one of each method and size on digits."""
 
     def write(methods, sizes, limits):
         settings = yaml.safe_load(CONFIG) | {
