@@ -43,9 +43,9 @@ from rffbench.configvalues import (
     listed,
     text_keys,
 )
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.spec import TrialSpec
-from rffbench.yamlfile import Misplaced, unknown
+from rffbench.yamlfile import Misplaced
 
 Value = TypeVar("Value")
 

@@ -5,15 +5,14 @@ YAML is read by PyYAML's safe loader, which builds plain data only; a key given 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,14 +23,6 @@ class Misplaced(ValueError):
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
         self.where = where
-
-
-def unknown(what: str, name: object, valid: Iterable[str]) -> str:
-    """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names where none is near."""
-    names = [str(each) for each in valid]
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
-    return f"unknown {what} {name!r}; {hint}"
 
 
 def load(path: Path, model: type[Model]) -> Model:

@@ -8,11 +8,10 @@ attribute ``parameters`` maps their names to defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 
 Task = Literal["classification", "regression"]
 
@@ -57,14 +56,8 @@ def parameters(name: str) -> dict[str, Any]:
 def _entry_point(name: str) -> Any:
     added = _added()
     if name not in added:
-        raise ConfigError(_unknown("solver", name, solver_names()))
+        raise ConfigError(unknown("solver", name, solver_names()))
     return added[name]
-
-
-def _unknown(what: str, name: object, valid: list[str]) -> str:
-    nearest = get_close_matches(str(name), valid, 1)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(valid)}"
-    return f"unknown {what} {name!r}; {hint}"
 
 
 def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +67,7 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in config.items() if key != "name"}
     for key in given:
         if key not in known:
-            raise ConfigError(_unknown(f"parameter of solver {name!r}:", key, list(known)))
+            raise ConfigError(unknown(f"parameter of solver {name!r}:", key, known))
     complete = {**known, **given}
     if name in _BUILT_IN:
         _check_ridge(name, complete)
