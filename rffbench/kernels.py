@@ -139,6 +139,8 @@ def gamma_from_sigma(name: str, sigma: float) -> float:
     """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ laplacian, 1/σ² cauchy."""
     _kernel_class(name)
     sigma = _positive("sigma", sigma)
+    if not 1e-150 < sigma < 1e150:
+        raise ValueError(f"sigma must lie between 1e-150 and 1e150, so that σ² is a number, got {sigma!r}")
     return {"gaussian": 1 / (2 * sigma**2), "laplacian": 1 / sigma, "cauchy": 1 / sigma**2}[name]
 
 
