@@ -33,6 +33,10 @@ REFERENCES = {
 _CELL = ["dataset", "multiple", "method"]
 
 
+class NoReference(ConfigError):
+    """The experiment's config names no reference to be compared with."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Measured against reported accuracies.
@@ -87,11 +91,11 @@ def compare(results: Results, tolerance: float | None = None) -> Comparison:
     """Compare an experiment's accuracies with those its ``reference`` reports.
 
     ``tolerance`` is the largest size of a difference, in points, that is still within.
-    Raises ConfigError where the config names no reference, or an unknown one.
+    Raises NoReference where the config names none, ConfigError where it names an unknown one.
     """
     name = results.config.get("reference")
     if not name:
-        raise ConfigError(f"{results.folder / 'config.yaml'}: names no reference to compare with; "
+        raise NoReference(f"{results.folder / 'config.yaml'}: names no reference to compare with; "
                           f"known: {', '.join(REFERENCES)}")
     reported = load_reference(name)
     summary = summarise(results)
