@@ -269,7 +269,7 @@ class _Manifest:
             return [*previous.pop("earlier_runs"), previous]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ResultsError(f"{self._path}: is no manifest of a run ({error}); move it away") from error
 
     def _write(self) -> None:
