@@ -249,7 +249,10 @@ def _card_paths() -> dict[str, Path]:
     folders = [resource_folder("datasets")]
     # An entry point names a package whose folder holds cards.
     for entry in entry_points(group=ENTRY_POINTS):
-        module = entry.load()
+        try:
+            module = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"datasets of {entry.name!r} cannot be loaded: {error}") from error
         folders += [Path(folder) for folder in getattr(module, "__path__", [])]
     paths: dict[str, Path] = {}
     for folder in folders:
