@@ -132,15 +132,16 @@ def _dry_run(
     experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
 ) -> str:
     from rffbench.dryrun import describe
-    from rffbench.execution.environment import processors
     from rffbench.execution.log import latest, read_rows
+    from rffbench.execution.run import default_workers
     from rffbench.experiment import filter_specs
 
-    specs = filter_specs(experiment.grid(), only)
+    grid = experiment.grid()
+    specs = filter_specs(grid, only)
     rows = [] if fresh else latest(read_rows(folder / "trials.jsonl"))
     if experiment.timing == "exclusive":
         workers = 1
-    return describe(experiment, specs, rows, folder, workers or processors())
+    return describe(experiment, specs, rows, folder, workers or default_workers(grid, experiment.memory))
 
 
 def _finish(folder: Path, summary: Any) -> int:

@@ -175,17 +175,17 @@ def test_exclusive_trials_run_one_at_a_time_with_all_threads(tmp_path, monkeypat
     assert timing == {0: (False, 2), 1: (False, 2), 2: (False, 2), 3: (True, 1), 4: (True, 1)}
 
 
-def test_default_workers_fit_the_memory(monkeypatch):
+def testdefault_workers_fit_the_memory(monkeypatch):
     monkeypatch.setattr(run, "processors", lambda: 8)
     monkeypatch.setattr(run, "total_memory", lambda: 20 * 10**9)
-    assert run._default_workers(GRID, None) == 8
-    assert run._default_workers(GRID, 6 * 10**9) == 3
-    assert run._default_workers(GRID, 60 * 10**9) == 1
+    assert run.default_workers(GRID, None) == 8
+    assert run.default_workers(GRID, 6 * 10**9) == 3
+    assert run.default_workers(GRID, 60 * 10**9) == 1
 
 
 def test_one_worker_is_the_default_for_large_gram_matrices_and_on_a_gpu():
-    assert run._default_workers([*GRID, spec(n_features=run.LARGE)], None) == 1
-    assert run._default_workers([spec(device="cuda")], None) == 1
+    assert run.default_workers([*GRID, spec(n_features=run.LARGE)], None) == 1
+    assert run.default_workers([spec(device="cuda")], None) == 1
 
 
 # ---- Ctrl-C, and the death of the parent -------------------------------------------------------------------
