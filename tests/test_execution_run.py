@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_unavailable_data_is_always_tried_again_and_logged_once(tmp_path, monkey
 def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
     run.run_experiment(FakeExperiment(GRID), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    other = FakeExperiment([one.with_(seed=7) for one in GRID])
+    other = FakeExperiment([replace(one, seed=7) for one in GRID])
     with pytest.raises(ResultsError, match=r"6 of these trials .* seed 0 instead of 7.*--fresh"):
         run.run_experiment(other, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -132,7 +133,7 @@ def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
 
 def test_a_larger_grid_carries_on_in_the_same_folder(tmp_path):
     run.run_experiment(FakeExperiment(GRID), tmp_path)
-    larger = [*GRID, *[one.with_(method="QMC") for one in GRID]]
+    larger = [*GRID, *[replace(one, method="QMC") for one in GRID]]
     summary = run.run_experiment(FakeExperiment(larger), tmp_path)
     assert (summary.run, summary.ok) == (6, 12)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
@@ -148,7 +149,7 @@ def test_a_failed_cell_may_be_tried_under_a_corrected_config(tmp_path):
 def test_fresh_moves_the_old_folder_aside(tmp_path):
     folder = tmp_path / "fake"
     run.run_experiment(FakeExperiment(GRID), folder)
-    summary = run.run_experiment(FakeExperiment([one.with_(seed=7) for one in GRID]), folder, fresh=True)
+    summary = run.run_experiment(FakeExperiment([replace(one, seed=7) for one in GRID]), folder, fresh=True)
     assert summary.run == 6
     (old,) = tmp_path.glob("fake.old-*")
     assert {row["seed"] for row in rows(old)} == {0}
