@@ -19,7 +19,7 @@ from rffbench.execution.log import read_rows
 from rffbench.execution.worker import Channel
 from rffbench.experiment import Experiment, load_experiment
 from rffbench.spec import TrialSpec
-from rffbench.trial import run_alone
+from rffbench.trial import Problem, run_alone
 
 CONFIG = """
 name: table
@@ -127,7 +127,7 @@ def planned_run(
 def one_by_one(specs: Sequence[TrialSpec], channel: Channel) -> None:
     """Do the trials of a task one after another, in the place of rffbench.plan.run_group."""
     for spec in specs:
-        run_alone(spec, channel)
+        run_alone(spec, Problem.of(spec), channel)
 
 
 @contextmanager

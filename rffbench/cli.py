@@ -132,15 +132,16 @@ def _dry_run(
     experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
 ) -> str:
     from rffbench.dryrun import describe
-    from rffbench.execution.environment import processors
     from rffbench.execution.log import latest, read_rows
+    from rffbench.execution.run import default_workers
     from rffbench.experiment import filter_specs
 
-    specs = filter_specs(experiment.grid(), only)
+    grid = experiment.grid()
+    specs = filter_specs(grid, only)
     rows = [] if fresh else latest(read_rows(folder / "trials.jsonl"))
     if experiment.timing == "exclusive":
         workers = 1
-    return describe(experiment, specs, rows, folder, workers or processors())
+    return describe(experiment, specs, rows, folder, workers or default_workers(grid, experiment.memory))
 
 
 def _finish(folder: Path, summary: Any) -> int:
@@ -266,11 +267,19 @@ def table(results: Path) -> int:
               help="Exit with 1 where a cell differs by more. [default: report only]")
 def compare(results: Path, tolerance: float | None) -> int:
     """Compare RESULTS with the paper that their config names as reference, cell by cell."""
-    from rffbench.report import compare_folder, experiment_folders
+    from rffbench.report import NoReference, compare_folder, experiment_folders
 
-    outside = 0
-    for folder in experiment_folders(results):
-        comparison = compare_folder(folder, tolerance)
+    folders = experiment_folders(results)
+    compared = outside = 0
+    for folder in folders:
+        try:
+            comparison = compare_folder(folder, tolerance)
+        except NoReference:
+            if not compared and folder == folders[-1]:  # there is nothing to compare
+                raise
+            _say(f"{folder}: no reference, passed over")
+            continue
+        compared += 1
         click.echo(comparison.to_text())
         outside += comparison.outside
     return 1 if outside else 0

@@ -13,8 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
 
-from rffbench.errors import ConfigError
-from rffbench.yamlfile import unknown
+from rffbench.errors import ConfigError, unknown
 
 DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands for all the others
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

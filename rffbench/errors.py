@@ -1,5 +1,8 @@
 """The errors a user can cause or meet, each with the exit status the command line gives it."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class RffbenchError(Exception):
     """An error with a message meant for the user: what is wrong, where, and what would be right."""
@@ -35,6 +38,14 @@ class MemoryBudgetError(RffbenchError, MemoryError):
 
     def __reduce__(self) -> tuple:  # keep the figures when it crosses a process boundary
         return (_memory_budget_error, (str(self), self.needed, self.budget))
+
+
+def unknown(what: str, name: object, valid: Iterable[object]) -> str:
+    """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names where none is near."""
+    names = [str(each) for each in valid]
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
+    return f"unknown {what} {name!r}; {hint}"
 
 
 def _memory_budget_error(message: str, needed: int, budget: int) -> MemoryBudgetError:

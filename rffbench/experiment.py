@@ -43,9 +43,9 @@ from rffbench.configvalues import (
     listed,
     text_keys,
 )
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.spec import TrialSpec
-from rffbench.yamlfile import Misplaced, unknown
+from rffbench.yamlfile import Misplaced
 
 Value = TypeVar("Value")
 
@@ -74,6 +74,10 @@ class Kernel(_Strict):
             raise Misplaced("give sigma or gamma, not both", "gamma")
         if self.sigma is None and self.gamma is None:
             self.sigma = 1.0
+        try:
+            self.spec()
+        except ValueError as error:
+            raise Misplaced(str(error), "sigma") from None
         return self
 
     def spec(self) -> dict[str, Any]:
@@ -232,6 +236,8 @@ class Experiment(_Strict):
         for dataset in self.datasets:
             if count := _repeated([n for n, _ in self.sizes(dataset)]):
                 raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
+        for dataset in self.datasets:
+            self._check_folds(dataset)
         if self.device != "cpu" and self.solver.name != "ridge":
             raise Misplaced(f"{self.device} runs the solver ridge, not {self.solver.name}", "device")
         for label, method in self.methods.items():
@@ -244,6 +250,13 @@ class Experiment(_Strict):
             if label not in self.methods:
                 raise Misplaced(unknown("method", label, self.methods), "significance", "baselines", i)
         return self
+
+    def _check_folds(self, dataset: str) -> None:
+        from rffbench.data.cards import load_card
+
+        folds, rows = self.solver.spec().get("folds"), load_card(dataset).n_train
+        if folds and folds > rows:
+            raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", "solver", "folds")
 
     def _check_method(self, label: str, method: Method) -> None:
         """The method's parameters have values that its feature map takes, at every size."""
@@ -362,11 +375,12 @@ def _find(config: str | Path) -> Path:
     if path.is_dir():
         raise ConfigError(f"{path}: is a folder; a config is a YAML file")
     folder = resource_folder("configs")
-    shipped = folder / f"{config}.yaml"
-    if path.name != str(config) or path.suffix or not shipped.is_file():
-        names = sorted(each.stem for each in folder.glob("*.yaml"))
-        raise ConfigError(f"{config}: no such file; {unknown('config', path.stem, names)}")
-    return shipped
+    names = sorted(each.stem for each in folder.glob("*.yaml"))
+    if str(config) in names:
+        return folder / f"{config}.yaml"
+    if path.stem in names:
+        raise ConfigError(f"{config}: no such file; the config of that name that ships here is {path.stem!r}")
+    raise ConfigError(f"{config}: no such file; {unknown('config', path.stem, names)}")
 
 
 def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialSpec]:

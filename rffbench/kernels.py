@@ -15,7 +15,6 @@ cauchy     ∏ⱼ 1/(1 + γΔⱼ²)          Laplace(0, √γ) in each coordinat
 
 from __future__ import annotations
 
-import difflib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
+
+from rffbench.errors import unknown
 
 
 @dataclass(frozen=True)
@@ -138,15 +139,15 @@ def gamma_from_sigma(name: str, sigma: float) -> float:
     """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ laplacian, 1/σ² cauchy."""
     _kernel_class(name)
     sigma = _positive("sigma", sigma)
+    if not 1e-150 < sigma < 1e150:
+        raise ValueError(f"sigma must lie between 1e-150 and 1e150, so that σ² is a number, got {sigma!r}")
     return {"gaussian": 1 / (2 * sigma**2), "laplacian": 1 / sigma, "cauchy": 1 / sigma**2}[name]
 
 
 def _kernel_class(name: str) -> type[Kernel]:
     if name in KERNELS:
         return KERNELS[name]
-    nearest = difflib.get_close_matches(str(name), KERNELS, n=1)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-    raise ValueError(f"unknown kernel {name!r}: it must be one of {', '.join(KERNELS)}{hint}")
+    raise ValueError(unknown("kernel", name, KERNELS))
 
 
 def _positive(what: str, value: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -63,9 +63,6 @@ class TrialSpec:
         """How messages name the trial: ``eeg 16d Ours trial 3``."""
         size = f"{self.multiple}d" if self.multiple else f"s={self.n_features}"
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
-
-    def with_(self, **changes: Any) -> TrialSpec:
-        return replace(self, **changes)
 
 
 @dataclass

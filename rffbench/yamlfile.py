@@ -5,15 +5,15 @@ YAML is read by PyYAML's safe loader, which builds plain data only; a key given 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from yaml.reader import ReaderError
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,14 +24,6 @@ class Misplaced(ValueError):
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
         self.where = where
-
-
-def unknown(what: str, name: object, valid: Iterable[str]) -> str:
-    """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names where none is near."""
-    names = [str(each) for each in valid]
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
-    return f"unknown {what} {name!r}; {hint}"
 
 
 def load(path: Path, model: type[Model]) -> Model:
@@ -68,18 +60,19 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         return (None if node is None else loader.construct_document(node)), node
+    except ReaderError as error:
+        number = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{path}, line {number}: holds a control character (#x{error.character:02x})") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigError(f"{path}{line}: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not YAML: {error}") from None
-    finally:
-        loader.dispose()
 
 
 def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tuple[int, str]:
@@ -97,6 +90,8 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
             message = f"the key {where[-1]!r} is missing" + (f" under {name}" if name else "")
         case "value_error":
             message = f"{name}: {cause}" if name else str(cause)
+        case "model_type" | "dict_type":
+            message = f"{name}: must be a mapping (key: value), not {_shown(error['input'])}"
         case _:
             message = f"{name}: {_lower(error['msg'])}, not {_shown(error['input'])}"
     return line, message

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+import trials
 
-from benchmarks import plain_table, run
+from benchmarks import bench_table, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.execution import environment
@@ -91,3 +92,10 @@ def test_the_plain_table_script_does_the_same_trial(method, tmp_path, monkeypatc
         key, accuracy = plain_table.one_trial(spec, fused)
         assert key == spec.key
         assert 100 * accuracy == pytest.approx(ours, abs=0.4)  # one of 284 test rows
+
+
+def test_the_way_that_shares_nothing_gives_every_trial_its_result(embedded):
+    heard = trials.Heard()
+    asked = [trials.spec("RFF", n_features=4), trials.spec("Ours", n_features=4)]
+    bench_table.one_by_one(asked, heard)
+    assert [heard.results[spec.key].status for spec in asked] == ["ok", "ok"]

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import sys
@@ -267,6 +268,11 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
             log.write(json.dumps({**eeg, "metrics": {"accuracy": reported + 5}}) + "\n")
     assert rffbench("compare", folder).returncode == 0
     assert rffbench("compare", "results", "--tolerance", "6").returncode == 0
+    shutil.copytree(folder, folder.with_name("another"))  # an experiment of no paper, beside it
+    resolved = (folder / "config.yaml").read_text().replace("reference: liu2020-table3", "reference: null")
+    (folder.with_name("another") / "config.yaml").write_text(resolved)
+    beside = rffbench("compare", "results", "--tolerance", "6")
+    assert (beside.returncode, beside.stderr) == (0, "results/another: no reference, passed over\n")
     far = rffbench("compare", folder, "--tolerance", "4")
     assert far.returncode == 1
     assert "outside" in far.stdout

@@ -129,7 +129,7 @@ def test_a_table_is_told_that_cod_rna_has_another_test_part():
 def test_a_misspelt_dataset_is_told_the_nearest():
     with pytest.raises(ConfigError, match="unknown dataset 'covtpye'; did you mean 'covtype'"):
         load_card("covtpye")
-    with pytest.raises(ConfigError, match="unknown dataset 'zzz'; known: breast-cancer, "):
+    with pytest.raises(ConfigError, match="unknown dataset 'zzz'; valid: breast-cancer, "):
         load_card("zzz")
 
 

@@ -79,6 +79,8 @@ def test_a_last_line_that_only_lacks_its_end_is_kept(tmp_path):
         ("[1, 2]", "list"),
         ('{"key": "ab"}', "lacks .*dataset"),
         (json.dumps({**row(), "status": "fine"}), "'fine'"),
+        (json.dumps({**row(), "trial": "zero"}), "trial must be int, not 'zero'"),
+        (json.dumps({**row(), "metrics": [1]}), r"metrics must be dict, not \[1\]"),
     ],
 )
 def test_a_bad_line_elsewhere_is_named(tmp_path, line, message):

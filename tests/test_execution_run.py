@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_unavailable_data_is_always_tried_again_and_logged_once(tmp_path, monkey
 def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
     run.run_experiment(FakeExperiment(GRID), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    other = FakeExperiment([one.with_(seed=7) for one in GRID])
+    other = FakeExperiment([replace(one, seed=7) for one in GRID])
     with pytest.raises(ResultsError, match=r"6 of these trials .* seed 0 instead of 7.*--fresh"):
         run.run_experiment(other, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -132,7 +133,7 @@ def test_cells_measured_under_another_config_are_never_mixed_in(tmp_path):
 
 def test_a_larger_grid_carries_on_in_the_same_folder(tmp_path):
     run.run_experiment(FakeExperiment(GRID), tmp_path)
-    larger = [*GRID, *[one.with_(method="QMC") for one in GRID]]
+    larger = [*GRID, *[replace(one, method="QMC") for one in GRID]]
     summary = run.run_experiment(FakeExperiment(larger), tmp_path)
     assert (summary.run, summary.ok) == (6, 12)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
@@ -148,7 +149,7 @@ def test_a_failed_cell_may_be_tried_under_a_corrected_config(tmp_path):
 def test_fresh_moves_the_old_folder_aside(tmp_path):
     folder = tmp_path / "fake"
     run.run_experiment(FakeExperiment(GRID), folder)
-    summary = run.run_experiment(FakeExperiment([one.with_(seed=7) for one in GRID]), folder, fresh=True)
+    summary = run.run_experiment(FakeExperiment([replace(one, seed=7) for one in GRID]), folder, fresh=True)
     assert summary.run == 6
     (old,) = tmp_path.glob("fake.old-*")
     assert {row["seed"] for row in rows(old)} == {0}
@@ -175,17 +176,17 @@ def test_exclusive_trials_run_one_at_a_time_with_all_threads(tmp_path, monkeypat
     assert timing == {0: (False, 2), 1: (False, 2), 2: (False, 2), 3: (True, 1), 4: (True, 1)}
 
 
-def test_default_workers_fit_the_memory(monkeypatch):
+def testdefault_workers_fit_the_memory(monkeypatch):
     monkeypatch.setattr(run, "processors", lambda: 8)
     monkeypatch.setattr(run, "total_memory", lambda: 20 * 10**9)
-    assert run._default_workers(GRID, None) == 8
-    assert run._default_workers(GRID, 6 * 10**9) == 3
-    assert run._default_workers(GRID, 60 * 10**9) == 1
+    assert run.default_workers(GRID, None) == 8
+    assert run.default_workers(GRID, 6 * 10**9) == 3
+    assert run.default_workers(GRID, 60 * 10**9) == 1
 
 
 def test_one_worker_is_the_default_for_large_gram_matrices_and_on_a_gpu():
-    assert run._default_workers([*GRID, spec(n_features=run.LARGE)], None) == 1
-    assert run._default_workers([spec(device="cuda")], None) == 1
+    assert run.default_workers([*GRID, spec(n_features=run.LARGE)], None) == 1
+    assert run.default_workers([spec(device="cuda")], None) == 1
 
 
 # ---- Ctrl-C, and the death of the parent -------------------------------------------------------------------

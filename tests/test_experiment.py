@@ -27,7 +27,7 @@ trials: 3
 seed: 7
 reference: liu2020-table3
 """
-SHIPPED = ["quickstart", "table3", "table3-as-released", "figure1", "covtype-full"]
+SHIPPED = ["quickstart", "table3", "table3-as-released", "figure1", "covtype-full", "free-lambda"]
 
 
 @pytest.fixture
@@ -168,6 +168,11 @@ ERRORS = {
     "truth for a count": (("trials: 3", "trials: true"), 12, "valid integer, not True"),
     "truth for a bandwidth": (("sigma: 2.0", "sigma: true"), 5, "must be a number, not true"),
     "no trials": (("trials: 3", "trials: 0"), 12, "greater than 0"),
+    "tiny bandwidth": (("sigma: 2.0", "sigma: 1.0e-200"), 5, "kernel.sigma: sigma must lie between"),
+    "huge bandwidth": (("sigma: 2.0", "sigma: 1.0e+200"), 5, "kernel.sigma: sigma must lie between"),
+    "a name for a mapping": (("{name: gaussian, sigma: 2.0}", "gaussian"), 5, "kernel: must be a mapping"),
+    "control character": (("seed: 7", "seed: 7  # "), 13, "holds a control character (#x07)"),
+    "more folds than rows": (("folds: 5", "folds: 8000"), 11, "more than the 7490 training rows of eeg"),
     "both bandwidths": (("sigma: 2.0", "sigma: 2.0, gamma: 1.0"), 5, "give sigma or gamma, not both"),
     "key twice": (("seed: 7", "seed: 7\nname: again"), 14, "'name' is given twice (first on line 1)"),
     "bad time": (("seed: 7", "seed: 7\ntime_limit: 3 weeks"), 14, "90s or 30m"),
@@ -209,6 +214,8 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, message):
 def test_a_missing_config_names_the_nearest_shipped_one(tmp_path):
     with pytest.raises(ConfigError, match="did you mean 'table3'"):
         load_experiment("tabel3")
+    with pytest.raises(ConfigError, match=r"configs/table3.yaml: no such file; the config .* is 'table3'"):
+        load_experiment("elsewhere/configs/table3.yaml")
     with pytest.raises(ConfigError, match="no such file"):
         load_experiment(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="is a folder"):

@@ -1,6 +1,7 @@
 """``dtype: float32`` from the rows to the scores: single precision features, double precision sums, equal scores."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_features_have_the_configs_dtype_and_sums_are_float64(seen, dtype, toget
 
 def test_accuracy_is_float64s_with_fewer_rows_than_columns():
     spec = grid("breast-cancer", "float32", [256], 1, BUNDLED, 0.125, {"RFF": {"name": "fourier"}})[0]
-    single, double = trial.run_trial(spec), trial.run_trial(spec.with_(dtype="float64"))
+    single, double = trial.run_trial(spec), trial.run_trial(replace(spec, dtype="float64"))
     assert single.metrics["accuracy"] == pytest.approx(double.metrics["accuracy"], abs=POINTS)
 
 

@@ -21,7 +21,6 @@ PAPER_POINTS = 0.6  # two standard errors of the difference of two means of ten 
 SHARED = {"timing": "shared", "kernel_error_points": 0}
 
 
-
 def on_real_data(test):
     """Marks of a test that measures again."""
     unset = pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR is not set")

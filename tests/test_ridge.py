@@ -314,7 +314,7 @@ def test_recombined_statistics_solve_as_the_recombined_columns_would(problem, ce
         ours = solve_ridge_cv(base.recombined(first, second, a, b), ALPHAS, center=center, memory=memory)
         plain = solve_ridge_cv(gathered(columns, y, folds), ALPHAS, center=center)
         assert ours.alpha == plain.alpha
-        np.testing.assert_allclose(ours.cv_mse, plain.cv_mse, rtol=1e-7)
+        np.testing.assert_allclose(ours.fold_mse, plain.fold_mse, rtol=1e-7)
         np.testing.assert_allclose(
             columns @ ours.coef + ours.intercept, columns @ plain.coef + plain.intercept, rtol=0, atol=1e-6
         )

@@ -67,6 +67,9 @@ def test_a_package_s_own_solver_is_found(monkeypatch):
         def load(self):
             return factory
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Point()])
+    broken = importlib.metadata.EntryPoint("broken", "no_such_module:factory", "rffbench.solvers")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Point(), broken])
     assert parameters("tree") == {"depth": 3}
     assert make_solver({"name": "tree", "depth": 4}, task="regression")["depth"] == 4
+    with pytest.raises(ConfigError, match="'broken' cannot be loaded from no_such_module:factory"):
+        parameters("broken")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -204,7 +205,7 @@ def test_a_trial_has_the_cpus_scores_and_timing_of_every_part(dtype):
             features=METHODS[method], solver={**parameters("ridge"), **SOLVER}, preprocess=["minmax"],
             kernel={"name": "gaussian", "gamma": 0.05}, dtype=dtype, kernel_error_points=50,
         )  # fmt: skip
-        plain, other = run_trial(spec), run_trial(spec.with_(device="cuda"))
+        plain, other = run_trial(spec), run_trial(replace(spec, device="cuda"))
         assert other.metrics["accuracy"] == pytest.approx(plain.metrics["accuracy"], abs=0.12)  # one of 899 rows
         assert other.metrics["kernel_error"] == pytest.approx(plain.metrics["kernel_error"], rel=1e-4)
         assert other.chosen_lambda == plain.chosen_lambda

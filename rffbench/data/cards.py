@@ -6,7 +6,6 @@ dimension, the rows of each part, the content's hash) is on the card, so that no
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from functools import cache
 from importlib.metadata import entry_points
@@ -16,7 +15,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.resources import resource_folder
 from rffbench.spec import canonical_json
 
@@ -180,8 +179,8 @@ class Card(_Model):
             raise ValueError("'classes' (label: count) goes with classification, and only with it")
         if self.classes and (total := sum(self.classes.values())) != self.rows:
             raise ValueError(f"the class counts add up to {total}, not to rows: {self.rows}")
-        if self.labels and (unknown := set(self.labels.positive) - set(self.classes)):
-            raise ValueError(f"labels.positive names {sorted(unknown)}, not among {list(self.classes)}")
+        if self.labels and (strangers := set(self.labels.positive) - set(self.classes)):
+            raise ValueError(f"labels.positive names {sorted(strangers)}, not among {list(self.classes)}")
         if len(self.classes) == 2 and not self.labels:
             raise ValueError("two classes need labels.positive: which of them is +1")
         if self.n_train + self.n_test > self.rows:
@@ -226,9 +225,7 @@ def load_card(name: str) -> Card:
     """The card called ``name``; ConfigError where there is none, or where the card itself is wrong."""
     paths = _card_paths()
     if name not in paths:
-        near = difflib.get_close_matches(name, paths, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(paths))}"
-        raise ConfigError(f"unknown dataset {name!r}; {hint}")
+        raise ConfigError(unknown("dataset", name, sorted(paths)))
     return read_card(paths[name])
 
 
@@ -252,7 +249,10 @@ def _card_paths() -> dict[str, Path]:
     folders = [resource_folder("datasets")]
     # An entry point names a package whose folder holds cards.
     for entry in entry_points(group=ENTRY_POINTS):
-        module = entry.load()
+        try:
+            module = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"datasets of {entry.name!r} cannot be loaded: {error}") from error
         folders += [Path(folder) for folder in getattr(module, "__path__", [])]
     paths: dict[str, Path] = {}
     for folder in folders:

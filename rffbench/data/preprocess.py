@@ -13,13 +13,12 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 
 Blocks = Callable[[], Iterable[np.ndarray]]
 """Starts a pass over the rows a step is fitted on: float64 blocks (b, d) that the callee may overwrite."""
@@ -106,11 +105,7 @@ def check_steps(names: Sequence[str]) -> None:
     """ConfigError where one of ``names`` is not a step, naming the nearest that is."""
     for name in names:
         if name not in STEPS:
-            near = difflib.get_close_matches(name, STEPS, n=1)
-            raise ConfigError(
-                f"unknown preprocess step {name!r}; "
-                + (f"did you mean {near[0]!r}?" if near else f"known: {', '.join(STEPS)}")
-            )
+            raise ConfigError(unknown("preprocess step", name, STEPS))
 
 
 class Preprocessor:

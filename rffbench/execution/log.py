@@ -19,6 +19,7 @@ from rffbench.spec import Status, TrialSpec
 Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, int, int]
 
+KINDS = {"dataset": str, "method": str, "n_features": int, "trial": int, "metrics": dict, "timing": dict}
 REQUIRED = {"key", "status", "metrics", "timing"} | {
     name
     for name, field in TrialSpec.__dataclass_fields__.items()
@@ -170,8 +171,9 @@ def set_aside(folder: Path) -> Path | None:
             while aside.exists():
                 count += 1
                 aside = folder.with_name(f"{folder.name}.old-{stamp}-{count}")
-            (folder / ".lock").unlink()
-            return folder.rename(aside)
+            folder.rename(aside)  # with its lock: no other run can come in before
+            (aside / ".lock").unlink()
+            return aside
     except OSError as error:
         raise ResultsError(f"{folder}: cannot be moved aside: {error.strerror}") from error
 
@@ -209,5 +211,8 @@ def _check(row: Any, where: str) -> None:
         raise ResultsError(f"{where}: no trial, but {type(row).__name__}")
     if missing := sorted(REQUIRED - row.keys()):
         raise ResultsError(f"{where}: no trial, it lacks {', '.join(missing)}")
+    for name, kind in KINDS.items():
+        if type(row[name]) is not kind:
+            raise ResultsError(f"{where}: {name} must be {kind.__name__}, not {row[name]!r}")
     if row["status"] not in get_args(Status):
         raise ResultsError(f"{where}: status {row['status']!r} is none of {', '.join(get_args(Status))}")

@@ -115,7 +115,7 @@ def run_experiment(
         skipped = {"ok"} if retry_failed else {"ok", "error", "timeout", "out-of-memory", "killed"}
         pending = [spec for spec in asked if rows.get(spec.key, {}).get("status") not in skipped]
         tally = _Tally(asked, pending, rows, progress)
-        workers = workers or _default_workers(grid, experiment.memory)
+        workers = workers or default_workers(grid, experiment.memory)
         _replace(folder / "config.yaml", experiment.to_yaml())
         if pending:
             with (
@@ -189,7 +189,7 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
     )
 
 
-def _default_workers(grid: list[TrialSpec], memory: int | None) -> int:
+def default_workers(grid: list[TrialSpec], memory: int | None) -> int:
     """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
     all threads then do as quickly as several workers would theirs, in one worker's memory, or on a GPU."""
     if any(spec.n_features >= LARGE or spec.device != "cpu" for spec in grid):
@@ -269,7 +269,7 @@ class _Manifest:
             return [*previous.pop("earlier_runs"), previous]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ResultsError(f"{self._path}: is no manifest of a run ({error}); move it away") from error
 
     def _write(self) -> None:

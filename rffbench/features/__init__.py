@@ -7,14 +7,12 @@ ValueError.
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.seeds import RandomState
 
 FEATURES = {
@@ -41,7 +39,7 @@ def feature_class(name: str) -> Any:
     """The class of the feature map called ``name``; ConfigError, naming the nearest, where there is none."""
     known = FEATURES if name in FEATURES else registry()  # looking through installed packages takes 15 ms
     if name not in known:
-        raise ConfigError(_unknown("feature map", name, known))
+        raise ConfigError(unknown("feature map", name, known))
     module, _, attribute = known[name].partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -71,7 +69,7 @@ def make_features(
     known = parameters(name)
     for key in own:
         if key not in known:
-            raise ConfigError(_unknown(f"parameter of feature map {name!r}", key, known))
+            raise ConfigError(unknown(f"parameter of feature map {name!r}", key, known))
     features = feature_class(name)(**own, kernel=kernel, gamma=gamma, random_state=random_state)
     columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
     features.set_params(n_components=n_features * columns)
@@ -90,11 +88,3 @@ def describe() -> list[dict[str, Any]]:
         summary = (inspect.getdoc(feature_class(name)) or "").partition("\n")[0]
         rows.append({"name": name, "class": path, "summary": summary, "parameters": parameters(name)})
     return rows
-
-
-def _unknown(what: str, name: Any, known: Iterable[str]) -> str:
-    known = list(known)
-    nearest = difflib.get_close_matches(str(name), known, n=1)
-    valid = f"it must be one of {', '.join(known)}" if known else "there is none to set"
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-    return f"unknown {what} {name!r}: {valid}{hint}"

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rffbench.report.compare import Comparison, compare
+from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.frame import experiment_folders, load_results
 from rffbench.report.summary import write_summary
 from rffbench.report.table import Table
 from rffbench.report.table import write_table as _write_table
 
-__all__ = ["Comparison", "Table", "compare_folder", "experiment_folders", "redraw", "write_table"]
+__all__ = [
+    "Comparison", "NoReference", "Table", "compare_folder", "experiment_folders", "redraw", "write_table",
+]
 
 
 def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:

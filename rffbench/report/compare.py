@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from importlib.resources import files
 
 import pandas as pd
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.report.frame import Results
 from rffbench.report.summary import summarise
 from rffbench.report.table import plus_minus
@@ -32,6 +31,10 @@ REFERENCES = {
 }
 
 _CELL = ["dataset", "multiple", "method"]
+
+
+class NoReference(ConfigError):
+    """The experiment's config names no reference to be compared with."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,11 @@ def compare(results: Results, tolerance: float | None = None) -> Comparison:
     """Compare an experiment's accuracies with those its ``reference`` reports.
 
     ``tolerance`` is the largest size of a difference, in points, that is still within.
-    Raises ConfigError where the config names no reference, or an unknown one.
+    Raises NoReference where the config names none, ConfigError where it names an unknown one.
     """
     name = results.config.get("reference")
     if not name:
-        raise ConfigError(f"{results.folder / 'config.yaml'}: names no reference to compare with; "
+        raise NoReference(f"{results.folder / 'config.yaml'}: names no reference to compare with; "
                           f"known: {', '.join(REFERENCES)}")
     reported = load_reference(name)
     summary = summarise(results)
@@ -113,9 +116,7 @@ def compare(results: Results, tolerance: float | None = None) -> Comparison:
 def load_reference(name: str) -> pd.DataFrame:
     """A paper's accuracies in %: dataset, multiple, method, reported, reported_std, reported_significant."""
     if name not in REFERENCES:
-        near = difflib.get_close_matches(str(name), REFERENCES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(REFERENCES)}"
-        raise ConfigError(f"unknown reference {name!r}: {hint}")
+        raise ConfigError(unknown("reference", name, REFERENCES))
     with files("rffbench").joinpath("papers", REFERENCES[name].file).open(encoding="utf-8") as file:
         table = pd.read_csv(file)
     table = table.rename(columns={

@@ -203,11 +203,6 @@ class RidgeSolution:
     alpha: float
     fold_mse: NDArray[np.float64]
 
-    @property
-    def cv_mse(self) -> NDArray[np.float64]:
-        """The mean over folds of the held-out mean squared error, one an alpha (empty without CV)."""
-        return self.fold_mse.mean(axis=1) if self.fold_mse.shape[1] else np.empty(0)
-
 
 def fold_bounds(n: int, folds: int) -> list[int]:
     """Where the folds of n rows begin, and n: contiguous, sizes as scikit-learn's KFold without shuffling."""
