@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from rffbench import __version__
-from rffbench.errors import ConfigError, DataError, RffbenchError
+from rffbench.errors import ConfigError, DataError, ResultsError, RffbenchError
 
 if TYPE_CHECKING:
     from rffbench.experiment import Experiment
@@ -116,6 +116,7 @@ def run(
             retry_failed=retry_failed,
             only=only,
             progress=progress,
+            announce=_say if sys.stderr.isatty() else None,
         )
     return _finish(folder, summary)
 
@@ -242,9 +243,7 @@ def plot(results: Path, formats: list[str]) -> int:
     """Draw figures, tables and summary anew from the trials in RESULTS."""
     from rffbench.report import experiment_folders, redraw
 
-    for folder in experiment_folders(results):
-        _name_files(redraw(folder, formats))
-    return 0
+    return _each(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats)))
 
 
 @cli.command()
@@ -253,12 +252,27 @@ def table(results: Path) -> int:
     """Print the table of RESULTS, and write it: table.csv, table.md, table.tex, summary.csv."""
     from rffbench.report import experiment_folders, write_table
 
-    for folder in experiment_folders(results):
+    def show(folder: Path) -> None:
         made, paths = write_table(folder)
         click.echo(made.to_text())
         for path in paths:
             _say(f"wrote {path}")
-    return 0
+
+    return _each(experiment_folders(results), show)
+
+
+def _each(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
+    """Do ``work`` for every experiment's folder; of several, one that is no good doesn't keep the others from it."""
+    status = 0
+    for folder in folders:
+        try:
+            work(folder)
+        except ResultsError as error:
+            if len(folders) == 1:
+                raise
+            _say(f"passed over: {error}")
+            status = 1
+    return status
 
 
 @cli.command()

@@ -103,7 +103,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
         "shared": False,
     }
     scores = {**problem.score(predicted), **problem.kernel_error(getattr(solver, "features_", None))}
-    return TrialResult(spec, "ok", scores, timing, chosen_lambda=float(solver.alpha_))
+    return TrialResult(spec, "ok", scores, timing, chosen_lambda=getattr(solver, "alpha_", None))
 
 
 def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:

@@ -25,6 +25,7 @@ from rffbench.spec import TrialResult, TrialSpec, canonical_json
 GROUP = "rffbench.plan:tasks"  # specs → tasks
 WORK = "rffbench.plan:run_group"  # does one task
 PREPARE = "rffbench.data:ensure"  # makes one dataset ready in the cache
+CACHED = "rffbench.data:is_cached"  # whether it is
 
 LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 
@@ -83,6 +84,7 @@ def run_experiment(
     retry_failed: bool = False,
     only: Sequence[str] = (),
     progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Summary:
     """Do the trials of an experiment that have no result yet, and log each in ``folder`` as it finishes.
 
@@ -92,6 +94,7 @@ def run_experiment(
     run one at a time, after the others, with every processor's thread. Interrupted at any time, by Ctrl-C or
     kill, the same call carries on.
 
+    ``announce(message)`` is called before a dataset is fetched, which may take long.
     ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial, earlier
     ones counted; seconds_left is None before the first.
 
@@ -120,7 +123,7 @@ def run_experiment(
         if pending:
             with (
                 _Manifest(folder, experiment, grid, workers, tally),
-                closing(_results(pending, experiment, workers)) as results,
+                closing(_results(pending, experiment, workers, announce)) as results,
             ):
                 for result in results:
                     if result.status != "unavailable" or not tally.known_unavailable(result.spec):
@@ -131,11 +134,11 @@ def run_experiment(
 
 
 def _results(
-    pending: list[TrialSpec], experiment: Experiment, workers: int
+    pending: list[TrialSpec], experiment: Experiment, workers: int, announce: Callable[[str], None] | None
 ) -> Generator[TrialResult, None, None]:
     """A result for every pending trial: first those without their data, then all others as they finish."""
     ready = []
-    failures = _prepare(list(dict.fromkeys(spec.dataset for spec in pending)))
+    failures = _prepare(list(dict.fromkeys(spec.dataset for spec in pending)), announce)
     for spec in pending:
         if failure := failures.get(spec.dataset):
             yield TrialResult.failed(spec, failure.status, failure.type, failure.message, failure.traceback)
@@ -159,10 +162,12 @@ def _results(
                 yield event.result
 
 
-def _prepare(datasets: list[str]) -> dict[str, Failure]:
+def _prepare(datasets: list[str], announce: Callable[[str], None] | None) -> dict[str, Failure]:
     """Make datasets ready for the workers, each in a process of its own; what went wrong with which."""
     failures = {}
     for dataset in datasets:
+        if announce and not resolve(CACHED)(dataset):
+            announce(f"{dataset}: not in the cache yet, fetching and parsing it")
         try:
             call_alone(PREPARE, dataset)
         except CallFailed as error:
