@@ -243,7 +243,7 @@ def plot(results: Path, formats: list[str]) -> int:
     """Draw figures, tables and summary anew from the trials in RESULTS."""
     from rffbench.report import experiment_folders, redraw
 
-    return _each(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats)))
+    return _in_every(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats)))
 
 
 @cli.command()
@@ -258,10 +258,10 @@ def table(results: Path) -> int:
         for path in paths:
             _say(f"wrote {path}")
 
-    return _each(experiment_folders(results), show)
+    return _in_every(experiment_folders(results), show)
 
 
-def _each(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
+def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
     """Do ``work`` for every experiment's folder; of several, one that is no good doesn't keep the others from it."""
     status = 0
     for folder in folders:

@@ -114,6 +114,7 @@ class SharedPool:
         self.gram_s = np.zeros(len(strips))
         bounds = fold_bounds(len(y), folds)
         buffer = np.empty((default_block_rows(columns), columns), dtype=X.dtype)
+        buffer.fill(0)  # memory's first touch is no part of mapping
         self.contention = Contention()
         with self.contention:
             for fold in range(folds):
@@ -221,6 +222,7 @@ def _mapping_seconds(features: Any, X: Any) -> float:
     """Seconds that mapping all rows of X takes, block by block into one buffer."""
     seconds = 0.0
     buffer = np.empty((default_block_rows(features.n_components), features.n_components), dtype=X.dtype)
+    buffer.fill(0)
     for start in range(0, len(X), len(buffer)):
         block = X[start : start + len(buffer)]
         seconds += _timed(lambda block=block: features.fill(block, buffer[: len(block)]))[1]  # type: ignore[misc]

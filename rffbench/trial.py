@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from rffbench import data, linalg, metrics
 from rffbench.data import Split
-from rffbench.execution.measure import Contention, private_memory
+from rffbench.execution.measure import Contention, private_memory, touch_memory
 from rffbench.features import make_features
 from rffbench.kernels import Kernel, make_kernel
 from rffbench.plan import Channel
 from rffbench.seeds import feature_stream, generator, split_stream
 from rffbench.solvers import check_solver, make_solver
+from rffbench.solvers.ridge import default_block_rows
 from rffbench.spec import TrialResult, TrialSpec
+from rffbench.triangles import TriangleStack
 
 
 @dataclass
@@ -120,8 +122,19 @@ def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:
     )  # fmt: skip
 
 
+def _expected_bytes(spec: TrialSpec, problem: Problem) -> int:
+    """About what ridge will hold at once: triangles of the folds and to work in, and a few blocks of features."""
+    columns = getattr(problem.features(spec), "n_components", 1)
+    folds = spec.solver.get("folds", 1)
+    return TriangleStack.bytes_needed(folds + 2, columns) + 4 * 8 * default_block_rows(columns) * columns
+
+
 def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     """Do one trial and tell ``channel``."""
+    if spec.device == "cpu":
+        free = None if channel.memory_limit is None else channel.memory_limit - (private_memory() or 0)
+        expected = _expected_bytes(spec, problem)
+        touch_memory(expected if free is None else min(expected, free))
     channel.begin(spec)
     try:
         channel.result(run_trial(spec, problem, memory=channel.memory_limit))

@@ -211,3 +211,15 @@ def test_a_function_called_alone_returns_raises_and_dies_for_itself():
     assert caught.value.failure.status == "unavailable"
     with pytest.raises(CallFailed, match="SIGKILL"):
         call_alone("execution_workers:ensure", "deadly")
+
+
+def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
+    from rffbench.execution import measure
+
+    size = 64 << 20
+    before = measure.private_memory()
+    measure.touch_memory(size)
+    assert measure.private_memory() < before + size // 2
+    measure.reset_peak()
+    measure.touch_memory(size)
+    assert measure.peak_memory() < measure.private_memory() + size + size // 2
