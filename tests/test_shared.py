@@ -178,14 +178,24 @@ def test_merging_a_frequency_drawn_twice_leaves_the_function_as_it_was(method, c
 # ---- Seconds -----------------------------------------------------------------------------------------------
 
 
-def test_seconds_are_a_trials_own_and_grow_with_its_size():
-    results = together(grid(("RFF", "leverage"), sizes=(8, 400), dataset="digits"))
-    seconds = {(r.spec.method, r.spec.n_features): r.timing for r in results.values()}
-    for method in ("RFF", "leverage"):
-        for part in ("feature_s", "fit_s", "predict_s"):
-            assert 0 < seconds[method, 8][part] < seconds[method, 400][part], (method, part)
-    # Scoring takes a Gram matrix.
-    assert seconds["leverage", 400]["feature_s"] > 2 * seconds["RFF", 400]["feature_s"]
+def test_seconds_are_the_shared_parts_up_to_the_trials_size_and_its_own():
+    specs = grid(("RFF", "leverage"), sizes=(8, 40), dataset="digits")
+    problem = Problem.of(specs[0])
+    pool = SharedPool(problem, [(one, problem.features(one)) for one in specs])
+    assert (pool.map_s > 0).all()
+    assert (pool.gram_s > 0).all()
+    pool.map_s[:], pool.gram_s[:] = [1e5, 2e5], [1e7, 2e7]  # far more than the own parts take
+    expected = {  # mapping up to the size; scoring takes a Gram matrix too
+        ("RFF", 8): (1e5, 1e7), ("RFF", 40): (3e5, 3e7),
+        ("leverage", 8): (1e5 + 1e7, 1e7), ("leverage", 40): (3e5 + 3e7, 3e7),
+    }  # fmt: skip
+    for one in specs:
+        timing = pool.measure(one, problem.features(one), None).timing
+        feature_s, fit_s = expected[one.method, one.n_features]
+        assert feature_s < timing["feature_s"] < feature_s + 1e4, one.label
+        assert fit_s < timing["fit_s"] < fit_s + 1e4, one.label
+        assert timing["predict_s"] > 0
+        assert timing["shared"]
 
 
 # ---- Tasks -------------------------------------------------------------------------------------------------
