@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases: it stays in a level-2 cache
-WORTH_A_THREAD = 1 << 16  # phases that take longer than starting a thread does
+# Phases that take longer than a thread needs to get going: some 3 ms, where a BLAS thread that has just worked
+# still spins on the other processor, as it does between the blocks of a fit.
+WORTH_A_THREAD = 1 << 21
 FAR = 1e5  # beyond it the reduction of the argument is left to the mathematical library
 
 # π = the sum of these, the first ones short enough that n·part is exact for |n·π| ≤ FAR (Cody and Waite).
