@@ -11,7 +11,8 @@ help:           ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
 
 demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in under a minute
-	$(BIN)/rffbench run configs/quickstart.yaml
+	rm -rf demo
+	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 
 test: $(INSTALLED)    ## the tests (set RFFBENCH_MIRROR to a folder of data files for those that need data)
 	$(BIN)/python -m pytest -m "not regression"
@@ -24,7 +25,7 @@ bench: $(INSTALLED)   ## speed and memory against scikit-learn; writes docs/perf
 	$(BIN)/python -m benchmarks
 
 clean:          ## remove the virtual environment and caches; results stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
 	find rffbench tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml
