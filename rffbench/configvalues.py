@@ -58,6 +58,13 @@ def check_features(name: str) -> None:
     parameters(name)
 
 
+def check_measure(name: str) -> None:
+    from rffbench.metrics import MEASURES
+
+    if name not in MEASURES:
+        raise ConfigError(unknown("measure", name, MEASURES))
+
+
 def check_solver(name: str) -> None:
     from rffbench.solvers import parameters
 
@@ -74,6 +81,18 @@ def check_reference(name: str) -> None:
 def number(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError(f"must be a number, not {str(value).lower()}")
+    return value
+
+
+def bandwidths(value: object) -> object:
+    """A positive number, or several for cross-validation to choose from."""
+    values = value if isinstance(value, list) else [value]
+    wrong = [
+        each for each in values
+        if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each < float("inf")
+    ]  # fmt: skip
+    if wrong or not values:
+        raise ValueError(f"must be a positive number, or a list of them, not {value!r}")
     return value
 
 
@@ -105,6 +124,10 @@ def listed(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+def listed_or_none(value: object) -> object:
+    return value if value is None else listed(value)
+
+
 def by_default(value: object) -> object:
     """One value for all as the mapping ``{default: value}``."""
     return value if isinstance(value, dict) else {DEFAULT: value}
@@ -116,6 +139,7 @@ def text_keys(value: object) -> object:
 
 Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
 PositiveNumber = Annotated[Number, Field(gt=0)]
+Bandwidths = Annotated[float | list[float], BeforeValidator(bandwidths)]
 PositiveInt = Annotated[StrictInt, Field(gt=0)]
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
 Sizes = Annotated[list[Size], Field(min_length=1)]
@@ -123,6 +147,7 @@ Dataset = Annotated[StrictStr, AfterValidator(registered(check_dataset))]
 KernelName = Annotated[StrictStr, AfterValidator(registered(check_kernel))]
 FeaturesName = Annotated[StrictStr, AfterValidator(registered(check_features))]
 SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
+MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
 Steps = Annotated[

@@ -20,16 +20,19 @@ from pydantic import (
     StrictBool,
     StrictInt,
     StrictStr,
+    ValidationError,
     model_validator,
 )
 
 from rffbench import yamlfile
 from rffbench.configvalues import (
     DEFAULT,
+    Bandwidths,
     Dataset,
     FeaturesName,
     KernelName,
     Label,
+    MeasureName,
     Memory,
     Number,
     PositiveInt,
@@ -41,6 +44,7 @@ from rffbench.configvalues import (
     Steps,
     by_default,
     listed,
+    listed_or_none,
     text_keys,
 )
 from rffbench.errors import ConfigError, unknown
@@ -51,6 +55,7 @@ Value = TypeVar("Value")
 
 # Maps that look at no data: what significance is tested against unless the config says otherwise.
 BASELINE_FEATURES = ("fourier", "qmc")
+SCALED_BY_DATA = ("perceptron",)  # kernels whose γ, where none is given, comes from the training rows
 
 
 class _Strict(BaseModel):
@@ -58,21 +63,22 @@ class _Strict(BaseModel):
 
 
 class Kernel(_Strict):
-    """The kernel to approximate, its bandwidth as σ or as γ."""
+    """The kernel to approximate, its bandwidth as σ or as γ; of several the cross-validation chooses."""
 
     name: KernelName = Field(
-        default="gaussian", description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²)."
+        default="gaussian",
+        description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²), perceptron 1-c·γ‖Δ‖.",
     )
-    sigma: PositiveNumber | None = Field(
-        default=None, description="Bandwidth σ, γ = 1/(2σ²), 1/σ, 1/σ² in turn; 1 where gamma is not given."
+    sigma: Bandwidths | None = Field(
+        default=None, description="Bandwidth σ, γ = 1/(2σ²), 1/σ, 1/σ², 1/σ in turn; 1 where gamma is not given."
     )
-    gamma: PositiveNumber | None = Field(default=None, description="γ itself, instead of sigma.")
+    gamma: Bandwidths | None = Field(default=None, description="γ itself, instead of sigma.")
 
     @model_validator(mode="after")
     def _one_bandwidth(self) -> Kernel:
         if self.sigma is not None and self.gamma is not None:
             raise Misplaced("give sigma or gamma, not both", "gamma")
-        if self.sigma is None and self.gamma is None:
+        if self.sigma is None and self.gamma is None and self.name not in SCALED_BY_DATA:
             self.sigma = 1.0
         try:
             self.spec()
@@ -81,19 +87,31 @@ class Kernel(_Strict):
         return self
 
     def spec(self) -> dict[str, Any]:
+        """The name and γ: a number, a list of them, or None where the data give it."""
         from rffbench.kernels import gamma_from_sigma
 
-        gamma = self.gamma if self.sigma is None else gamma_from_sigma(self.name, self.sigma)
-        return {"name": self.name, "gamma": gamma}
+        if self.sigma is None:
+            return {"name": self.name, "gamma": self.gamma}
+        if isinstance(self.sigma, list):
+            return {"name": self.name, "gamma": [gamma_from_sigma(self.name, sigma) for sigma in self.sigma]}
+        return {"name": self.name, "gamma": gamma_from_sigma(self.name, self.sigma)}
 
 
 class Method(BaseModel):
-    """A feature map by its registered name, with that map's parameters beside it."""
+    """A feature map by its registered name, with that map's parameters beside it, and what the method has of its
+    own: a solver, a kernel, sizes."""
 
     model_config = ConfigDict(extra="allow")
 
     features: FeaturesName = Field(
-        description="The feature map's name (see: rffbench methods)."
+        description="The feature map's name (see: rffbench methods), or none for solvers that need none."
+    )
+    solver: dict[str, Any] | None = Field(
+        default=None, description="Solver settings that replace the experiment's, all of them with another name."
+    )
+    kernel: Kernel | None = Field(default=None, description="A kernel instead of the experiment's.")
+    n_features: Annotated[Sizes | None, BeforeValidator(listed_or_none)] = Field(
+        default=None, description="Sizes instead of the experiment's."
     )
 
     @model_validator(mode="after")
@@ -103,7 +121,8 @@ class Method(BaseModel):
         valid = list(parameters(self.features))
         for key in self.model_extra or {}:
             if key not in valid:
-                raise Misplaced(unknown(f"parameter of {self.features}", key, valid), key)
+                keys = [*valid, "solver", "kernel", "n_features"]
+                raise Misplaced(unknown(f"parameter of {self.features}", key, keys), key)
         return self
 
     def spec(self) -> dict[str, Any]:
@@ -145,11 +164,14 @@ class Solver(BaseModel):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """The name and every parameter the solver has, defaults included."""
+        """The name and every parameter the solver has, defaults included but those that stand for nothing (null,
+        false): a parameter added later, and not used, leaves a trial's key as it was."""
         from rffbench.solvers import parameters
 
-        written = self.model_dump(by_alias=True, exclude_unset=True, exclude={"name"})
-        return {"name": self.name, **parameters(self.name), **written}
+        defaults = parameters(self.name)
+        values = {**defaults, **self.model_dump(by_alias=True, exclude_unset=True, exclude={"name"})}
+        unused = [key for key, default in defaults.items() if not default and values[key] in (None, False)]
+        return {"name": self.name, **{key: value for key, value in values.items() if key not in unused}}
 
 
 class Significance(_Strict):
@@ -160,6 +182,9 @@ class Significance(_Strict):
     )
     level: Annotated[Number, Field(gt=0, lt=1)] = Field(default=0.05, description="The test's level.")
     correction: Literal["none", "holm"] = Field(default="none", description="For many comparisons.")
+
+
+PER_DATASET_OR_SIZE = ("preprocess", "n_features", "trials", "kernel_error_points")
 
 
 # ---- The experiment ----------------------------------------------------------------------------------------
@@ -210,9 +235,10 @@ class Experiment(_Strict):
         default=None, description="The paper's numbers to compare with, e.g. liu2020-table3."
     )
     significance: Significance = Field(default_factory=Significance, description='The "•" of the tables.')
-    kernel_error_points: Annotated[StrictInt, Field(ge=0)] = Field(
-        default=1000, description="Points for ‖K−K̃‖₂/‖K‖₂; 0 leaves it out."
-    )
+    kernel_error_points: Annotated[
+        dict[str, Annotated[StrictInt, Field(ge=0)]],
+        BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
+    ] = Field(default={DEFAULT: 1000}, description="Points for ‖K−K̃‖₂/‖K‖₂; 0 leaves it out; per dataset too.")
     timing: Literal["shared", "exclusive"] = Field(
         default="shared", description="exclusive: one trial at a time, so that seconds are comparable."
     )
@@ -224,22 +250,29 @@ class Experiment(_Strict):
     device: Literal["cpu", "cuda"] = Field(
         default="cpu", description="Computes features, Gram matrices and factorisations; cuda needs PyTorch."
     )
+    measures: list[MeasureName] = Field(
+        default=["kernel_error"],
+        description="What is measured of a map's kernel matrix on kernel_error_points training rows.",
+    )
+    sweep: dict[Label, Annotated[dict[Label, dict[str, Any]], Field(min_length=1)]] = Field(
+        default={},
+        description="Axis → label → what it changes in this config: the experiment is done with every "
+        "combination of one label an axis.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:
-        for key in ("preprocess", "n_features"):
+        for key in ("preprocess", "n_features", "kernel_error_points"):
             _check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
-        sizes = [str(size) for dataset in self.datasets for size in self._at(self.n_features, dataset)]
+        sizes = [
+            str(size) for dataset in self.datasets for label in self.methods for _, size in self.sizes(dataset, label)
+        ]
         _check_mapping("trials", self.trials, sizes, "size of this experiment")
         if repeated := _repeated(self.datasets):
             raise Misplaced(f"{repeated!r} is given twice", "datasets")
         for dataset in self.datasets:
             if count := _repeated([n for n, _ in self.sizes(dataset)]):
                 raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
-        for dataset in self.datasets:
-            self._check_folds(dataset)
-        if self.device != "cpu" and self.solver.name != "ridge":
-            raise Misplaced(f"{self.device} runs the solver ridge, not {self.solver.name}", "device")
         for label, method in self.methods.items():
             self._check_method(label, method)
         if self.significance.baselines is None:
@@ -249,59 +282,119 @@ class Experiment(_Strict):
         for i, label in enumerate(self.significance.baselines):
             if label not in self.methods:
                 raise Misplaced(unknown("method", label, self.methods), "significance", "baselines", i)
+        self.protocols()  # every combination of a sweep is a valid experiment
         return self
 
-    def _check_folds(self, dataset: str) -> None:
-        from rffbench.data.cards import load_card
-
-        folds, rows = self.solver.spec().get("folds"), load_card(dataset).n_train
-        if folds and folds > rows:
-            raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", "solver", "folds")
-
     def _check_method(self, label: str, method: Method) -> None:
-        """The method's parameters have values that its feature map takes, at every size."""
+        """The method's map and solver are to be had with these parameters, at every size of every dataset."""
+        from rffbench.data.cards import load_card
         from rffbench.features import make_features
         from rffbench.features.base import FourierFeatures
+        from rffbench.solvers import make_solver
 
-        counts = {n for dataset in self.datasets for n, _ in self.sizes(dataset)}
-        kernel = self.kernel.spec()
-        for n in sorted(counts):
-            try:
-                made = make_features(
-                    method.spec(), kernel=kernel["name"], gamma=kernel["gamma"],
-                    n_features=n, count=self.count,
-                )  # fmt: skip
-            except ConfigError as error:
-                raise Misplaced(str(error), "methods", label) from None
-            if self.device != "cpu" and not isinstance(made, FourierFeatures):
-                message = f"device: {self.device} runs Fourier feature maps, not {method.features}"
-                raise Misplaced(message, "methods", label)
+        solver, kernel = self.solver_of(label), self.kernel_of(label)
+        own = ("methods", label, "solver") if method.solver else ("solver",)
+        if self.device != "cpu" and solver["name"] != "ridge":
+            raise Misplaced(f"{self.device} runs the solver ridge, not {solver['name']}", "device")
+        if method.features == solver["name"] == "none":
+            raise Misplaced("has neither a feature map nor a solver", "methods", label)
+        if isinstance(kernel["gamma"], list) and len(solver.get("lambda", [])) < 2:
+            message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
+            raise Misplaced(message, *(("methods", label, "kernel") if method.kernel else ("kernel",)))
+        for gamma in kernel["gamma"] if isinstance(kernel["gamma"], list) else [kernel["gamma"] or 1.0]:
+            for n in sorted({n for dataset in self.datasets for n, _ in self.sizes(dataset, label)}):
+                try:
+                    made = make_features(
+                        method.spec(), kernel=kernel["name"], gamma=gamma, n_features=n, count=self.count
+                    )
+                except ConfigError as error:
+                    raise Misplaced(str(error), "methods", label) from None
+                if self.device != "cpu" and not isinstance(made, FourierFeatures):
+                    message = f"device: {self.device} runs Fourier feature maps, not {method.features}"
+                    raise Misplaced(message, "methods", label)
+                if solver["name"] != "none":
+                    try:
+                        make_solver(
+                            solver, task="regression", features=made, kernel=kernel["name"], gamma=gamma, n_features=n
+                        )
+                    except ConfigError as error:
+                        raise Misplaced(str(error), *own) from None
+        for dataset in self.datasets:
+            folds, rows = solver.get("folds"), load_card(dataset).n_train
+            if folds and folds > rows:
+                raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", *own, "folds")
+
+    def solver_of(self, label: str) -> dict[str, Any]:
+        """The solver of one method: the experiment's, with the method's own settings in their place."""
+        own = self.methods[label].solver
+        if own is None:
+            return self.solver.spec()
+        if own.get("name", self.solver.name) != self.solver.name:
+            return _placed(Solver.model_validate, own, "methods", label, "solver").spec()
+        written = self.solver.model_dump(by_alias=True, exclude_unset=True)
+        return _placed(Solver.model_validate, written | own, "methods", label, "solver").spec()
+
+    def kernel_of(self, label: str) -> dict[str, Any]:
+        """The kernel of one method: its own, or the experiment's."""
+        return (self.methods[label].kernel or self.kernel).spec()
 
     @staticmethod
     def _at(mapping: dict[str, Value], key: str) -> Value:
         return mapping[key] if key in mapping else mapping[DEFAULT]
 
-    def sizes(self, dataset: str) -> list[tuple[int, str | int]]:
-        """The dataset's sizes in order, each as (count, as written: ``"16d"`` or the count)."""
+    def sizes(self, dataset: str, method: str | None = None) -> list[tuple[int, str | int]]:
+        """The dataset's sizes in order, each as (count, as written: ``"16d"`` or the count); those of a method
+        where it has its own."""
         from rffbench.data.cards import load_card
 
         d = load_card(dataset).columns
-        written = self._at(self.n_features, dataset)
+        own = self.methods[method].n_features if method else None
+        written = self._at(self.n_features, dataset) if own is None else own
         return [(size if isinstance(size, int) else int(size[:-1]) * d, size) for size in written]
 
+    def protocols(self) -> list[tuple[dict[str, str], Experiment]]:
+        """Every combination of the sweep: its labels, one an axis, and the experiment without a sweep that it
+        stands for. Just this experiment, without labels, where nothing is swept."""
+        if not self.sweep:
+            return [({}, self)]
+        base = self.model_dump(mode="json", by_alias=True, exclude={"sweep"}, exclude_unset=True)
+        found = []
+        for labels in itertools.product(*self.sweep.values()):
+            config = base
+            for axis, label in zip(self.sweep, labels, strict=True):
+                config = patched(config, self.sweep[axis][label])
+            try:
+                experiment = Experiment.model_validate(config)
+            except ValidationError as error:
+                where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
+                first = error.errors()[0]
+                problem = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
+                raise Misplaced(f"the combination {where} is no valid config: {problem}", "sweep") from None
+            found.append((dict(zip(self.sweep, labels, strict=True)), experiment))
+        return found
+
     def grid(self) -> list[TrialSpec]:
-        """Every trial, ordered by dataset, trial, size, method."""
-        return [spec for dataset in self.datasets for spec in self._trials_of(dataset)]
+        """Every trial once, ordered by protocol of the sweep, dataset, trial, size, method."""
+        specs = (
+            spec for _, experiment in self.protocols() for dataset in experiment.datasets
+            for spec in experiment._trials_of(dataset)
+        )  # fmt: skip
+        return list({spec.key: spec for spec in specs}.values()) if self.sweep else list(specs)
 
     def _trials_of(self, dataset: str) -> Iterator[TrialSpec]:
         from rffbench.data.cards import load_card
 
         data_hash = load_card(dataset).content_hash
-        kernel, solver = self.kernel.spec(), self.solver.spec()
-        sizes = [(n, size, self._at(self.trials, str(size))) for n, size in self.sizes(dataset)]
-        for trial in range(max(trials for *_, trials in sizes)):
-            for (n, size, trials), (label, method) in itertools.product(sizes, self.methods.items()):
-                if trial < trials:
+        solvers = {label: self.solver_of(label) for label in self.methods}
+        kernels = {label: self.kernel_of(label) for label in self.methods}
+        own = {label: dict(self.sizes(dataset, label)) for label in self.methods}
+        sizes = dict(sorted({n: size for each in own.values() for n, size in each.items()}.items()))
+        if not any(method.n_features for method in self.methods.values()):
+            sizes = dict(self.sizes(dataset))
+        trials = {n: self._at(self.trials, str(size)) for n, size in sizes.items()}
+        for trial in range(max(trials.values())):
+            for (n, size), (label, method) in itertools.product(sizes.items(), self.methods.items()):
+                if trial < trials[n] and n in own[label]:
                     yield TrialSpec(
                         dataset=dataset,
                         data_hash=data_hash,
@@ -310,31 +403,69 @@ class Experiment(_Strict):
                         trial=trial,
                         seed=self.seed,
                         features=method.spec(),
-                        solver=solver,
-                        kernel=kernel,
+                        solver=solvers[label],
+                        kernel=kernels[label],
                         preprocess=self._at(self.preprocess, dataset),
                         preprocess_fit=self.preprocess_fit,
                         multiple=int(size[:-1]) if isinstance(size, str) else None,
                         count=self.count,
                         dtype=self.dtype,
                         device=self.device,
-                        kernel_error_points=self.kernel_error_points,
+                        kernel_error_points=self._at(self.kernel_error_points, dataset),
                         exclusive=self.timing == "exclusive",
+                        measures=self.measures,
                     )
 
     def to_dict(self) -> dict[str, Any]:
         """The resolved config: as the YAML would say it, every default written out."""
         resolved = self.model_dump(mode="json", by_alias=True)
-        for key in ("preprocess", "n_features", "trials"):
+        for key in PER_DATASET_OR_SIZE:
             if list(resolved[key]) == [DEFAULT]:
                 resolved[key] = resolved[key][DEFAULT]
         resolved["solver"] = self.solver.spec()
         resolved["kernel"] = self.kernel.spec()
+        for label, method in self.methods.items():
+            written = resolved["methods"][label]
+            written["solver"] = method.solver and self.solver_of(label)
+            written["kernel"] = method.kernel and self.kernel_of(label)
+            resolved["methods"][label] = {key: value for key, value in written.items() if value is not None}
+        if self.measures == ["kernel_error"]:
+            del resolved["measures"]
+        if not self.sweep:
+            del resolved["sweep"]
         return resolved
 
     def to_yaml(self) -> str:
         """The resolved config as YAML that ``load_experiment`` reads back to an equal experiment."""
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None)
+
+
+def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """``config`` with the values of ``patch`` in place of its own, mapping by mapping. A bandwidth replaces the
+    one there was, be it written as σ or as γ; another solver's settings replace all of the former's."""
+    result = dict(config)
+    for key, value in patch.items():
+        before = result.get(key)
+        if not isinstance(value, dict) or not isinstance(before, dict):
+            result[key] = value
+            continue
+        if key == "kernel" and {"sigma", "gamma"} & value.keys():
+            before = {name: each for name, each in before.items() if name not in ("sigma", "gamma")}
+        if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
+            before = {}
+        result[key] = patched(before, value)
+    return result
+
+
+def _placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Value:
+    """``check(value)``, whose complaints are about what is at ``where``."""
+    try:
+        return check(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        cause = first.get("ctx", {}).get("error")
+        inner = (*first["loc"], *getattr(cause, "where", ()))
+        raise Misplaced(str(cause or first["msg"]), *where, *inner) from None
 
 
 def _check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], what: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -39,3 +41,25 @@ def kernel_error(K: NDArray, Z: NDArray) -> float:
     """‖K − ZZᵀ‖₂ / ‖K‖₂ for a kernel matrix K (n, n) and features Z (n, p) (Liu et al. 2020, Figure 1a)."""
     Z = np.asarray(Z, dtype=np.float64)
     return spectral_norm(K - Z @ Z.T) / spectral_norm(K)
+
+
+def spectral_error(K: NDArray, Z: NDArray) -> float:
+    """‖K − ZZᵀ‖₂."""
+    return spectral_norm(K - np.asarray(Z, dtype=np.float64) @ Z.T)
+
+
+def sup_error(K: NDArray, Z: NDArray) -> float:
+    """max |K − ZZᵀ| over all pairs of the points (Rahimi & Recht 2007, Claim 1)."""
+    return float(np.abs(K - np.asarray(Z, dtype=np.float64) @ Z.T).max())
+
+
+def entry_error(K: NDArray, Z: NDArray) -> float:
+    """The root of the mean square of K − ZZᵀ over pairs of different points."""
+    difference = K - np.asarray(Z, dtype=np.float64) @ Z.T
+    return float(np.sqrt(np.mean(np.square(difference[~np.eye(len(K), dtype=bool)]))))
+
+
+MEASURES: dict[str, Callable[[NDArray, NDArray], float]] = {
+    each.__name__: each for each in (kernel_error, spectral_error, sup_error, entry_error)
+}
+"""What a config may ask to be measured of a kernel matrix K (n, n) and features Z (n, p), by name."""

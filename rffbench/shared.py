@@ -24,7 +24,7 @@ from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
 from rffbench.linalg import fourier_columns
 from rffbench.plan import Channel
 from rffbench.seeds import seed_sequence
-from rffbench.solvers import check_solver, make_solver
+from rffbench.solvers import check_solver
 from rffbench.solvers.ridge import default_block_rows
 from rffbench.solvers.statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.spec import TrialResult, TrialSpec
@@ -161,7 +161,7 @@ class SharedPool:
             own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
             fit_s = perf_counter() - started + float(self.gram_s[:own_strips].sum())
 
-            solver = make_solver(spec.solver, task=split.task, features=features)
+            solver = self.problem.solver(spec, features)
             solver.set_solution(features, solution, y)
             predicted, predict_s = self.problem.predict(solver)
         timing = {
@@ -171,7 +171,10 @@ class SharedPool:
             "contended": _either(self.contention.contended, contention.contended),
             "shared": True,
         }
-        scores = {**self.problem.score(predicted), **self.problem.kernel_error(features)}
+        scores = self.problem.score(predicted)
+        if solution.fold_mse.size:
+            scores["cv_error"] = float(solution.fold_mse.mean(axis=1).min())
+        scores |= self.problem.measures(spec, features, solution.alpha)
         return TrialResult(spec, "ok", scores, timing, chosen_lambda=solution.alpha)
 
     def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:

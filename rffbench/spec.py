@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -21,7 +21,9 @@ def canonical_json(value: Any) -> str:
 class TrialSpec:
     """One cell of the grid, one trial: everything its result may depend on, and nothing else.
 
-    ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them;
+    ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
+    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron), or a
+    list for cross-validation to choose from. ``measures`` are taken of the feature map's kernel matrix.
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
     asks for the machine alone, so that its seconds are comparable.
@@ -44,14 +46,18 @@ class TrialSpec:
     device: Literal["cpu", "cuda"] = "cpu"
     kernel_error_points: int = 1000
     exclusive: bool = False
+    measures: list[str] = field(default_factory=lambda: ["kernel_error"])
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """The fields, but those added since the first release where they say nothing new: so that a trial's key
+        stays what it was in older logs."""
+        values = asdict(self)
+        return {name: value for name, value in values.items() if name not in _ADDED or value != _ADDED[name]}
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> TrialSpec:
         """The spec inside a row of trials.jsonl."""
-        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+        return cls(**{each.name: row[each.name] for each in fields(cls) if each.name in row})
 
     @cached_property
     def key(self) -> str:
@@ -65,10 +71,14 @@ class TrialSpec:
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
 
+_ADDED: dict[str, Any] = {"measures": ["kernel_error"]}
+
+
 @dataclass
 class TrialResult:
     """One finished trial. ``metrics`` and ``timing`` are empty and ``error`` is set where status is not ok.
 
+    ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
     ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
     ``contended`` (something else used the processors meanwhile), ``threads``, ``shared`` (the seconds are sums
     of parts, some of them measured once for several trials).
@@ -81,6 +91,7 @@ class TrialResult:
     peak_memory_bytes: int | None = None
     chosen_lambda: float | None = None
     error: dict[str, str] | None = None  # {"type", "message", "traceback"}
+    curves: dict[str, list[float]] = field(default_factory=dict)
 
     @classmethod
     def failed(
@@ -97,6 +108,7 @@ class TrialResult:
             "status": self.status,
             **self.spec.to_dict(),
             "metrics": self.metrics,
+            **({"curves": self.curves} if self.curves else {}),
             "timing": self.timing,
             "peak_memory_bytes": self.peak_memory_bytes,
             "lambda": self.chosen_lambda,

@@ -8,16 +8,18 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from rffbench import data, linalg, metrics
 from rffbench.data import Split
 from rffbench.execution.measure import Contention, private_memory, touch_memory
 from rffbench.features import make_features
-from rffbench.kernels import Kernel, make_kernel
+from rffbench.features.base import row_blocks
+from rffbench.kernels import make_kernel
 from rffbench.plan import Channel
 from rffbench.seeds import feature_stream, generator, split_stream
-from rffbench.solvers import check_solver, make_solver
+from rffbench.solvers import NONE, check_solver, make_solver
 from rffbench.solvers.ridge import default_block_rows
 from rffbench.spec import TrialResult, TrialSpec
 from rffbench.triangles import TriangleStack
@@ -28,8 +30,9 @@ class Problem:
     """What all trials of one dataset, preprocessing, kernel and trial number have in common."""
 
     split: Split
-    kernel: Kernel
-    subsample: NDArray[np.int64]  # the training rows on which the kernel error is measured, sorted
+    kernel_name: str
+    gamma: float
+    subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
 
     @classmethod
     def of(cls, spec: TrialSpec) -> Problem:
@@ -41,7 +44,9 @@ class Problem:
         rng = generator(split_stream(spec.seed, spec.dataset, spec.trial), "kernel error")
         points = min(spec.kernel_error_points, n_train)
         linalg.warm_up(spec.dtype)  # compiling, or loading what was compiled, is no part of what is timed
-        return cls(split, make_kernel(**spec.kernel), np.sort(rng.choice(n_train, size=points, replace=False)))
+        subsample = np.sort(rng.choice(n_train, size=points, replace=False))
+        gamma = spec.kernel["gamma"]
+        return cls(split, spec.kernel["name"], 1 / _radius(split.X_train) if gamma is None else gamma, subsample)
 
     @property
     def n_classes(self) -> int:
@@ -49,11 +54,17 @@ class Problem:
         return len(np.unique(self.split.y_train)) if self.split.task == "classification" else 0
 
     def features(self, spec: TrialSpec) -> Any:
-        """The spec's feature map, not yet fitted, on the random stream that pairs the methods."""
+        """The spec's feature map, not yet fitted, on the random stream that pairs the methods; None without one."""
         return make_features(
-            spec.features, kernel=spec.kernel["name"], gamma=spec.kernel["gamma"],
-            n_features=spec.n_features, count=spec.count,
-            random_state=feature_stream(spec.seed, spec.dataset, spec.trial, spec.kernel["name"]),
+            spec.features, kernel=self.kernel_name, gamma=self.gamma,
+            n_features=spec.n_features, count=spec.count, random_state=_stream(spec),
+        )  # fmt: skip
+
+    def solver(self, spec: TrialSpec, features: Any, memory: int | None = None) -> Any:
+        """The spec's solver on ``features``, not yet fitted, within ``memory`` bytes."""
+        return make_solver(
+            spec.solver, task=self.split.task, features=features, memory=memory, kernel=self.kernel_name,
+            gamma=self.gamma, n_features=spec.n_features, random_state=_stream(spec),
         )  # fmt: skip
 
     def predict(self, solver: Any) -> tuple[NDArray, float]:
@@ -70,11 +81,21 @@ class Problem:
             return {"accuracy": metrics.accuracy(y, predicted)}
         return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
 
-    def kernel_error(self, features: Any) -> dict[str, float]:
-        """The relative error of the kernel matrix of the subsample, where there is a subsample and a map."""
+    def measures(self, spec: TrialSpec, features: Any, alpha: float | None) -> dict[str, float]:
+        """What is measured of the fitted map's kernel matrix on the subsample, where there is a map and a subsample.
+
+        The effective λ is that of features scaled to k̃(x, x) = 1 on average: the penalty, n·λ or λ, over n times the
+        mean of ‖z(x)‖², the sum over the columns of their mean squares. A map whose columns are c times as large has
+        the same effective λ at a λ that is c² times as large.
+        """
         if features is None or not len(self.subsample):
             return {}
-        return {"kernel_error": metrics.kernel_error(self._kernel_matrix, features.transform(self._points))}
+        Z = features.transform(self._points)
+        found = {name: metrics.MEASURES[name](self._kernel_matrix, Z) for name in spec.measures}
+        if alpha and "lambda_scale" in spec.solver:
+            per_row = alpha if spec.solver["lambda_scale"] == "n" else alpha / len(self.split.X_train)
+            found["effective_lambda"] = per_row / float(np.einsum("ij,ij->", Z, Z, dtype=np.float64) / len(Z))
+        return found
 
     @cached_property
     def _points(self) -> NDArray:
@@ -82,7 +103,34 @@ class Problem:
 
     @cached_property
     def _kernel_matrix(self) -> NDArray[np.float64]:
-        return self.kernel(self._points.astype(np.float64))
+        return make_kernel(self.kernel_name, self.gamma)(self._points.astype(np.float64))
+
+
+def _stream(spec: TrialSpec) -> SeedSequence:
+    return feature_stream(spec.seed, spec.dataset, spec.trial, spec.kernel["name"])
+
+
+def _radius(X: Any) -> float:
+    """The largest ‖x‖ of the rows X (n, d): R of the perceptron kernel, γ = 1/R (Lin & Li 2008)."""
+    largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
+    return float(np.sqrt(largest)) or 1.0
+
+
+class _MapAlone:
+    """In a solver's place where there is none: fits a map and applies it to the rows, to time it."""
+
+    def __init__(self, features: Any) -> None:
+        self.features = features
+
+    def fit(self, X: Any, y: NDArray) -> _MapAlone:
+        started, waited = perf_counter(), X.seconds
+        self.features_ = self.features.fit(X, y)
+        rows = default_block_rows(self.features.n_components)
+        for start in range(0, X.shape[0], rows):
+            self.features_.transform(X[start : start + rows])
+        feature_s = perf_counter() - started - (X.seconds - waited)
+        self.timing_ = {"feature_s": feature_s, "gram_s": 0.0, "solve_s": 0.0}
+        return self
 
 
 def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | None = None) -> TrialResult:
@@ -94,36 +142,41 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     problem = problem or Problem.of(spec)
     split = problem.split
     solver = _make_solver(spec, problem, memory)
+    timing: dict[str, Any] = {"shared": False}
+    scores: dict[str, float] = {}
     with Contention() as contention:
         solver.fit(split.X_train, split.y_train)
-        predicted, predict_s = problem.predict(solver)
-    timing = {
+        if spec.solver["name"] != NONE:
+            predicted, timing["predict_s"] = problem.predict(solver)
+            scores = problem.score(predicted)
+    timing |= {
         "feature_s": solver.timing_["feature_s"],
         "fit_s": solver.timing_["gram_s"] + solver.timing_["solve_s"],
-        "predict_s": predict_s,
         "contended": contention.contended,
-        "shared": False,
     }
-    scores = {**problem.score(predicted), **problem.kernel_error(getattr(solver, "features_", None))}
-    return TrialResult(spec, "ok", scores, timing, chosen_lambda=getattr(solver, "alpha_", None))
+    alpha = getattr(solver, "alpha_", None)
+    if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_mse", [])):
+        scores["cv_error"] = float(min(cv_error))
+    scores |= getattr(solver, "metrics_", {}) | problem.measures(spec, getattr(solver, "features_", None), alpha)
+    return TrialResult(spec, "ok", scores, timing, chosen_lambda=alpha, curves=getattr(solver, "curves_", {}))
 
 
 def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:
     features = problem.features(spec)
+    if spec.solver["name"] == NONE:
+        return _MapAlone(features)
     if spec.device != "cpu":
         from rffbench.solvers.torch_ridge import make_torch_ridge  # PyTorch is an extra, and slow to import
 
         settings = check_solver(spec.solver)
         return make_torch_ridge(task=problem.split.task, features=features, device=spec.device, **settings)
-    free = None if memory is None else memory - (private_memory() or 0)
-    return make_solver(
-        spec.solver, task=problem.split.task, features=features, memory=free,
-        kernel=spec.kernel["name"], gamma=spec.kernel["gamma"],
-    )  # fmt: skip
+    return problem.solver(spec, features, None if memory is None else memory - (private_memory() or 0))
 
 
 def _expected_bytes(spec: TrialSpec, problem: Problem) -> int:
     """About what ridge will hold at once: triangles of the folds and to work in, and a few blocks of features."""
+    if spec.solver["name"] != "ridge":
+        return 0
     columns = getattr(problem.features(spec), "n_components", 1)
     folds = spec.solver.get("folds", 1)
     return TriangleStack.bytes_needed(folds + 2, columns) + 4 * 8 * default_block_rows(columns) * columns

@@ -166,7 +166,7 @@ ERRORS = {
     "negative lambda": (("0.05", "-0.05"), 11, "greater than 0"),
     "wrong type": (("trials: 3", "trials: many"), 12, "valid integer, not 'many'"),
     "truth for a count": (("trials: 3", "trials: true"), 12, "valid integer, not True"),
-    "truth for a bandwidth": (("sigma: 2.0", "sigma: true"), 5, "must be a number, not true"),
+    "truth for a bandwidth": (("sigma: 2.0", "sigma: true"), 5, "must be a positive number, or a list"),
     "no trials": (("trials: 3", "trials: 0"), 12, "greater than 0"),
     "tiny bandwidth": (("sigma: 2.0", "sigma: 1.0e-200"), 5, "kernel.sigma: sigma must lie between"),
     "huge bandwidth": (("sigma: 2.0", "sigma: 1.0e+200"), 5, "kernel.sigma: sigma must lie between"),

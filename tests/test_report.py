@@ -144,7 +144,7 @@ def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
     assert (row["n_features"], row["multiple"], row["n_ok"], row["n_failed"]) == (14, 1, 3, 0)
     assert row["mean"] == pytest.approx(np.mean(SCORES["Ours"]), rel=1e-12)
     assert row["std"] == pytest.approx(np.std(SCORES["Ours"], ddof=1), rel=1e-12)
-    assert set(written["metric"]) == {"accuracy", "kernel_error", "feature_s", "fit_s", "predict_s",
+    assert set(written["metric"]) == {"accuracy", "kernel_error", "train_s", "feature_s", "fit_s", "predict_s",
                                       "peak_memory_bytes", "lambda"}
 
 

@@ -136,15 +136,15 @@ def test_one_trials_failure_costs_no_other(monkeypatch):
     specs = grid(("RFF", "Ours", "offset"))
     bad = {specs[1].key, specs[2].key}  # one that shares, one that doesn't
 
-    def kernel_error(self, features):
+    def measures(self, spec, features, alpha):
         if features.n_components == specs[1].n_features * 2 and hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
         if features.n_components == specs[2].n_features and not hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
-        return before(self, features)
+        return before(self, spec, features, alpha)
 
-    before = Problem.kernel_error
-    monkeypatch.setattr(Problem, "kernel_error", kernel_error)
+    before = Problem.measures
+    monkeypatch.setattr(Problem, "measures", measures)
     results = together(specs)
     assert {key for key, result in results.items() if result.status == "error"} == bad
     assert all("purple" in results[key].error["message"] for key in bad)

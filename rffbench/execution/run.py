@@ -176,8 +176,11 @@ def _prepare(datasets: list[str], announce: Callable[[str], None] | None) -> dic
 
 
 def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> None:
-    """ResultsError if a cell was measured under another spec: its table would mix two experiments."""
+    """ResultsError if a cell was measured under another spec: its table would mix two experiments. A cell that the
+    grid itself measures in several ways, as in a sweep, is told apart by its settings."""
     specs = {cell(spec.to_dict()): spec for spec in grid}
+    if len(specs) < len(grid):
+        return
     other = [
         row
         for row in rows
@@ -186,7 +189,8 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
     if not other:
         return
     spec = specs[cell(other[0])]
-    name, new = next((k, v) for k, v in spec.to_dict().items() if other[0].get(k) != v)
+    before = TrialSpec.from_row(other[0])
+    name, new = next((k, v) for k, v in vars(spec).items() if k != "key" and getattr(before, k) != v)
     raise ResultsError(
         f"{folder}: holds {len(other)} of these trials measured under another config, e.g. {spec.label} with "
         f"{name} {canonical_json(other[0].get(name))} instead of {canonical_json(new)}; give the experiment "

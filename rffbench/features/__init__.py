@@ -23,6 +23,9 @@ FEATURES = {
 }
 """The built-in feature maps: name to dotted path, loaded when used."""
 
+NONE = "none"
+"""No feature map: for solvers that use the kernel itself, or draw features of their own."""
+
 ENTRY_POINT_GROUP = "rffbench.features"
 
 # What the experiment says about all methods alike, not a method's own config.
@@ -39,7 +42,7 @@ def feature_class(name: str) -> Any:
     """The class of the feature map called ``name``; ConfigError, naming the nearest, where there is none."""
     known = FEATURES if name in FEATURES else registry()  # looking through installed packages takes 15 ms
     if name not in known:
-        raise ConfigError(unknown("feature map", name, known))
+        raise ConfigError(unknown("feature map", name, [*known, NONE]))
     module, _, attribute = known[name].partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -49,6 +52,8 @@ def feature_class(name: str) -> Any:
 
 def parameters(name: str) -> dict[str, Any]:
     """The feature map's own parameters and their defaults, as a config may set them."""
+    if name == NONE:
+        return {}
     signature = inspect.signature(feature_class(name))
     return {key: p.default for key, p in signature.parameters.items() if key not in _COMMON}
 
@@ -57,7 +62,7 @@ def make_features(
     config: dict[str, Any], *, kernel: str, gamma: float, n_features: int,
     count: Literal["frequencies", "columns"] = "frequencies", random_state: RandomState = None,
 ) -> Any:
-    """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for.
+    """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'.
 
     ``n_features`` counts frequencies, or output columns with ``count='columns'``. Raises ConfigError for an
     unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
@@ -70,6 +75,8 @@ def make_features(
     for key in own:
         if key not in known:
             raise ConfigError(unknown(f"parameter of feature map {name!r}", key, known))
+    if name == NONE:
+        return None
     features = feature_class(name)(**own, kernel=kernel, gamma=gamma, random_state=random_state)
     columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
     features.set_params(n_components=n_features * columns)

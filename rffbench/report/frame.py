@@ -30,11 +30,20 @@ METRICS = {
         Metric("rmse", "test RMSE", "less"),
         Metric("relative_rmse", "relative test RMSE", "less"),
         Metric("kernel_error", "relative kernel error", "less"),
+        Metric("spectral_error", "spectral error ‖K−K̃‖₂", "less"),
+        Metric("sup_error", "largest entry error", "less"),
+        Metric("entry_error", "entry error (RMS)", "less"),
+        Metric("objective", "objective", None),
+        Metric("model_size", "model size", None),
+        Metric("train_s", "training time (s)", None),
         Metric("feature_s", "feature time (s)", None),
         Metric("fit_s", "fit time (s)", None),
         Metric("predict_s", "predict time (s)", None),
         Metric("peak_memory_bytes", "peak memory (bytes)", None),
         Metric("lambda", "chosen λ", None),
+        Metric("effective_lambda", "effective λ", None),
+        Metric("gamma", "chosen γ", None),
+        Metric("cv_error", "cross-validation error", None),
     )
 }
 
@@ -43,8 +52,9 @@ SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: t
 _CELL = ["dataset", "n_features", "method"]
 _SETTINGS = {
     "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
-    "kernel_error_points",
+    "kernel_error_points", "measures",
 }
+_OF_METHOD = ("features", "solver", "kernel", "n_features")  # of a method's entries, all but its map's parameters
 
 
 @dataclass(frozen=True)
@@ -103,18 +113,48 @@ def load_results(folder: str | Path) -> Results:
     """Read config.yaml and trials.jsonl of one experiment's folder.
 
     Of several rows of one trial the last counts. Rows that the config no longer asks for (another dataset,
-    method, size, seed, solver, …, as after the config was changed) are left out.
+    method, size, seed, solver, …, as after the config was changed) are left out. Of a sweep, the results of its
+    first protocol.
 
     Raises ResultsError, naming the file and line, where there is no such folder, a file is missing or
     unreadable, or nothing in the log belongs to the config.
     """
+    return load_protocols(folder)[0][1]
+
+
+def load_protocols(folder: str | Path) -> list[tuple[dict[str, str], Results]]:
+    """The results of every protocol of a sweep that has trials, each with its labels, one an axis; where nothing
+    is swept, the one set of results without labels. Raises as `load_results`."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
     config = _read_config(folder / "config.yaml")
-    rows = latest(_rows_of_config(read_rows(folder / "trials.jsonl"), config))
-    if not rows:
+    rows = read_rows(folder / "trials.jsonl")
+    protocols = _protocols(config, folder) if config.get("sweep") else [({}, config)]
+    every = [(labels, _results(folder, each, rows)) for labels, each in protocols]
+    found = [(labels, results) for labels, results in every if results is not None]
+    if not found:
         raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trial of the experiment in its config.yaml")
+    return found
+
+
+def _protocols(config: dict[str, Any], folder: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    from pydantic import ValidationError
+
+    from rffbench.experiment import Experiment  # a sweep's combinations are what it makes of them
+
+    try:
+        experiment = Experiment.model_validate(config)
+    except ValidationError as error:
+        raise ResultsError(f"{folder / 'config.yaml'}: not an experiment of this version: {error}") from None
+    return [(labels, each.to_dict()) for labels, each in experiment.protocols()]
+
+
+def _results(folder: Path, config: dict[str, Any], rows: list[Row]) -> Results | None:
+    """The results of one config's rows; None where it has none."""
+    rows = latest(_rows_of_config(rows, config))
+    if not rows:
+        return None
     datasets, methods = list(config["datasets"]), list(config["methods"])
     rows.sort(key=lambda row: (datasets.index(row["dataset"]), row["n_features"],
                                methods.index(row["method"]), row["trial"]))
@@ -150,8 +190,8 @@ def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
     """
     rows = [row for row in rows if _in_grid(row, config)]
     rows = [row for row in rows if row["features"] == _features(config, row["method"])]
-    for name in _SETTINGS & config.keys():
-        rows = [row for row in rows if row.get(name) == _setting(config, name, row["dataset"])]
+    for name in _SETTINGS:
+        rows = [row for row in rows if _as_configured(row, config, name)]
     newest = {row["dataset"]: row.get("data_hash") for row in rows}
     return [row for row in rows if row.get("data_hash") == newest[row["dataset"]]]
 
@@ -160,23 +200,32 @@ def _in_grid(row: Row, config: dict[str, Any]) -> bool:
     if row["dataset"] not in config["datasets"] or row["method"] not in config["methods"]:
         return False
     n_features, multiple = row["n_features"], row.get("multiple")
-    sizes = {str(size) for size in _of_dataset(config.get("n_features", []), row["dataset"])}
+    own = config["methods"][row["method"]].get("n_features")
+    sizes = {str(size) for size in own or _of_dataset(config.get("n_features", []), row["dataset"])}
     wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
     return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
 
 
 def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
     """A method's feature map as the rows have it: the map's name and its parameters."""
-    parameters = dict(config["methods"][method])
-    return {"name": parameters.pop("features", None), **parameters}
+    own = config["methods"][method]
+    return {"name": own.get("features"), **{key: value for key, value in own.items() if key not in _OF_METHOD}}
 
 
-def _setting(config: dict[str, Any], name: str, dataset: str) -> Any:
-    """One of the config's settings as a dataset's rows have it."""
-    if name != "preprocess":
-        return config[name]
-    steps = _of_dataset(config[name], dataset)
-    return [steps] if isinstance(steps, str) else steps
+def _as_configured(row: Row, config: dict[str, Any], name: str) -> bool:
+    """Whether a row was measured with one of the config's settings: its method's own, or the experiment's.
+
+    A setting that the config or the row does not state is not compared.
+    """
+    method = config["methods"][row["method"]]
+    wanted = method.get(name, config.get(name))
+    if wanted is None or name not in row:
+        return True
+    if name in ("preprocess", "kernel_error_points"):
+        wanted = _of_dataset(wanted, row["dataset"])
+    if name == "preprocess" and isinstance(wanted, str):
+        wanted = [wanted]
+    return bool(row[name] == wanted)
 
 
 def _of_dataset(value: Any, dataset: str) -> Any:
@@ -199,6 +248,8 @@ def _tidy(row: Row) -> Row:
     tidy = {name: row.get(name) for name in (*_CELL, "multiple", "trial", "status")}
     tidy["contended"] = bool(timing.get("contended"))
     measured = row["status"] == "ok"
+    if measured and "feature_s" in flat and "fit_s" in flat:
+        flat["train_s"] = flat["feature_s"] + flat["fit_s"]
     return tidy | {name: flat.get(name) if measured else None for name in METRICS}
 
 

@@ -1,9 +1,11 @@
 """Solvers by name, for configs: what each one's parameters are, and how to build it.
 
 A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory that takes, by
-keyword, ``task``, ``features``, ``kernel``, ``gamma``, ``memory`` and the config's parameters, and whose
-attribute ``parameters`` maps their names to defaults. What it returns is a scikit-learn estimator with, once
-fitted, ``alpha_``, the λ it took, and ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s'.
+keyword, ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state``, ``memory`` and the
+config's parameters, and whose attribute ``parameters`` maps their names to defaults. What it returns is a
+scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is wrong. Once fitted
+it has ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', and may have ``alpha_``, the λ it took,
+``metrics_``, numbers that a table shows ('model_size', 'objective', …), and ``curves_``, columns of equal length.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from importlib import import_module
 from typing import Any, Literal
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.seeds import RandomState
+
+NONE = "none"  # the solver of an experiment that measures feature maps alone
 
 Task = Literal["classification", "regression"]
 
@@ -22,6 +27,7 @@ RIDGE_PARAMETERS: dict[str, Any] = {
     "lambda_scale": "n",
     "center": True,
 }
+RIDGES = ("ridge", "kernel-ridge")
 
 # name: (module of the factory, its name, parameters and their defaults, one line)
 _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
@@ -44,11 +50,13 @@ def _added() -> dict[str, Any]:
 
 def solver_names() -> list[str]:
     """The names a config may give, built-in ones first."""
-    return [*_BUILT_IN, *sorted(set(_added()) - set(_BUILT_IN))]
+    return [*_BUILT_IN, *sorted(set(_added()) - set(_BUILT_IN)), NONE]
 
 
 def parameters(name: str) -> dict[str, Any]:
     """The config parameters of solver ``name`` with their defaults. ConfigError for an unknown name."""
+    if name == NONE:
+        return {}
     if name in _BUILT_IN:
         return dict(_BUILT_IN[name][2])
     return dict(_factory(name).parameters)
@@ -79,7 +87,7 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise ConfigError(unknown(f"parameter of solver {name!r}:", key, known))
     complete = {**known, **given}
-    if name in _BUILT_IN:
+    if name in RIDGES:
         _check_ridge(name, complete)
     return complete
 
@@ -110,13 +118,15 @@ def make_solver(
     task: Task,
     features: Any = None,
     kernel: str = "gaussian",
-    gamma: float = 1.0,
+    gamma: float | None = 1.0,
     memory: int | None = None,
+    n_features: int | None = None,
+    random_state: RandomState = None,
 ) -> Any:
     """The unfitted estimator that ``config`` ({"name": …, parameters}) asks for; ConfigError if it is wrong.
 
-    ``features`` is the map it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself;
-    ``memory`` is its budget in bytes.
+    ``features`` is the map it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,
+    ``n_features`` and ``random_state`` for those that draw features of their own; ``memory`` is its budget in bytes.
     """
     values = check_solver(config)
     name = config.get("name", "ridge")
@@ -126,13 +136,25 @@ def make_solver(
         factory = getattr(import_module(module), function)
     else:
         factory = _factory(name)
-    return factory(task=task, features=features, kernel=kernel, gamma=gamma, memory=memory, **values)
+    solver = factory(
+        task=task, features=features, kernel=kernel, gamma=gamma, memory=memory, n_features=n_features,
+        random_state=random_state, **values,
+    )  # fmt: skip
+    if hasattr(solver, "check_parameters"):
+        try:
+            solver.check_parameters()
+        except ValueError as error:
+            raise ConfigError(f"solver {name!r}: {error}") from error
+    return solver
 
 
 def describe() -> list[tuple[str, str, dict[str, Any]]]:
     """(name, one line, parameters with defaults) of every solver."""
     rows = []
     for name in solver_names():
-        line = _BUILT_IN[name][3] if name in _BUILT_IN else str(_entry_point(name).value)
+        if name == NONE:
+            line = "no learner: the feature maps are measured by themselves"
+        else:
+            line = _BUILT_IN[name][3] if name in _BUILT_IN else str(_entry_point(name).value)
         rows.append((name, line, parameters(name)))
     return rows
