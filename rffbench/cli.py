@@ -133,13 +133,13 @@ def _dry_run(
     experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
 ) -> str:
     from rffbench.dryrun import describe
-    from rffbench.execution.log import latest, read_rows
+    from rffbench.execution.log import read_rows
     from rffbench.execution.run import default_workers
     from rffbench.experiment import filter_specs
 
     grid = experiment.grid()
     specs = filter_specs(grid, only)
-    rows = [] if fresh else latest(read_rows(folder / "trials.jsonl"))
+    rows = [] if fresh else list({row["key"]: row for row in read_rows(folder / "trials.jsonl")}.values())
     if experiment.timing == "exclusive":
         workers = 1
     return describe(experiment, specs, rows, folder, workers or default_workers(grid, experiment.memory))

@@ -205,8 +205,8 @@ class Experiment(_Strict):
         BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
     ] = Field(
         default={DEFAULT: ["none"]},
-        description="none, minmax, standard, sample-minmax, sample-standard, sample-l2, or a list applied in "
-        "order; or a mapping from dataset (or default) to these.",
+        description="none, minmax, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-l2, or a "
+        "list applied in order; or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Literal["train", "all"] = Field(
         default="train", description="The rows that column-wise preprocessing takes its statistics from."
@@ -254,7 +254,7 @@ class Experiment(_Strict):
         default=["kernel_error"],
         description="What is measured of a map's kernel matrix on kernel_error_points training rows.",
     )
-    sweep: dict[Label, Annotated[dict[Label, dict[str, Any]], Field(min_length=1)]] = Field(
+    sweep: dict[StrictStr, Annotated[dict[StrictStr, dict[str, Any]], Field(min_length=1)]] = Field(
         default={},
         description="Axis → label → what it changes in this config: the experiment is done with every "
         "combination of one label an axis.",

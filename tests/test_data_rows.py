@@ -85,6 +85,8 @@ def rows_like(rng):
 REFERENCES = {
     "minmax": reference.MinMaxScaler().fit_transform,
     "standard": reference.StandardScaler().fit_transform,
+    "clip": lambda X: np.clip(X, *np.quantile(X, [0.001, 0.999], axis=0)),
+    "sample-minmax01": lambda X: reference.MinMaxScaler((0, 1)).fit_transform(X.T).T,
     "sample-minmax": lambda X: reference.MinMaxScaler((-1, 1)).fit_transform(X.T).T,
     "sample-standard": lambda X: reference.scale(X, axis=1),
     "sample-l2": reference.normalize,
@@ -117,7 +119,8 @@ def test_a_constant_column_is_zero_on_rows_it_was_not_fitted_on():
 
 def test_rows_without_spread_or_norm_stay_finite():
     X = np.array([[3.0, 3.0, 3.0], [0.0, 0.0, 0.0]])
-    expected = {"sample-minmax": X, "sample-standard": np.zeros_like(X), "sample-l2": X / [[27**0.5], [1]]}
+    expected = dict.fromkeys(("sample-minmax", "sample-minmax01"), X)
+    expected |= {"sample-standard": np.zeros_like(X), "sample-l2": X / [[27**0.5], [1]]}
     for name, wanted in expected.items():
         scaled = X.copy()
         Preprocessor([name]).apply(scaled)

@@ -5,8 +5,10 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 - ``none``
 - ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
+- ``clip``: each column's values below its 0.1 % quantile and above its 99.9 % quantile become these
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays as it is (what MATLAB's mapminmax does to an
   n×d matrix)
+- ``sample-minmax01``: each row to [0, 1]; a constant row stays as it is
 - ``sample-standard``: each row to mean 0, standard deviation 1 (d in the divisor); a constant row becomes 0
 - ``sample-l2``: each row to Euclidean norm 1; a row of zeros stays as it is
 """
@@ -14,11 +16,15 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from rffbench.errors import ConfigError, unknown
+
+CLIPPED = 0.001  # the share of a column's values that ``clip`` moves, at either end
+QUANTILE_VALUES = 1 << 25  # values held at once to find quantiles: 256 MB
 
 Blocks = Callable[[], Iterable[np.ndarray]]
 """Starts a pass over the rows a step is fitted on: float64 blocks (b, d) that the callee may overwrite."""
@@ -66,16 +72,35 @@ class Standard(_Columns):
         self.scale = _or_infinite(np.sqrt(squares / count), constant=high == low)
 
 
+class Clip:
+    def fit(self, blocks: Blocks) -> None:
+        n, d = 0, 0
+        for X in blocks():
+            n, d = n + len(X), X.shape[1]
+        self.low, self.high = np.empty(d), np.empty(d)
+        columns = max(1, QUANTILE_VALUES // n)
+        for start in range(0, d, columns):  # a pass for so many columns as memory shall hold
+            some = slice(start, min(start + columns, d))
+            values = np.concatenate([X[:, some].copy() for X in blocks()])
+            self.low[some], self.high[some] = np.quantile(values, [CLIPPED, 1 - CLIPPED], axis=0)
+
+    def apply(self, X: np.ndarray) -> None:
+        np.clip(X, self.low, self.high, out=X)
+
+
 class _Samples:
     def fit(self, blocks: Blocks) -> None:
         """Nothing to learn."""
 
 
 class SampleMinMax(_Samples):
+    def __init__(self, lowest: float = -1.0) -> None:
+        self.lowest = lowest
+
     def apply(self, X: np.ndarray) -> None:
         low, high = X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True)
         varies = (high > low).ravel()
-        X[varies] = 2 * (X[varies] - low[varies]) / (high - low)[varies] - 1
+        X[varies] = (1 - self.lowest) * (X[varies] - low[varies]) / (high - low)[varies] + self.lowest
 
 
 class SampleStandard(_Samples):
@@ -95,7 +120,9 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "none": None,
     "minmax": MinMax,
     "standard": Standard,
+    "clip": Clip,
     "sample-minmax": SampleMinMax,
+    "sample-minmax01": partial(SampleMinMax, lowest=0.0),
     "sample-standard": SampleStandard,
     "sample-l2": SampleL2,
 }

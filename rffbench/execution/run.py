@@ -17,7 +17,7 @@ from rffbench.errors import ResultsError
 from rffbench.execution import Task
 from rffbench.execution.environment import now, processors, record, total_memory
 from rffbench.execution.local import CallFailed, LocalExecutor, call_alone
-from rffbench.execution.log import Row, TrialLog, cell, latest, set_aside
+from rffbench.execution.log import Row, TrialLog, cell, set_aside
 from rffbench.execution.worker import Failure, resolve
 from rffbench.spec import TrialResult, TrialSpec, canonical_json
 
@@ -113,7 +113,7 @@ def run_experiment(
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:
-        rows = {row["key"]: row for row in latest(log.rows())}
+        rows = {row["key"]: row for row in log.rows()}  # the last of each key
         _refuse_mixing(folder, grid, rows.values())
         skipped = {"ok"} if retry_failed else {"ok", "error", "timeout", "out-of-memory", "killed"}
         pending = [spec for spec in asked if rows.get(spec.key, {}).get("status") not in skipped]
