@@ -50,6 +50,8 @@ class File(_Model):
 
     ``checksum`` is of the file as it is; ``content`` of what it holds once unpacked (gz, bz2, xz, or the
     archive's ``member``), for files that mirrors and servers pack afresh. Whichever is given must hold.
+    ``member`` with a ``*`` is a pattern: the members it matches are read one after the other, by name. Two
+    files may be the same archive, each with a member of its own.
     """
 
     name: str
@@ -63,6 +65,8 @@ class File(_Model):
     def _has_a_checksum(self) -> File:
         if self.checksum is None and self.content is None:
             raise ValueError(f"file {self.name!r} needs a checksum, of the file or of its content")
+        if self.content and self.member and "*" in self.member:
+            raise ValueError(f"file {self.name!r}: several members have no one content; give a checksum")
         return self
 
 
@@ -79,12 +83,22 @@ class ArffFormat(_Model):
 
 
 class CsvFormat(_Model):
-    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end."""
+    """Delimited numbers with the target in column ``target``, counted from 0, negative from the end.
+
+    ``ignore`` lists, in the same way, columns that are neither input nor target.
+    """
 
     kind: Literal["csv"]
     target: int = -1
     delimiter: str = ","
     header: bool = False
+    ignore: tuple[int, ...] | None = None
+
+
+class IdxFormat(_Model):
+    """MNIST's format, unsigned bytes; the files come in pairs, the inputs and then their labels."""
+
+    kind: Literal["idx"]
 
 
 class MatFormat(_Model):
@@ -117,7 +131,7 @@ class SyntheticFormat(_Model):
 
 
 Format = Annotated[
-    LibsvmFormat | ArffFormat | CsvFormat | MatFormat | SklearnFormat | SyntheticFormat,
+    LibsvmFormat | ArffFormat | CsvFormat | IdxFormat | MatFormat | SklearnFormat | SyntheticFormat,
     Field(discriminator="kind"),
 ]
 
@@ -132,22 +146,28 @@ class SplitRule(_Model):
     """How a trial's training and test rows are chosen.
 
     ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at
-    random. ``given``: the files say. The order of the training rows is random in every case.
+    random. ``given``: the files say by their ``part``, or a lone file holds the training rows first.
+    ``given-sampled``: as given, but tested on ``test`` rows at random of the given test part. The order of
+    the training rows is random in every case.
     """
 
-    rule: Literal["half", "random", "given"]
+    rule: Literal["half", "random", "given", "given-sampled"]
     train: int | None = Field(default=None, gt=0)
     test: int | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _sizes_where_needed(self) -> SplitRule:
         if (self.rule == "half") != (self.train is None) or (self.train is None) != (self.test is None):
-            raise ValueError("'train' and 'test' go with the rules random and given, and only with them")
+            raise ValueError("'train' and 'test' go with every rule but half, and only with those")
         return self
 
 
 class Card(_Model):
-    """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count)."""
+    """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count).
+
+    ``target_scale`` divides the target of a regression. ``unavailable`` says why there is nothing to fetch; it
+    takes the place of ``files``.
+    """
 
     name: str
     title: str
@@ -156,9 +176,11 @@ class Card(_Model):
     columns: int = Field(gt=0)
     classes: dict[Annotated[str, BeforeValidator(str)], int] = Field(default_factory=dict)
     labels: Labels | None = None
+    target_scale: float | None = Field(default=None, gt=0)
     split: SplitRule
     format: Format
     files: list[File] = Field(default_factory=list)
+    unavailable: str = Field(default="", description="why the files can be had nowhere, in place of files")
     folder: str = Field(default="", description="mirror and cache folder; the dataset's name unless given")
     licence: str
     citation: str
@@ -183,6 +205,8 @@ class Card(_Model):
             raise ValueError(f"labels.positive names {sorted(strangers)}, not among {list(self.classes)}")
         if len(self.classes) == 2 and not self.labels:
             raise ValueError("two classes need labels.positive: which of them is +1")
+        if self.target_scale and self.task != "regression":
+            raise ValueError("'target_scale' goes with regression, and only with it")
         if self.n_train + self.n_test > self.rows:
             raise ValueError(f"split: {self.n_train} + {self.n_test} rows are more than rows: {self.rows}")
         if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
@@ -190,9 +214,15 @@ class Card(_Model):
         parts = [file.part for file in self.files if file.part]
         if parts != sorted(parts, reverse=True):
             raise ValueError("files: training files come before test files")
+        if self.split_is_given and len(self.files) > 1 and len(parts) != len(self.files):
+            raise ValueError(f"split: {self.split.rule} needs the part, train or test, of each of the files")
+        if self.unavailable and self.files:
+            raise ValueError("'unavailable' takes the place of files")
         embedded = self.format.kind in ("sklearn", "synthetic")
-        if embedded == bool(self.files):
+        if embedded == bool(self.files or self.unavailable):
             raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")
+        if self.format.kind == "idx" and len(self.files) % 2:
+            raise ValueError("format idx needs files in pairs, the inputs and then their labels")
         return self
 
     @property
@@ -204,10 +234,25 @@ class Card(_Model):
         return self.split.test or self.rows - self.rows // 2
 
     @property
+    def split_is_given(self) -> bool:
+        return self.split.rule in ("given", "given-sampled")
+
+    @property
     def content_hash(self) -> str:
         """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
-        fields = {"task", "rows", "columns", "classes", "labels", "split", "format"}
+        return self._hash({"task", "rows", "columns", "classes", "labels", "split"})
+
+    @property
+    def arrays_hash(self) -> str:
+        """SHA-256 (hex) of what defines the parsed arrays: all of the content but the split rule."""
+        return self._hash({"task", "rows", "columns", "classes", "labels"})
+
+    def _hash(self, fields: set[str]) -> str:
         defining = self.model_dump(mode="json", include=fields)
+        # What is not given stays out, so that a card's hash outlives options that came after it.
+        defining["format"] = self.format.model_dump(mode="json", exclude_none=True)
+        if self.target_scale is not None:
+            defining["target_scale"] = self.target_scale
         file_fields = {"checksum", "content", "member", "part"}
         defining["files"] = [file.model_dump(mode="json", include=file_fields) for file in self.files]
         defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it

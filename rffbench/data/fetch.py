@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import fcntl
+import fnmatch
 import gzip
 import hashlib
 import lzma
@@ -130,6 +131,22 @@ def open_content(path: Path, name: str, member: str | None = None) -> Iterator[B
             opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix, open)
             stream = stack.enter_context(opener(path, "rb"))
         yield cast(BinaryIO, stream)
+
+
+def members(path: Path, file: File) -> list[str | None]:
+    """What ``open_content`` is to be asked for, one after the other, to read all that ``file`` is."""
+    if file.member is None or "*" not in file.member:
+        return [file.member]
+    if file.name.endswith(".zip"):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    else:
+        with tarfile.open(path) as tar:
+            names = tar.getnames()
+    found = sorted(fnmatch.filter(names, file.member))
+    if not found:
+        raise KeyError(f"no member of the archive matches {file.member!r}")
+    return [*found]
 
 
 class _Unreachable(Exception):

@@ -7,8 +7,11 @@ at once. They do not interpret targets: numbers stay numbers, words stay words.
 from __future__ import annotations
 
 import io
+import math
+import struct
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -19,15 +22,16 @@ from rffbench.data.cards import (
     Card,
     CsvFormat,
     File,
+    IdxFormat,
     LibsvmFormat,
     MatFormat,
     SklearnFormat,
     SyntheticFormat,
 )
-from rffbench.data.fetch import UNPACKING_ERRORS, open_content
+from rffbench.data.fetch import UNPACKING_ERRORS, members, open_content
 from rffbench.errors import DataError
 
-BLOCK_ROWS = 50_000
+BLOCK_BYTES = 1 << 25  # of a block's X
 
 
 class Block(NamedTuple):
@@ -47,12 +51,25 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
         yield _bundled(card.format)
     elif isinstance(card.format, SyntheticFormat):
         yield _synthetic(card, card.format)
-    for file, path in zip(card.files, paths, strict=True):
-        try:
-            with open_content(path, file.name, file.member) as stream:
-                yield from _read_file(card, file, stream)
-        except (ValueError, *UNPACKING_ERRORS) as error:
-            raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {error}") from error
+    files = list(zip(card.files, paths, strict=True))
+    if isinstance(card.format, IdxFormat):
+        for inputs, labels in zip(files[::2], files[1::2], strict=True):
+            yield from _idx_pair(card, inputs, labels)
+        return
+    for file, path in files:
+        with _naming(card, path):
+            for member in members(path, file):
+                with open_content(path, file.name, member) as stream:
+                    yield from _read_file(card, file, stream)
+
+
+@contextmanager
+def _naming(card: Card, path: Path) -> Iterator[None]:
+    """What goes wrong in reading ``path`` becomes a DataError that names it."""
+    try:
+        yield
+    except (ValueError, *UNPACKING_ERRORS) as error:
+        raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {error}") from error
 
 
 def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
@@ -65,9 +82,10 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
         pairs = _arff(card, stream)
     else:
         assert isinstance(card.format, CsvFormat)
-        skip = 1 if card.format.header else 0
-        options = {"delimiter": card.format.delimiter, "comments": None, "skiprows": skip}
-        pairs = _table(card, _lines(stream), card.format.target, **options)
+        lines, options = _lines(stream), {"delimiter": card.format.delimiter, "comments": None}
+        if card.format.header:
+            next(lines, None)
+        pairs = _table(card, lines, card.format.target, card.format.ignore or (), **options)
     for X, target in pairs:
         yield Block(X, target, file.part)
 
@@ -79,11 +97,18 @@ def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
     from sklearn.datasets import load_svmlight_file
 
     X, target = load_svmlight_file(stream, n_features=card.columns, zero_based=False)
-    for start in range(0, X.shape[0], BLOCK_ROWS):
-        yield X[start : start + BLOCK_ROWS].toarray(), target[start : start + BLOCK_ROWS]
+    size = _block_rows(card)
+    for start in range(0, X.shape[0], size):
+        yield X[start : start + size].toarray(), target[start : start + size]
 
 
-def _table(card: Card, lines: Iterator[str], target: int, **options: Any) -> Pairs:
+def _block_rows(card: Card) -> int:
+    return max(1, BLOCK_BYTES // (8 * card.columns))
+
+
+def _table(
+    card: Card, lines: Iterator[str], target: int, ignore: tuple[int, ...] = (), **options: Any
+) -> Pairs:
     """Delimited numbers, read as exactly as ``float`` does; a class label is any text, kept as written."""
     vocabulary: dict[str, int] = {}
     converters: Any = None
@@ -94,16 +119,19 @@ def _table(card: Card, lines: Iterator[str], target: int, **options: Any) -> Pai
         try:
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
                 table = np.loadtxt(
-                    lines, max_rows=BLOCK_ROWS, ndmin=2, converters=converters, encoding="utf-8", **options
+                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters, encoding="utf-8", **options
                 )
         except ValueError as error:
             raise ValueError(f"after row {rows}: {error}" if rows else str(error)) from error
         if not len(table):
             return
         rows += len(table)
+        width = table.shape[1]
+        if absent := [number for number in (target, *ignore) if not -width <= number < width]:
+            raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
         column = table[:, target]
         values = np.array(list(vocabulary), dtype=object)[column.astype(int)] if vocabulary else column
-        yield np.delete(table, target % table.shape[1], axis=1), values
+        yield np.delete(table, (target, *ignore), axis=1), values
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
@@ -125,6 +153,39 @@ def _arff(card: Card, stream: BinaryIO) -> Pairs:
         if X.shape[1] + 1 != attributes:
             raise ValueError(f"its rows have {X.shape[1] + 1} values, its header {attributes} attributes")
         yield X, target
+
+
+def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) -> Iterator[Block]:
+    file, path = labels
+    with _naming(card, path), open_content(path, file.name, file.member) as stream:
+        count, _ = _idx_shape(stream)
+        target = np.frombuffer(_exactly(stream, count), dtype=np.uint8)
+    file, path = inputs
+    with _naming(card, path), open_content(path, file.name, file.member) as stream:
+        rows, columns = _idx_shape(stream)
+        if rows != count:
+            raise ValueError(f"it has {rows} rows, {labels[0].name} {count} labels")
+        size = _block_rows(card)
+        for start in range(0, rows, size):
+            part = target[start : start + size]
+            X = np.frombuffer(_exactly(stream, len(part) * columns), dtype=np.uint8)
+            yield Block(X.reshape(-1, columns).astype(np.float64), part, file.part)
+
+
+def _idx_shape(stream: BinaryIO) -> tuple[int, int]:
+    """(n, d) of the array that follows; its dimensions after the first are taken together."""
+    zeros, kind, dimensions = struct.unpack(">HBB", _exactly(stream, 4))
+    if zeros or kind != 0x08 or not dimensions:
+        raise ValueError("it does not begin as an idx file of unsigned bytes does")
+    n, *rest = struct.unpack(f">{dimensions}I", _exactly(stream, 4 * dimensions))
+    return n, math.prod(rest)
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes:
+    content = stream.read(size)
+    if len(content) != size:
+        raise ValueError(f"it breaks off: {size} bytes are due, {len(content)} are left")
+    return content
 
 
 def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:

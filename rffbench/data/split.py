@@ -17,5 +17,8 @@ def split_rows(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarra
     rng = np.random.default_rng(seeds.split_stream(seed, card.name, trial))
     if card.split.rule == "given":
         return rng.permutation(card.n_train), np.arange(card.n_train, card.rows)
+    if card.split.rule == "given-sampled":
+        train = rng.permutation(card.n_train)
+        return train, np.sort(card.n_train + rng.permutation(card.rows - card.n_train)[: card.n_test])
     order = rng.permutation(card.rows)
     return order[: card.n_train], np.sort(order[card.n_train : card.n_train + card.n_test])

@@ -1,8 +1,8 @@
 """The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
 
-A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64 and meta.json in one folder, named
-after the dataset and its content's hash and moved into place whole. Rows stand as in the files, training part
-first where the files give one.
+A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64 and meta.json in one folder, moved
+into place whole and named after their hash: cards that differ in the split alone share them. Rows stand as in
+the files, training part first where the files give one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from rffbench.errors import DataError, DataUnavailable
 
 def arrays_folder(card: Card) -> Path:
     """Where the parsed arrays of ``card`` are, or would be."""
-    return cache_folder() / card.folder / "parsed" / f"{card.name}-{card.content_hash[:12]}"
+    return cache_folder() / card.folder / "parsed" / card.arrays_hash[:12]
 
 
 def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
@@ -38,8 +38,10 @@ def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
         y = np.load(folder / "y.npy", mmap_mode="r")
     except (OSError, ValueError, EOFError):
         return None
-    whole = meta.get("content_hash") == card.content_hash and X.shape == (card.rows, card.columns)
-    return (X, y) if whole and y.shape == (card.rows,) else None
+    whole = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
+    # Arrays that another card made have not been held against this card's split.
+    mine = meta.get("arrays_hash") == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
+    return (X, y) if whole and mine else None
 
 
 def prepare(card: Card, progress: Progress | None = None) -> None:
@@ -49,6 +51,7 @@ def prepare(card: Card, progress: Progress | None = None) -> None:
     """
     if open_arrays(card) is not None:
         return
+    _refuse_unavailable(card)
     try:
         with locked(cache_folder() / card.folder):
             if open_arrays(card) is not None:  # another process was quicker
@@ -73,16 +76,17 @@ def check(card: Card) -> None:
 
     Raises DataUnavailable where the cache lacks a file or the arrays, DataError where one is wrong.
     """
+    _refuse_unavailable(card)
     paths = [raw_path(card, file) for file in card.files]
     cached = open_arrays(card)
-    missing = [str(path) for path in paths if not path.is_file()]
+    missing = [str(path) for path in dict.fromkeys(paths) if not path.is_file()]
     if missing or cached is None:
         raise DataUnavailable(f"{card.name}: not in the cache: {', '.join(missing) or arrays_folder(card)}")
     for file, path in zip(card.files, paths, strict=True):
         if fault := checksum_fault(path, file):
             raise DataError(f"{card.name}: {path}: {fault}")
     filled = 0
-    for X, y in _checked_blocks(card, paths):
+    for X, y in _checked_blocks(card, paths, Counter()):
         rows = slice(filled, filled + len(y))
         if not (np.array_equal(X, cached[0][rows]) and np.array_equal(y, cached[1][rows])):
             raise DataError(
@@ -90,6 +94,11 @@ def check(card: Card) -> None:
                 "delete that folder"
             )
         filled += len(y)
+
+
+def _refuse_unavailable(card: Card) -> None:
+    if card.unavailable:
+        raise DataUnavailable(f"{card.name}: {card.unavailable}")
 
 
 def _clear_leftovers(folder: Path) -> None:
@@ -103,29 +112,26 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=shape)
     y = np.empty(card.rows)
     filled = 0
-    for block, target in _checked_blocks(card, paths):
+    parts: Counter[str] = Counter()
+    for block, target in _checked_blocks(card, paths, parts):
         X[filled : filled + len(block)] = block
         y[filled : filled + len(block)] = target
         filled += len(block)
     X.flush()
     np.save(folder / "y.npy", y)
-    meta = {
-        "name": card.name,
-        "content_hash": card.content_hash,
-        "rows": card.rows,
-        "columns": card.columns,
-        "n_train_given": card.n_train if card.split.rule == "given" else None,
-    }
+    meta = {"name": card.name, "arrays_hash": card.arrays_hash, "parts": parts}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 
-def _checked_blocks(card: Card, paths: list[Path]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _checked_blocks(
+    card: Card, paths: list[Path], parts: Counter[str]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(X, y) of each block; after the last one, DataError where the counts are not the card's.
 
     Rows beyond the card's are counted and not given out, so that the message can say how many there are.
+    ``parts`` counts the rows of each given part.
     """
     rows = 0
-    parts: Counter[str | None] = Counter()
     labels: Counter[str] = Counter()
     for block in read_blocks(card, paths):
         if block.X.shape[1] != card.columns:
@@ -136,7 +142,8 @@ def _checked_blocks(card: Card, paths: list[Path]) -> Iterator[tuple[np.ndarray,
             place = f"row {rows + row + 1}, column {column + 1}"
             raise DataError(f"{card.name}: the value in {place} is missing or not finite")
         rows += len(block.X)
-        parts[block.part] += len(block.X)
+        if block.part:
+            parts[block.part] += len(block.X)
         y = _targets(card, block.target, labels)
         if rows <= card.rows:
             yield block.X, y
@@ -145,18 +152,26 @@ def _checked_blocks(card: Card, paths: list[Path]) -> Iterator[tuple[np.ndarray,
     if card.task == "classification" and dict(labels) != card.classes:
         found = dict(sorted(labels.items()))
         raise DataError(f"{card.name}: the data has the classes {found}, the card says {card.classes}")
-    if card.split.rule == "given" and (parts["train"], parts["test"]) != (card.n_train, card.n_test):
-        found = f"{parts['train']} training and {parts['test']} test rows"
-        raise DataError(f"{card.name}: the data has {found}, the card says {card.n_train} and {card.n_test}")
+    if fault := _parts_fault(card, parts):
+        raise DataError(f"{card.name}: {fault}")
+
+
+def _parts_fault(card: Card, parts: Mapping[str, int]) -> str | None:
+    """How the files' parts differ from a given split, or None; a lone file may leave it to the card."""
+    train, test = parts.get("train", 0), parts.get("test", 0)
+    due = card.n_train, card.rows - card.n_train
+    if not card.split_is_given or not parts or (train, test) == due:
+        return None
+    return f"the data has {train} training and {test} test rows, the card says {due[0]} and {due[1]}"
 
 
 def _targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
-    """The block's y: the number (regression), ±1 by the card's rule, or the class's place on the card.
+    """The block's y: the scaled number (regression), ±1 by the card's rule, or the class's place on the card.
 
     ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.
     """
     if card.task == "regression":
-        return target.astype(np.float64)
+        return target.astype(np.float64) / (card.target_scale or 1.0)
     values, place = np.unique(target, return_inverse=True)
     names = [_label_text(value) for value in values]
     for name, count in zip(names, np.bincount(place), strict=True):
