@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import struct
 import tarfile
 import zipfile
 
@@ -57,21 +58,27 @@ def prepared(card):
     return arrays
 
 
-def zipped(name, content):
+def zipped(contents: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("read.me", "about")
-        archive.writestr(name, content)
+        for name, content in contents.items():
+            archive.writestr(name, content)
     return buffer.getvalue()
 
 
-def tarred(name, content):
+def tarred(contents: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        entry = tarfile.TarInfo(name)
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
+        for name, content in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def idx(array: np.ndarray) -> bytes:
+    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_mat_with_given_parts(samples, sparse, tmp_path):
     ("name", "pack"), [("a.zip", zipped), ("a.tar.gz", tarred), ("a.tgz", tarred)], ids=["zip", "tar", "tgz"]
 )
 def test_a_member_of_an_archive_is_read_and_its_own_checksum_held(name, pack, tmp_path):
-    (file,) = put(tmp_path, {name: pack("in/data.csv", CSV)})
+    (file,) = put(tmp_path, {name: pack({"in/data.csv": CSV})})
     content = "md5:" + hashlib.md5(CSV).hexdigest()
     file = {"name": name, "member": "in/data.csv", "content": content}
     found, _ = prepared(card([file], {"kind": "csv"}))
@@ -142,6 +149,114 @@ def test_a_member_of_an_archive_is_read_and_its_own_checksum_held(name, pack, tm
         store.prepare(card([{**file, "member": "in/none.csv"}], {"kind": "csv"}))
 
 
+REGRESSION = {"task": "regression", "classes": {}, "labels": None}
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.zip", zipped), ("a.tgz", tarred)], ids=["zip", "tgz"])
+def test_an_archive_gives_the_training_part_by_one_member_and_the_test_part_by_many(name, pack, tmp_path):
+    train, *tests = CSV.splitlines(keepends=True)
+    days = {f"in/test-{day}.csv": b"a,b,c,class\n" + line for day, line in enumerate(tests)}
+    packed = {"in/train.csv": b"a,b,c,class\n" + train, **dict(reversed(days.items()))}  # read by name
+    (archive,) = put(tmp_path, {name: pack(packed)})
+    files = [
+        {**archive, "member": "in/train.csv", "part": "train"},
+        {**archive, "member": "in/test-*.csv", "part": "test"},
+    ]
+    layout, split = {"kind": "csv", "header": True}, {"rule": "given", "train": 1, "test": 3}
+    found, y = prepared(card(files, layout, split=split))
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(y, [1, -1, 1, -1])
+    store.check(card(files, layout, split=split))
+    none = [files[0], {**files[1], "member": "in/none-*.csv"}]
+    with pytest.raises(DataError, match=r"no member of the archive matches 'in/none-\*\.csv'"):
+        store.prepare(card(none, layout, split=split))
+
+
+def test_csv_columns_that_are_neither_input_nor_target_are_left_out(tmp_path):
+    """As of the slice localization data, whose first column numbers the patients; and of more than one."""
+    text = b"patientId,value0,value1,reference\n0,0.5,-0.25,21.803851\n0,0.0,1.0,21.745726\n7,1e-3,0.75,90\n"
+    layout = {"kind": "csv", "header": True, "ignore": [0]}
+    files = put(tmp_path, {"slices.zip": zipped({"slices.csv": text})})
+    found, y = prepared(card([{**files[0], "member": "slices.csv"}], layout, rows=3, columns=2, **REGRESSION))
+    np.testing.assert_array_equal(found, [[0.5, -0.25], [0, 1], [1e-3, 0.75]])
+    np.testing.assert_array_equal(y, [21.803851, 21.745726, 90])
+    several = {"kind": "csv", "header": True, "target": 1, "ignore": [0, -1]}
+    found, y = prepared(card([{**files[0], "member": "slices.csv"}], several, rows=3, columns=1, **REGRESSION))
+    np.testing.assert_array_equal(found, [[-0.25], [1], [0.75]])
+    np.testing.assert_array_equal(y, [0.5, 0, 1e-3])
+    beyond = {"kind": "csv", "header": True, "ignore": [4]}
+    with pytest.raises(DataError, match="its rows have 4 values, so there is no column 4"):
+        store.prepare(card([{**files[0], "member": "slices.csv"}], beyond, rows=3, columns=2, **REGRESSION))
+
+
+def test_a_scaled_target_is_divided_by_the_cards_scale(tmp_path):
+    files = put(tmp_path, {"a.csv": b"1,50\n2,7\n3,100\n4,1\n"})
+    _, y = prepared(card(files, {"kind": "csv"}, columns=1, target_scale=100, **REGRESSION))
+    np.testing.assert_array_equal(y, [0.5, 0.07, 1, 0.01])
+
+
+IMAGES = np.arange(4 * 2 * 3).reshape(4, 2, 3) * 11
+DIGITS = np.array([3, 1, 4, 1])
+IDX = {
+    "columns": 6, "labels": None, "classes": {"1": 2, "3": 1, "4": 1},
+    "split": {"rule": "given", "train": 3, "test": 1},
+}  # fmt: skip
+
+
+def idx_card(tmp_path, **changes) -> Card:
+    train = {"images": idx(IMAGES[:3]), "labels": idx(DIGITS[:3]), **changes}
+    test = {"xt.gz": idx(IMAGES[3:]), "yt.gz": idx(DIGITS[3:])}
+    contents = {"x.gz": train["images"], "y.gz": train["labels"], **test}
+    files = put(tmp_path, {name: gzip.compress(content) for name, content in contents.items()})
+    parts = ("train", "train", "test", "test")
+    files = [{**file, "part": part} for file, part in zip(files, parts, strict=True)]
+    return card(files, {"kind": "idx"}, **IDX)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_idx_pairs_inputs_with_labels_whatever_the_blocks(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(parse, "BLOCK_BYTES", rows * 8 * 6)
+    found, y = prepared(idx_card(tmp_path))
+    np.testing.assert_array_equal(found, IMAGES.reshape(4, 6))
+    np.testing.assert_array_equal(y, [1, 0, 2, 0])  # places among the card's classes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": idx(DIGITS[:2])}, "x.gz is not readable as idx: it has 3 rows, y.gz 2 labels"),
+        ({"images": idx(IMAGES[:3])[:-1]}, "x.gz is not readable as idx: it breaks off: 18 bytes are due, 17"),
+        ({"images": b"<html>"}, "x.gz is not readable as idx: it does not begin as an idx file"),
+        ({"images": idx(IMAGES[:3]).replace(b"\x08", b"\x0d", 1)}, "does not begin as an idx file of unsigned"),
+        ({"labels": b""}, "y.gz is not readable as idx: it breaks off: 4 bytes are due, 0"),
+        ({"images": idx(IMAGES[:3, :1])}, "the data has 3 columns, the card says 6"),
+    ],
+)
+def test_idx_files_that_do_not_fit_are_refused(change, message, tmp_path):
+    with pytest.raises(DataError, match=message):
+        store.prepare(idx_card(tmp_path, **change))
+
+
+def test_a_lone_file_holds_the_training_rows_first(tmp_path):
+    subject = card(put(tmp_path, {"a": CSV}), {"kind": "csv"}, split={"rule": "given", "train": 3, "test": 1})
+    np.testing.assert_array_equal(prepared(subject)[0], X)
+
+
+def test_shared_arrays_are_still_held_against_each_cards_parts(tmp_path):
+    files = put(tmp_path, {"a": CSV[: CSV.index(b"4,")], "b": CSV[CSV.index(b"4,") :]})
+    files = [{**files[0], "part": "train"}, {**files[1], "part": "test"}]
+    halves = card(files, {"kind": "csv"}, split={"rule": "half"})
+    found, _ = prepared(halves)
+    sampled = card(files, {"kind": "csv"}, split={"rule": "given-sampled", "train": 2, "test": 1})
+    assert store.arrays_folder(sampled) == store.arrays_folder(halves)
+    np.testing.assert_array_equal(store.open_arrays(sampled)[0], found)
+    wrong = card(files, {"kind": "csv"}, split={"rule": "given-sampled", "train": 3, "test": 1})
+    assert store.open_arrays(wrong) is None
+    with pytest.raises(DataError, match="2 training and 2 test rows, the card says 3 and 1"):
+        store.prepare(wrong)
+    assert store.open_arrays(halves) is not None
+
+
 def test_a_repacked_file_passes_by_its_content(tmp_path):
     (file,) = put(tmp_path, {"a.gz": gzip.compress(CSV, compresslevel=1)})
     file = {"name": "a.gz", "content": "sha256:" + hashlib.sha256(CSV).hexdigest()}
@@ -149,11 +264,13 @@ def test_a_repacked_file_passes_by_its_content(tmp_path):
 
 
 def test_many_blocks_give_the_same_arrays_as_one(tmp_path, monkeypatch):
-    files = put(tmp_path, {"a.arff": ARFF, "a.svm": LIBSVM.replace(b"-1", b"0")})
+    contents = {"a.arff": ARFF, "a.svm": LIBSVM.replace(b"-1", b"0"), "a.csv": b"a,b,c,class\n" + CSV}
+    files = put(tmp_path, contents)
     arff = card(files[:1], {"kind": "arff"})
-    libsvm = card(files[1:], {"kind": "libsvm"}, classes={"0": 2, "1": 2}, labels={"positive": ["1"]})
-    monkeypatch.setattr(parse, "BLOCK_ROWS", 3)
-    for each in (arff, libsvm):
+    libsvm = card(files[1:2], {"kind": "libsvm"}, classes={"0": 2, "1": 2}, labels={"positive": ["1"]})
+    csv = card(files[2:], {"kind": "csv", "header": True})
+    monkeypatch.setattr(parse, "BLOCK_BYTES", 3 * 8 * 3)
+    for each in (arff, libsvm, csv):
         found, y = prepared(each)
         np.testing.assert_array_equal(found, X)
         np.testing.assert_array_equal(y, [1, -1, 1, -1])
@@ -219,9 +336,8 @@ def test_a_truncated_archive_is_refused(tmp_path):
 
 
 def test_a_target_of_a_regression_must_be_a_number(tmp_path):
-    regression = {"task": "regression", "classes": {}, "labels": None}
     with pytest.raises(DataError, match="could not convert string 'yes'"):
-        store.prepare(card(put(tmp_path, {"a": CSV}), {"kind": "csv"}, **regression))
+        store.prepare(card(put(tmp_path, {"a": CSV}), {"kind": "csv"}, **REGRESSION))
 
 
 def test_damaged_arrays_are_made_anew(tmp_path):

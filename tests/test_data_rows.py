@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["eeg", "cod-rna", "ijcnn1", "covtype", "digits"])
+@pytest.mark.parametrize("name", ["eeg", "cod-rna", "cod-rna-yen", "ijcnn1", "covtype", "digits"])
 def test_a_split_is_disjoint_of_the_cards_sizes_and_in_random_training_order(name):
     card = load_card(name)
     train, test = split_rows(card, seed=0, trial=0)
@@ -33,6 +33,19 @@ def test_a_split_is_disjoint_of_the_cards_sizes_and_in_random_training_order(nam
     if card.split.rule == "given":
         assert set(train) == set(range(card.n_train))
         assert test[0] == card.n_train
+
+
+def test_a_sampled_test_part_is_drawn_afresh_from_the_given_one():
+    card = load_card("cod-rna-yen")
+    given = card.rows - card.n_train
+    trials = [split_rows(card, 0, trial) for trial in range(2)]
+    for train, test in trials:
+        np.testing.assert_array_equal(np.sort(train), np.arange(card.n_train))
+        assert test.min() >= card.n_train
+        assert len(np.unique(test)) == card.n_test
+        assert test.mean() - card.n_train == pytest.approx(given / 2, rel=4 / np.sqrt(3 * card.n_test))
+    shared = len(np.intersect1d(trials[0][1], trials[1][1]))
+    assert shared == pytest.approx(card.n_test**2 / given, rel=0.3)
 
 
 def test_a_split_depends_on_seed_dataset_and_trial_alone():
