@@ -296,11 +296,14 @@ class Experiment(_Strict):
         own = ("methods", label, "solver") if method.solver else ("solver",)
         if self.device != "cpu" and solver["name"] != "ridge":
             raise Misplaced(f"{self.device} runs the solver ridge, not {solver['name']}", "device")
+        if self.device != "cpu" and (extra := [key for key in ("scoring", "path") if key in solver]):
+            raise Misplaced(f"{self.device} runs ridge without {extra[0]}", *own)
         if method.features == solver["name"] == "none":
             raise Misplaced("has neither a feature map nor a solver", "methods", label)
         if isinstance(kernel["gamma"], list) and len(solver.get("lambda", [])) < 2:
             message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
             raise Misplaced(message, *(("methods", label, "kernel") if method.kernel else ("kernel",)))
+        tasks: list[Any] = sorted({load_card(dataset).task for dataset in self.datasets})
         for gamma in kernel["gamma"] if isinstance(kernel["gamma"], list) else [kernel["gamma"] or 1.0]:
             for n in sorted({n for dataset in self.datasets for n, _ in self.sizes(dataset, label)}):
                 try:
@@ -312,10 +315,10 @@ class Experiment(_Strict):
                 if self.device != "cpu" and not isinstance(made, FourierFeatures):
                     message = f"device: {self.device} runs Fourier feature maps, not {method.features}"
                     raise Misplaced(message, "methods", label)
-                if solver["name"] != "none":
+                for task in tasks if solver["name"] != "none" else []:
                     try:
                         make_solver(
-                            solver, task="regression", features=made, kernel=kernel["name"], gamma=gamma, n_features=n
+                            solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n
                         )
                     except ConfigError as error:
                         raise Misplaced(str(error), *own) from None

@@ -46,7 +46,8 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     if isinstance(specs[0].kernel["gamma"], list):
         best = _BestBandwidth(specs, channel)
         for gamma in specs[0].kernel["gamma"]:
-            run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in best.unfailed()], best)
+            if left := best.unfailed():
+                run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
         best.tell()
         return
     problem = Problem.of(specs[0])
@@ -95,6 +96,7 @@ class _BestBandwidth:
             timing["contended"] = any(result.timing["contended"] for result in results)
             peaks = [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
             scores = best.metrics | {"gamma": best.spec.kernel["gamma"]}
+            self._channel.begin(spec)
             self._channel.result(
                 replace(best, spec=spec, metrics=scores, timing=timing, peak_memory_bytes=max(peaks, default=None))
             )

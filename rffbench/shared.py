@@ -150,19 +150,23 @@ class SharedPool:
                 features.set_pairs(W)
 
             settings = check_solver(spec.solver)
-            started = perf_counter()
+            alphas = np.atleast_1d(settings["lambda"]).tolist()
+            X = split.X_train
+            solver = self.problem.solver(spec, features)
+            solver.set_features(features)
+            started, waited = perf_counter(), X.seconds
             view, spread = self._view(selection, size)
             free = None if memory is None else memory - (private_memory() or 0)
+            rows = default_block_rows(features.n_components)
             solution = solve_ridge_cv(
-                view, np.atleast_1d(settings["lambda"]).tolist(), lambda_scale=settings["lambda_scale"],
-                center=settings["center"], memory=free,
+                view, alphas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
+                held_out=solver.held_out(X, y[:, None], self.statistics.folds, rows, spread), path=settings["path"],
             )  # fmt: skip
             solution.coef = spread(solution.coef)
+            solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
             own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
-            fit_s = perf_counter() - started + float(self.gram_s[:own_strips].sum())
-
-            solver = self.problem.solver(spec, features)
-            solver.set_solution(features, solution, y)
+            fit_s = perf_counter() - started - (X.seconds - waited) + float(self.gram_s[:own_strips].sum())
+            solver.set_solution(alphas, solution, y)
             predicted, predict_s = self.problem.predict(solver)
         timing = {
             "feature_s": float(feature_s),
@@ -171,11 +175,7 @@ class SharedPool:
             "contended": _either(self.contention.contended, contention.contended),
             "shared": True,
         }
-        scores = self.problem.score(predicted)
-        if solution.fold_mse.size:
-            scores["cv_error"] = float(solution.fold_mse.mean(axis=1).min())
-        scores |= self.problem.measures(spec, features, solution.alpha)
-        return TrialResult(spec, "ok", scores, timing, chosen_lambda=solution.alpha)
+        return self.problem.result(spec, solver, self.problem.score(predicted), timing)
 
     def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""

@@ -24,6 +24,8 @@ from rffbench.solvers.ridge import default_block_rows
 from rffbench.spec import TrialResult, TrialSpec
 from rffbench.triangles import TriangleStack
 
+EFFECTIVE_ROWS = 1000  # training rows, in their random order, whose mean ‖z(x)‖² scales the effective λ
+
 
 @dataclass
 class Problem:
@@ -81,21 +83,49 @@ class Problem:
             return {"accuracy": metrics.accuracy(y, predicted)}
         return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
 
-    def measures(self, spec: TrialSpec, features: Any, alpha: float | None) -> dict[str, float]:
-        """What is measured of the fitted map's kernel matrix on the subsample, where there is a map and a subsample.
+    def result(
+        self, spec: TrialSpec, solver: Any, scores: dict[str, float], timing: dict[str, Any]
+    ) -> TrialResult:
+        """What a fitted solver comes to: ``scores``, what it says of itself, and what is measured of its map."""
+        features, alpha = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
+        scores = scores | getattr(solver, "metrics_", {}) | self.measures(spec, features)
+        if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
+            scores["cv_error"] = float(min(cv_error))
+        if (scale := self._effective(spec, features)) and alpha is not None:
+            scores["effective_lambda"] = alpha * scale
+        curves = getattr(solver, "curves_", {})
+        if getattr(solver, "path_", []):
+            curves = self._path_curves(solver, scale)
+        return TrialResult(spec, "ok", scores, timing, chosen_lambda=alpha, curves=curves)
 
-        The effective λ is that of features scaled to k̃(x, x) = 1 on average: the penalty, n·λ or λ, over n times the
-        mean of ‖z(x)‖², the sum over the columns of their mean squares. A map whose columns are c times as large has
-        the same effective λ at a λ that is c² times as large.
-        """
+    def measures(self, spec: TrialSpec, features: Any) -> dict[str, float]:
+        """What is measured of the fitted map's kernel matrix on the subsample, where there is a map and a subsample."""
         if features is None or not len(self.subsample):
             return {}
         Z = features.transform(self._points)
-        found = {name: metrics.MEASURES[name](self._kernel_matrix, Z) for name in spec.measures}
-        if alpha and "lambda_scale" in spec.solver:
-            per_row = alpha if spec.solver["lambda_scale"] == "n" else alpha / len(self.split.X_train)
-            found["effective_lambda"] = per_row / float(np.einsum("ij,ij->", Z, Z, dtype=np.float64) / len(Z))
-        return found
+        return {name: metrics.MEASURES[name](self._kernel_matrix, Z) for name in spec.measures}
+
+    def _effective(self, spec: TrialSpec, features: Any) -> float | None:
+        """What λ is multiplied by to give the effective λ: that of features scaled to k̃(x, x) = 1 on average.
+
+        It is the penalty, n·λ or λ, over n times the mean of ‖z(x)‖², which is the sum over the columns of their mean
+        squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as large.
+        """
+        if features is None or "lambda_scale" not in spec.solver:
+            return None
+        Z = features.transform(self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))])
+        norm = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64)) / len(Z)
+        return 1 / norm if spec.solver["lambda_scale"] == "n" else 1 / (norm * len(self.split.X_train))
+
+    def _path_curves(self, solver: Any, scale: float | None) -> dict[str, list[float]]:
+        """The test score at every λ."""
+        alphas, outputs = solver.predict_path(self.split.X_test)
+        classes = getattr(solver, "classes_", None)
+        scores = [
+            self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T
+        ]
+        curves = {"lambda": alphas, "effective_lambda": [alpha * (scale or 1.0) for alpha in alphas]}
+        return curves | {name: [score[name] for score in scores] for name in scores[0]}
 
     @cached_property
     def _points(self) -> NDArray:
@@ -154,11 +184,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
         "fit_s": solver.timing_["gram_s"] + solver.timing_["solve_s"],
         "contended": contention.contended,
     }
-    alpha = getattr(solver, "alpha_", None)
-    if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_mse", [])):
-        scores["cv_error"] = float(min(cv_error))
-    scores |= getattr(solver, "metrics_", {}) | problem.measures(spec, getattr(solver, "features_", None), alpha)
-    return TrialResult(spec, "ok", scores, timing, chosen_lambda=alpha, curves=getattr(solver, "curves_", {}))
+    return problem.result(spec, solver, scores, timing)
 
 
 def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:

@@ -27,7 +27,9 @@ trials: 3
 seed: 7
 reference: liu2020-table3
 """
-SHIPPED = ["quickstart", "table3", "table3-as-released", "figure1", "covtype-full", "free-lambda"]
+SHIPPED = [
+    "quickstart", "table3", "table3-as-released", "figure1", "covtype-full", "free-lambda", "protocol-search",
+]
 
 
 @pytest.fixture
@@ -89,6 +91,52 @@ def test_sizes_preprocessing_and_trials_can_differ(read):
         counts[size] = counts.get(size, 0) + 1
         assert spec.preprocess == (["none"] if spec.dataset == "eeg" else ["sample-l2", "minmax"])
     assert counts == {("eeg", 14): 9, ("eeg", 224): 3, ("eeg", 100): 6, ("magic04", 20): 9}
+
+
+def test_a_method_may_have_its_own_solver_kernel_and_sizes(read):
+    experiment = read((
+        "  Ours: {features: surrogate-leverage, variant: as-written}",
+        "  Ours:\n    features: surrogate-leverage\n    solver: {lambda: 1.0}\n"
+        "  Exact: {features: none, n_features: 1, solver: {name: kernel-ridge, lambda: 2.0},"
+        " kernel: {name: laplacian, gamma: 3.0}}",
+    ))
+    by_method = {}
+    for spec in experiment.grid():
+        by_method.setdefault(spec.method, []).append(spec)
+    ours, exact, plain = (by_method[label][0] for label in ("Ours", "Exact", "RFF"))
+    assert ours.solver == {**plain.solver, "lambda": [1.0]}
+    assert (exact.solver["name"], exact.solver["lambda"], exact.solver["folds"]) == ("kernel-ridge", [2.0], 5)
+    assert exact.kernel == {"name": "laplacian", "gamma": 3.0}
+    assert {spec.n_features for spec in by_method["Exact"]} == {1}
+    assert len(by_method["RFF"]) == 2 * 3 * 3
+    again = yaml.safe_load(experiment.to_yaml())
+    assert [spec.key for spec in Experiment.model_validate(again).grid()] == keys(experiment)
+
+
+SWEEP = """
+sweep:
+  scaling: {columns: {}, rows: {preprocess: sample-l2}}
+  bandwidth: {wide: {}, narrow: {kernel: {sigma: 0.5}}}
+  variant: {written: {}, released: {methods: {Ours: {variant: as-released}}}}
+"""
+
+
+def test_a_sweep_is_every_combination_and_measures_what_two_have_in_common_once(read):
+    plain, swept = read(), read(("seed: 7", "seed: 7" + SWEEP))
+    protocols = swept.protocols()
+    assert [labels for labels, _ in protocols][:3] == [
+        {"scaling": "columns", "bandwidth": "wide", "variant": "written"},
+        {"scaling": "columns", "bandwidth": "wide", "variant": "released"},
+        {"scaling": "columns", "bandwidth": "narrow", "variant": "written"},
+    ]
+    assert keys(protocols[0][1]) == keys(plain)
+    grid = swept.grid()
+    # RFF and QMC have no variant: their trials are those of both.
+    assert len(grid) == len({spec.key for spec in grid}) == 4 * len(plain.grid()) * 4 // 3
+    narrow = protocols[2][1].grid()[0]
+    assert narrow.kernel == {"name": "gaussian", "gamma": 2.0}
+    again = Experiment.model_validate(yaml.safe_load(swept.to_yaml()))
+    assert keys(again) == keys(swept)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +214,24 @@ ERRORS = {
     "negative lambda": (("0.05", "-0.05"), 11, "greater than 0"),
     "wrong type": (("trials: 3", "trials: many"), 12, "valid integer, not 'many'"),
     "truth for a count": (("trials: 3", "trials: true"), 12, "valid integer, not True"),
+    "bandwidths without a choice": (
+        ("{features: fourier}", "{features: fourier, solver: {lambda: 1.0}, kernel: {sigma: [1, 2]}}"), 8,
+        "bandwidths are chosen by the cross-validation",
+    ),
+    "a wrong sweep": (
+        ("seed: 7", "seed: 7\nsweep: {scaling: {a: {}, b: {preprocess: minmaks}}}"), 14,
+        "the combination scaling: b is no valid config: preprocess",
+    ),
+    "neither map nor solver": (
+        ("{features: fourier}", "{features: none, solver: {name: none}}"), 8, "neither a feature map nor a solver"
+    ),
+    "a wrong setting of a method's solver": (
+        ("{features: fourier}", "{features: fourier, solver: {lamda: 1}}"), 8,
+        "methods.RFF.solver.lamda: unknown parameter of ridge 'lamda'; did you mean 'lambda'",
+    ),
+    "an unknown measure": (
+        ("seed: 7", "seed: 7\nmeasures: [kernel_eror]"), 14, "unknown measure 'kernel_eror'; did you mean"
+    ),
     "truth for a bandwidth": (("sigma: 2.0", "sigma: true"), 5, "must be a positive number, or a list"),
     "no trials": (("trials: 3", "trials: 0"), 12, "greater than 0"),
     "tiny bandwidth": (("sigma: 2.0", "sigma: 1.0e-200"), 5, "kernel.sigma: sigma must lie between"),

@@ -36,7 +36,7 @@ def test_cross_validation_equals_grid_search_on_the_same_folds(problem, kernel, 
     ours = ExactKernelRidgeCV(ALPHAS, kernel=kernel, gamma=0.7, folds=4, lambda_scale=1, center=False)
     ours.fit(X, y)
     np.testing.assert_allclose(
-        ours.cv_results_["mean_test_mse"], -search.cv_results_["mean_test_score"], rtol=1e-8
+        ours.cv_results_["mean_test_error"], -search.cv_results_["mean_test_score"], rtol=1e-8
     )
     assert ours.alpha_ == search.best_params_["alpha"]
     np.testing.assert_allclose(ours.predict(X + 0.1), search.predict(X + 0.1), atol=1e-8)

@@ -85,9 +85,46 @@ def test_cross_validation_equals_grid_search_on_the_same_folds(problem, rows, ce
     ).fit(X, y)  # fmt: skip
     ours = StreamedRidgeCV(ALPHAS, lambda_scale=1, center=center).fit(X, y)
     by_fold = np.transpose([search.cv_results_[f"split{fold}_test_score"] for fold in range(5)])
-    np.testing.assert_allclose(ours.cv_results_["fold_test_mse"], -by_fold, rtol=1e-8)
+    np.testing.assert_allclose(ours.cv_results_["fold_test_error"], -by_fold, rtol=1e-8)
     assert ours.alpha_ == search.best_params_["alpha"]
     np.testing.assert_allclose(ours.predict(X), search.predict(X), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("center", [True, "both"])
+@pytest.mark.parametrize("strategy", ["one pass", "passes", "dual"])
+def test_lambda_by_accuracy_is_what_grid_search_by_accuracy_takes(problem, strategy, center):
+    X, y = problem[0], np.sign(problem[1] - np.median(problem[1]) + 0.1)
+    rows = 25 if strategy == "dual" else len(X)
+    X, y = X[:rows], y[:rows]
+    tight = {"memory": one_pass_bytes(X.shape[1]) - 1, "block_rows": 7} if strategy == "passes" else {}
+    model = StreamedRidgeClassifierCV(ALPHAS, lambda_scale=1, center=center, scoring="accuracy", **tight)
+    ours = model.fit(X, y)
+    for index, alpha in enumerate(ALPHAS):
+        wrong = []
+        for training, held in KFold(5).split(X):
+            mean = 0.0 if center == "both" else y[training].mean()
+            plain = Ridge(alpha, fit_intercept=center == "both", solver="svd").fit(X[training], y[training] - mean)
+            wrong.append(np.mean(np.where(plain.predict(X[held]) + mean > 0, 1, -1) != y[held]))
+        np.testing.assert_allclose(ours.cv_results_["fold_test_error"][index], wrong, atol=1e-12)
+    errors = ours.cv_results_["mean_test_error"]
+    assert ours.alpha_ == ALPHAS[int(np.argmin(errors))]
+    by_squares = StreamedRidgeClassifierCV(ALPHAS, lambda_scale=1, center=center).fit(X, y)
+    assert not np.allclose(by_squares.cv_results_["mean_test_error"], errors)
+
+
+@pytest.mark.parametrize("center", [True, "both"])
+@pytest.mark.parametrize("strategy", ["one pass", "passes", "dual"])
+def test_a_path_holds_the_fit_at_every_lambda(problem, strategy, center):
+    rows = 25 if strategy == "dual" else 403
+    X, y = problem[0][:rows], problem[1][:rows]
+    tight = {"memory": one_pass_bytes(X.shape[1]) - 1, "block_rows": 7} if strategy == "passes" else {}
+    model = StreamedRidgeCV(ALPHAS, center=center, path=True, **tight).fit(X, y)
+    alphas, outputs = model.predict_path(X)
+    assert alphas == ALPHAS
+    for index, alpha in enumerate(ALPHAS):
+        plain = StreamedRidge(alpha, center=center).fit(X, y)
+        np.testing.assert_allclose(outputs[:, index], plain.predict(X), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(outputs[:, ALPHAS.index(model.alpha_)], model.predict(X), rtol=0, atol=1e-12)
 
 
 def test_centring_and_scaling_use_each_training_set_s_own_mean_and_size(problem):
@@ -100,7 +137,7 @@ def test_centring_and_scaling_use_each_training_set_s_own_mean_and_size(problem)
             mean = y[training].mean()
             model = Ridge(alpha * len(training), fit_intercept=False).fit(X[training], y[training] - mean)
             errors.append(np.mean((model.predict(X[held]) + mean - y[held]) ** 2))
-        np.testing.assert_allclose(ours.cv_results_["fold_test_mse"][index], errors, rtol=1e-8)
+        np.testing.assert_allclose(ours.cv_results_["fold_test_error"][index], errors, rtol=1e-8)
 
 
 @pytest.mark.parametrize("center", [True, "both", False])
@@ -115,7 +152,7 @@ def test_neither_blocks_nor_the_memory_budget_change_the_result(problem, center)
         assert other.alpha_ == reference.alpha_
         np.testing.assert_allclose(other.coef_, reference.coef_, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(
-            other.cv_results_["mean_test_mse"], reference.cv_results_["mean_test_mse"], rtol=1e-9
+            other.cv_results_["mean_test_error"], reference.cv_results_["mean_test_error"], rtol=1e-9
         )
 
 
@@ -314,7 +351,7 @@ def test_recombined_statistics_solve_as_the_recombined_columns_would(problem, ce
         ours = solve_ridge_cv(base.recombined(first, second, a, b), ALPHAS, center=center, memory=memory)
         plain = solve_ridge_cv(gathered(columns, y, folds), ALPHAS, center=center)
         assert ours.alpha == plain.alpha
-        np.testing.assert_allclose(ours.fold_mse, plain.fold_mse, rtol=1e-7)
+        np.testing.assert_allclose(ours.fold_error, plain.fold_error, rtol=1e-7)
         np.testing.assert_allclose(
             columns @ ours.coef + ours.intercept, columns @ plain.coef + plain.intercept, rtol=0, atol=1e-6
         )

@@ -39,6 +39,9 @@ def same(result, other, rounding=1e-9):
     for name, value in result.metrics.items():
         exact = 0 if name == "accuracy" else rounding
         assert value == pytest.approx(other.metrics[name], rel=exact, abs=0), f"{label}: {name}"
+    assert result.curves.keys() == other.curves.keys(), label
+    for name, values in result.curves.items():
+        assert values == pytest.approx(other.curves[name], rel=rounding), f"{label}: {name}"
 
 
 # ---- The same results --------------------------------------------------------------------------------------
@@ -52,10 +55,11 @@ def same(result, other, rounding=1e-9):
         {"dataset": "synthetic-regression", "solver": {"center": False, "lambda_scale": 1}},
         {"dataset": "synthetic-regression", "solver": {"center": "both"}, "trial": 2, "seed": 9},
         {"solver": {"lambda": [0.01]}, "preprocess": ["sample-standard"]},
+        {"solver": {"scoring": "accuracy", "path": True}},
         {"kernel": {"name": "laplacian", "gamma": 0.1}, "preprocess_fit": "all"},
         {"kernel": {"name": "cauchy", "gamma": 0.1}, "dataset": "synthetic"},
     ],
-    ids=["plain", "even folds", "uncentred", "intercept", "one lambda", "laplacian", "cauchy"],
+    ids=["plain", "even folds", "uncentred", "intercept", "one lambda", "by accuracy", "laplacian", "cauchy"],
 )
 def test_trials_done_together_are_the_trials_done_alone(changes):
     specs = grid(**changes)
@@ -136,12 +140,12 @@ def test_one_trials_failure_costs_no_other(monkeypatch):
     specs = grid(("RFF", "Ours", "offset"))
     bad = {specs[1].key, specs[2].key}  # one that shares, one that doesn't
 
-    def measures(self, spec, features, alpha):
+    def measures(self, spec, features):
         if features.n_components == specs[1].n_features * 2 and hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
         if features.n_components == specs[2].n_features and not hasattr(features, "variant"):
             raise FloatingPointError("the map is purple")
-        return before(self, spec, features, alpha)
+        return before(self, spec, features)
 
     before = Problem.measures
     monkeypatch.setattr(Problem, "measures", measures)

@@ -83,7 +83,7 @@ def test_a_device_fits_what_the_cpu_fits(method, dtype):
         np.testing.assert_allclose(theirs, mine, rtol=0 if exact else 1e3 * TOLERANCE[dtype])
     assert other.alpha_ == plain.alpha_
     np.testing.assert_allclose(
-        other.cv_results_["fold_test_mse"], plain.cv_results_["fold_test_mse"], rtol=1e3 * TOLERANCE[dtype]
+        other.cv_results_["fold_test_error"], plain.cv_results_["fold_test_error"], rtol=1e3 * TOLERANCE[dtype]
     )
     size = np.abs(plain.coef_).max()
     np.testing.assert_allclose(other.coef_, plain.coef_, rtol=0, atol=1e4 * TOLERANCE[dtype] * size)

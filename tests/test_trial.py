@@ -1,14 +1,16 @@
 """A trial is what a slow transcription of it says: map, ridge by cross-validation, score."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, root_mean_squared_error
 from sklearn.model_selection import KFold
-from trials import METHODS, spec
+from trials import METHODS, Heard, spec
 
-from rffbench import data, metrics
+from rffbench import data, metrics, plan, trial
 from rffbench.features import make_features
 from rffbench.seeds import feature_stream
 from rffbench.trial import Problem, run_trial
@@ -119,6 +121,74 @@ def test_exact_kernel_ridge_is_scikit_learns():
     model = KernelRidge(alpha=1e-3 * len(y), kernel="rbf", gamma=gamma).fit(slow.X, y - y.mean())
     agrees(result, model.predict(slow.X_test) + y.mean(), 1e-3, slow.split.y_test)
     assert "kernel_error" not in result.metrics  # it approximates nothing
+
+
+def test_of_several_bandwidths_the_one_of_the_least_cross_validation_error_is_taken():
+    gammas = [0.003, 0.3, 30.0]
+    one = spec("Ours", kernel={"name": "gaussian", "gamma": gammas})
+    heard = Heard()
+    plan.run_group([one, replace(one, n_features=8)], heard)
+    each = [run_trial(replace(one, kernel={"name": "gaussian", "gamma": gamma})) for gamma in gammas]
+    best = min(each, key=lambda result: result.metrics["cv_error"])
+    chosen = heard.results[one.key]
+    assert chosen.metrics["gamma"] == best.spec.kernel["gamma"] != gammas[2]
+    assert chosen.metrics["accuracy"] == best.metrics["accuracy"]
+    assert chosen.metrics["cv_error"] == pytest.approx(best.metrics["cv_error"], rel=1e-9)
+    assert len(heard.results) == 2
+
+
+def test_a_bandwidth_that_fails_costs_the_trial_and_no_other(monkeypatch):
+    def score(self, predicted):
+        if self.gamma == 0.5:
+            raise FloatingPointError("too wide")
+        return before(self, predicted)
+
+    before = Problem.score
+    monkeypatch.setattr(Problem, "score", score)
+    one = spec("RFF", kernel={"name": "gaussian", "gamma": [0.1, 0.5, 1.0]})
+    heard = Heard()
+    plan.run_group([one], heard)
+    assert (heard.results[one.key].status, heard.results[one.key].error["message"]) == ("error", "too wide")
+
+
+def test_the_path_is_the_accuracy_at_every_lambda():
+    one = spec("Ours released", solver={"path": True, "lambda_scale": 1})
+    result = run_trial(one)
+    assert result.curves["lambda"] == one.solver["lambda"]
+    for alpha, accuracy in zip(one.solver["lambda"], result.curves["accuracy"], strict=True):
+        alone = run_trial(replace(one, solver={**one.solver, "lambda": [alpha], "path": False}))
+        assert accuracy == alone.metrics["accuracy"]
+        index = result.curves["lambda"].index(alpha)
+        assert result.curves["effective_lambda"][index] == pytest.approx(alone.metrics["effective_lambda"])
+
+
+def test_the_effective_lambda_of_plain_features_is_lambda_and_scaled_ones_divide_it():
+    plain = run_trial(spec("RFF", solver={"lambda": [0.01]}))
+    assert plain.metrics["effective_lambda"] == pytest.approx(0.01)
+    one = spec("RFF", solver={"lambda": [0.01], "lambda_scale": 1})
+    n = len(Problem.of(one).split.X_train)
+    assert run_trial(one).metrics["effective_lambda"] == pytest.approx(0.01 / n)
+    released = spec("Ours released", solver={"lambda": [0.01]})
+    slow = Transcription(released)
+    norm = np.sum(slow.map(slow.X[: trial.EFFECTIVE_ROWS]) ** 2, axis=1).mean()
+    assert norm > 5  # the released weights are not normalised
+    assert run_trial(released).metrics["effective_lambda"] == pytest.approx(0.01 / norm)
+
+
+def test_without_a_solver_a_map_is_measured_by_itself():
+    measures = ["kernel_error", "spectral_error", "sup_error", "entry_error"]
+    one = replace(spec("RFF"), solver={"name": "none"}, measures=measures)
+    result = run_trial(one)
+    slow, problem = Transcription(one), Problem.of(one)
+    X = slow.X[problem.subsample]
+    difference = np.exp(-0.3 * np.sum((X[:, None] - X[None]) ** 2, axis=2)) - slow.map(X) @ slow.map(X).T
+    apart = difference[~np.eye(len(X), dtype=bool)]
+    assert list(result.metrics) == measures
+    assert result.metrics["spectral_error"] == pytest.approx(np.linalg.norm(difference, 2), rel=1e-5)
+    assert result.metrics["sup_error"] == pytest.approx(np.abs(difference).max())
+    assert result.metrics["entry_error"] == pytest.approx(np.sqrt(np.mean(apart**2)))
+    assert result.timing["feature_s"] > 0
+    assert "predict_s" not in result.timing
 
 
 def test_a_trials_seconds_are_told_apart():

@@ -26,8 +26,11 @@ RIDGE_PARAMETERS: dict[str, Any] = {
     "folds": 5,
     "lambda_scale": "n",
     "center": True,
+    "scoring": None,
+    "path": False,
 }
 RIDGES = ("ridge", "kernel-ridge")
+_KERNEL_RIDGE = {key: value for key, value in RIDGE_PARAMETERS.items() if key != "path"}
 
 # name: (module of the factory, its name, parameters and their defaults, one line)
 _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
@@ -36,7 +39,7 @@ _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation",
     ),
     "kernel-ridge": (
-        "rffbench.solvers.kernel_ridge", "make_kernel_ridge", RIDGE_PARAMETERS,
+        "rffbench.solvers.kernel_ridge", "make_kernel_ridge", _KERNEL_RIDGE,
         "exact kernel ridge regression, the reference without features; n×n memory",
     ),
 }  # fmt: skip
@@ -106,6 +109,10 @@ def _check_ridge(name: str, values: dict[str, Any]) -> None:
         refuse("lambda_scale", "'n' (the penalty is n·λ) or 1 (it is λ)")
     if values["center"] not in (True, False, "target", "both"):
         refuse("center", "true, false, 'target' or 'both'")
+    if values["scoring"] not in (None, "accuracy"):
+        refuse("scoring", "null (λ by squared error) or 'accuracy'")
+    if not isinstance(values.get("path", False), bool):
+        refuse("path", "true (the test score at every λ too) or false")
 
 
 def _is_number(value: Any) -> bool:
@@ -130,6 +137,8 @@ def make_solver(
     """
     values = check_solver(config)
     name = config.get("name", "ridge")
+    if task == "regression" and values.get("scoring") == "accuracy":
+        raise ConfigError(f"solver {name!r}: scoring: accuracy is for classification; this task is a regression")
     factory: Callable[..., Any]
     if name in _BUILT_IN:
         module, function, *_ = _BUILT_IN[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +13,30 @@ from rffbench.solvers.statistics import (
     SINGULAR,
     Center,
     LambdaScale,
+    Scoring,
+    Solutions,
     choose_alpha,
     cv_results,
     fold_bounds,
     penalty,
+    wrong_share,
 )
 from rffbench.triangles import Triangle, recombine_triangles
 
 
 @dataclass
 class DualSolution:
-    """Coefficients (n, t) of the training rows and intercepts (t,) at ``alpha``; ``fold_mse`` as in ridge."""
+    """Coefficients (n, t) of the training rows and intercepts (t,) at ``alpha``; ``fold_error``, ``path`` as in
+    ridge."""
 
     dual_coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
     alpha: float
-    fold_mse: NDArray[np.float64]
+    fold_error: NDArray[np.float64]
+    path: Solutions = field(default_factory=list)
 
     def cv_results(self, alphas: Sequence[float]) -> dict[str, NDArray]:
-        return cv_results(alphas, self.fold_mse)
+        return cv_results(alphas, self.fold_error)
 
 
 def solve_dual_cv(
@@ -43,17 +48,20 @@ def solve_dual_cv(
     folds: int = 5,
     lambda_scale: LambdaScale = "n",
     center: Center = True,
+    scoring: Scoring = None,
+    path: bool = False,
 ) -> DualSolution:
-    """(K + nλI)⁻¹(y − ȳ) at the alpha of the smallest mean held-out squared error over contiguous folds.
+    """(K + nλI)⁻¹(y − ȳ) at the alpha of the smallest mean held-out error over contiguous folds: the mean square, or
+    with ``scoring='accuracy'`` the share of wrong labels.
 
     ``kernel`` holds K (n, n); ``work`` is a triangle of the same size to solve in; Y is (n, t). The same
     predictions as ridge on features Z with K = ZZᵀ; worth it where Z has more columns than rows.
     """
     n = len(Y)
     bounds = fold_bounds(n, folds)
-    fold_mse = np.empty((len(alphas), 0))
+    fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1:
-        fold_mse = np.full((len(alphas), folds), np.inf)
+        fold_error = np.full((len(alphas), folds), np.inf)
         for fold in range(folds):
             held = np.arange(bounds[fold], bounds[fold + 1])
             training = np.concatenate([np.arange(bounds[fold]), np.arange(bounds[fold + 1], n)])
@@ -62,14 +70,20 @@ def solve_dual_cv(
                     dual_coef, intercept = _solve(kernel, work, Y, training, alpha, lambda_scale, center)
                 except LinAlgError:
                     continue
-                errors = kernel.multiply(dual_coef)[held] + intercept - Y[held]
-                fold_mse[index, fold] = np.mean(errors**2)
-    alpha = choose_alpha(alphas, fold_mse)
-    try:
-        dual_coef, intercept = _solve(kernel, work, Y, np.arange(n), alpha, lambda_scale, center)
-    except LinAlgError as error:
-        raise LinAlgError(SINGULAR.format(alpha)) from error
-    return DualSolution(dual_coef, intercept, alpha, fold_mse)
+                outputs = kernel.multiply(dual_coef)[held] + intercept
+                wrong = wrong_share(outputs, Y[held]) if scoring else np.mean((outputs - Y[held]) ** 2)
+                fold_error[index, fold] = wrong
+    alpha = choose_alpha(alphas, fold_error)
+    solutions: Solutions = []
+    for each in alphas if path else [alpha]:
+        try:
+            solutions.append(_solve(kernel, work, Y, np.arange(n), each, lambda_scale, center))
+        except LinAlgError:
+            solutions.append(None)
+    solution = solutions[list(alphas).index(alpha) if path else 0]
+    if solution is None:
+        raise LinAlgError(SINGULAR.format(alpha))
+    return DualSolution(*solution, alpha, fold_error, solutions if path else [])
 
 
 def _solve(

@@ -13,7 +13,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.kernels import make_kernel
 from rffbench.solvers.base import Classifier, Regressor, check_penalties, no_singular
 from rffbench.solvers.dual import solve_dual_cv
-from rffbench.solvers.statistics import Center, LambdaScale
+from rffbench.solvers.statistics import Center, LambdaScale, Scoring
 from rffbench.triangles import TriangleStack
 
 BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
@@ -27,6 +27,7 @@ class _KernelRidge:
     lambda_scale: LambdaScale
     center: Center
     memory: int | None
+    scoring: Scoring = None
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         X = np.asarray(X, dtype=np.float64)
@@ -44,7 +45,8 @@ class _KernelRidge:
         gram_s = perf_counter() - started
         with no_singular():
             solution = solve_dual_cv(
-                matrix, work, Y, alphas, folds=self.folds, lambda_scale=self.lambda_scale, center=self.center
+                matrix, work, Y, alphas, folds=self.folds, lambda_scale=self.lambda_scale, center=self.center,
+                scoring=self.scoring,
             )
         self.timing_ = {"feature_s": 0.0, "gram_s": gram_s, "solve_s": perf_counter() - started - gram_s}
         self.X_fit_ = X
@@ -111,6 +113,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         lambda_scale: LambdaScale = "n",
         center: Center = True,
         memory: int | None = None,
+        scoring: Scoring = None,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -119,19 +122,18 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self.lambda_scale = lambda_scale
         self.center = center
         self.memory = memory
+        self.scoring = scoring
 
 
 def make_kernel_ridge(
     *, task: str, features: Any, kernel: str, gamma: float, memory: int | None, **config: Any
 ) -> ExactKernelRidgeCV | ExactKernelRidgeClassifierCV:
     """The kernel ridge a config describes; it takes the kernel itself and has no use for ``features``."""
-    estimator = ExactKernelRidgeClassifierCV if task == "classification" else ExactKernelRidgeCV
-    return estimator(
-        np.atleast_1d(config["lambda"]).tolist(),
-        kernel=kernel,
-        gamma=gamma,
-        folds=config["folds"],
-        lambda_scale=config["lambda_scale"],
-        center=config["center"],
-        memory=memory,
-    )
+    settings = {
+        "kernel": kernel, "gamma": gamma, "folds": config["folds"], "lambda_scale": config["lambda_scale"],
+        "center": config["center"], "memory": memory,
+    }  # fmt: skip
+    alphas = np.atleast_1d(config["lambda"]).tolist()
+    if task == "classification":
+        return ExactKernelRidgeClassifierCV(alphas, scoring=config["scoring"], **settings)
+    return ExactKernelRidgeCV(alphas, **settings)

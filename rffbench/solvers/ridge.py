@@ -23,13 +23,17 @@ from rffbench.solvers.statistics import (
     SINGULAR,
     Center,
     FoldStatistics,
+    HeldOut,
     LambdaScale,
     RidgeSolution,
+    Scoring,
+    Solutions,
     choose_alpha,
     cv_results,
     fold_bounds,
     solve_folds,
     solve_ridge_cv,
+    wrong_share,
 )
 from rffbench.triangles import TriangleStack
 
@@ -64,6 +68,8 @@ class _StreamedRidge:
     features: Any
     block_rows: int | None
     memory: int | None
+    scoring: Scoring = None
+    path: bool = False
 
     def _grid(self) -> tuple[list[float], int]:
         """The alphas to try, and the folds to choose among them by."""
@@ -75,6 +81,10 @@ class _StreamedRidge:
         n = X.shape[0]
         alphas = check_penalties(alphas, folds, n, self.lambda_scale, self.center)
         folds = folds if len(alphas) > 1 else 1
+        if self.scoring not in (None, "accuracy"):
+            raise ValueError(f"scoring must be 'accuracy' or None, got {self.scoring!r}")
+        if self.path and Y.shape[1] > 1:
+            raise ValueError(f"path=True is for a single target or two classes, got {Y.shape[1]} targets")
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1 or None, got {self.block_rows!r}")
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
@@ -94,15 +104,21 @@ class _StreamedRidge:
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.alpha_ = solution.alpha
-        self.cv_results_ = cv_results(alphas, solution.fold_mse)
+        self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
 
-    def set_solution(self, features: Any, solution: RidgeSolution, y: NDArray) -> None:
-        """Become fitted with a solution found elsewhere for the fitted map ``features``, targets y (n,)."""
+    def set_features(self, features: Any) -> None:
+        """Take the fitted map ``features``, for a solution found elsewhere."""
         self.features_, self.n_features_in_ = features, features.n_features_in_
-        self._columns = len(solution.coef)
+        self._columns = features.n_components
+        self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+
+    def set_solution(self, alphas: Sequence[float], solution: RidgeSolution, y: NDArray) -> None:
+        """Become fitted with a solution found elsewhere on the columns of the map taken, targets y (n,)."""
         self.coef_, self.intercept_ = solution.coef[:, 0], float(solution.intercept[0])
         self.alpha_ = solution.alpha
-        self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+        self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
         if isinstance(self, Classifier):
             self.classes_ = np.unique(y)
 
@@ -170,6 +186,29 @@ class _StreamedRidge:
                 statistics.add(fold, Z - self._origin if self.center == "both" else Z, Y[block])
                 self.timing_["gram_s"] += perf_counter() - started
 
+    def held_out(
+        self, X: Any, Y: NDArray, folds: int, rows: int,
+        spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
+    ) -> HeldOut | None:
+        """What chooses λ otherwise than by squared error: another pass over a fold's rows, which counts the wrong
+        labels. ``spread`` turns a solution's coefficients into those of the map's columns."""
+        if self.scoring is None:
+            return None
+        bounds = fold_bounds(X.shape[0], folds)
+
+        def errors(fold: int, solutions: Solutions) -> list[float]:
+            start, stop = bounds[fold], bounds[fold + 1]
+            wrong = np.zeros(len(solutions))
+            spreaded = [None if each is None else (spread(each[0]), each[1]) for each in solutions]
+            for block, Z in self._blocks(X, start, stop, rows):
+                Z = Z - self._origin if self.center == "both" else Z
+                for index, each in enumerate(spreaded):
+                    share = np.inf if each is None else wrong_share(Z @ each[0] + each[1], Y[block])
+                    wrong[index] += share * len(Z) / (stop - start)
+            return wrong.tolist()
+
+        return errors
+
     def _set_origin(self, X: Any, rows: int) -> None:
         """A point near the columns' means: taken off first, so that an intercept loses no digits."""
         if self.center == "both":
@@ -179,6 +218,7 @@ class _StreamedRidge:
     def _restore_origin(self, solution: RidgeSolution) -> RidgeSolution:
         if self.center == "both":
             solution.intercept = solution.intercept - self._origin @ solution.coef
+            solution.path = [each and (each[0], each[1] - self._origin @ each[0]) for each in solution.path]
             del self._origin
         return solution
 
@@ -190,11 +230,13 @@ class _StreamedRidge:
         statistics = FoldStatistics(self._columns, folds, Y.shape[1])
         parts = zip(range(folds), bounds[:-1], bounds[1:], strict=True)
         self._gather(statistics, X, Y, list(parts), rows)
-        started = perf_counter()
+        started, mapped, waited = perf_counter(), self.timing_["feature_s"], _waited(X)
         solution = solve_ridge_cv(
-            statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, memory=budget
+            statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, memory=budget,
+            held_out=self.held_out(X, Y, folds, rows), path=self.path,
         )
-        self.timing_["solve_s"] += perf_counter() - started
+        mapping = self.timing_["feature_s"] - mapped
+        self.timing_["solve_s"] += perf_counter() - started - mapping - (_waited(X) - waited)
         return self._restore_origin(solution)
 
     def _fit_in_passes(
@@ -207,7 +249,7 @@ class _StreamedRidge:
         n = X.shape[0]
         bounds = fold_bounds(n, folds)
         self._set_origin(X, rows)
-        fold_mse = np.full((len(alphas), folds), np.inf)
+        fold_error = np.full((len(alphas), folds), np.inf)
         for fold in range(folds):
             training = [(0, 0, bounds[fold]), (0, bounds[fold + 1], n)]
             solutions = self._solve_rows(X, Y, alphas, training, rows)
@@ -217,15 +259,21 @@ class _StreamedRidge:
                 started = perf_counter()
                 Z = Z - self._origin if self.center == "both" else Z
                 for index, (coef, intercept) in solved:
-                    errors[index] += np.square(Z @ coef + intercept - Y[block]).sum()
+                    outputs = Z @ coef + intercept
+                    if self.scoring:
+                        errors[index] += wrong_share(outputs, Y[block]) * outputs.size
+                    else:
+                        errors[index] += np.square(outputs - Y[block]).sum()
                 self.timing_["solve_s"] += perf_counter() - started
             kept = [index for index, _ in solved]
-            fold_mse[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
-        alpha = choose_alpha(alphas, fold_mse)
-        [solution] = self._solve_rows(X, Y, [alpha], [(0, 0, n)], rows)
+            fold_error[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
+        alpha = choose_alpha(alphas, fold_error)
+        solutions = self._solve_rows(X, Y, alphas if self.path else [alpha], [(0, 0, n)], rows)
+        solution = solutions[alphas.index(alpha) if self.path else 0]
         if solution is None:
             raise LinAlgError(SINGULAR.format(alpha))
-        return self._restore_origin(RidgeSolution(*solution, alpha, fold_mse))
+        path = solutions if self.path else []
+        return self._restore_origin(RidgeSolution(*solution, alpha, fold_error, path))
 
     def _solve_rows(
         self, X: Any, Y: NDArray, alphas: list[float], bounds: list[tuple[int, int, int]], rows: int
@@ -256,15 +304,28 @@ class _StreamedRidge:
         self.timing_["gram_s"] += perf_counter() - started
         started = perf_counter()
         dual = solve_dual_cv(
-            kernel, work, Y, alphas, folds=folds, lambda_scale=self.lambda_scale, center=self.center
+            kernel, work, Y, alphas, folds=folds, lambda_scale=self.lambda_scale, center=self.center,
+            scoring=self.scoring, path=self.path,
         )
-        solution = RidgeSolution(Z.T @ dual.dual_coef, dual.intercept, dual.alpha, dual.fold_mse)
+        path = [each and (Z.T @ each[0], each[1]) for each in dual.path]
+        solution = RidgeSolution(Z.T @ dual.dual_coef, dual.intercept, dual.alpha, dual.fold_error, path)
         self.timing_["solve_s"] += perf_counter() - started
         return self._restore_origin(solution)
 
+    def predict_path(self, X: Any) -> tuple[list[float], NDArray[np.float64]]:
+        """Zβ + c at every λ of ``path_`` that has a solution: the λ (a,), and outputs (n, a) of a single target."""
+        solved = [(alpha, each) for alpha, each in self.path_ if each is not None]
+        coef = np.hstack([coef for _, (coef, _) in solved])
+        outputs = self._apply(X, coef) + np.hstack([intercept for _, (_, intercept) in solved])
+        return [alpha for alpha, _ in solved], outputs
+
     def _linear(self, X: Any) -> NDArray[np.float64]:
-        """Zβ + c, block by block: (n,) or (n, t)."""
-        n, coef = X.shape[0], np.asarray(self.coef_).T
+        """Zβ + c: (n,) or (n, t)."""
+        return self._apply(X, np.asarray(self.coef_).T) + self.intercept_
+
+    def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z·coef, block by block: (n,) or (n, t)."""
+        n = X.shape[0]
         output = np.empty((n, *coef.shape[1:]))
         rows = min(n, self.block_rows or default_block_rows(self._columns))
         timing, self.timing_ = self.timing_, dict(self.timing_)  # predicting does not count as fitting
@@ -273,7 +334,6 @@ class _StreamedRidge:
                 output[block] = Z @ coef
         finally:
             self.timing_ = timing
-        output += self.intercept_
         return output
 
 
@@ -345,6 +405,8 @@ class StreamedRidge(_StreamedRidge, Regressor):
 class StreamedRidgeCV(_StreamedRidge, Regressor):
     """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
 
+    ``path=True`` also keeps the solution at every λ, for `predict_path`.
+
     Folds are contiguous blocks of the training rows, sized as scikit-learn's ``KFold(folds)``; the λ of the
     smallest mean over folds of the held-out mean squared error is refitted on all rows. Peak memory is about
     (folds + 1)/2·p² numbers and a block. Other parameters and attributes as in `StreamedRidge`.
@@ -354,7 +416,7 @@ class StreamedRidgeCV(_StreamedRidge, Regressor):
     alpha_ : float
         The λ chosen.
     cv_results_ : dict
-        'alpha' (a,), 'fold_test_mse' (a, folds), 'mean_test_mse' (a,); with one alpha nothing is
+        'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,); with one alpha nothing is
         cross-validated and the latter two are empty.
     """
 
@@ -368,6 +430,7 @@ class StreamedRidgeCV(_StreamedRidge, Regressor):
         features: Any = None,
         block_rows: int | None = None,
         memory: int | None = None,
+        path: bool = False,
     ) -> None:
         self.alphas = alphas
         self.folds = folds
@@ -376,6 +439,7 @@ class StreamedRidgeCV(_StreamedRidge, Regressor):
         self.features = features
         self.block_rows = block_rows
         self.memory = memory
+        self.path = path
 
     def _grid(self) -> tuple[list[float], int]:
         return list(self.alphas), self.folds
@@ -415,7 +479,8 @@ class StreamedRidgeClassifier(_StreamedRidge, Classifier):
 class StreamedRidgeClassifierCV(_StreamedRidge, Classifier):
     """`StreamedRidgeClassifier` with λ from ``alphas`` by cross-validation, as in `StreamedRidgeCV`.
 
-    λ is chosen by mean squared error on the −1/+1 targets, not by accuracy.
+    λ is chosen by mean squared error on the −1/+1 targets; with ``scoring='accuracy'`` by the share of wrong labels,
+    which takes a second pass over the rows.
     """
 
     def __init__(
@@ -428,6 +493,8 @@ class StreamedRidgeClassifierCV(_StreamedRidge, Classifier):
         features: Any = None,
         block_rows: int | None = None,
         memory: int | None = None,
+        scoring: Scoring = None,
+        path: bool = False,
     ) -> None:
         self.alphas = alphas
         self.folds = folds
@@ -436,6 +503,8 @@ class StreamedRidgeClassifierCV(_StreamedRidge, Classifier):
         self.features = features
         self.block_rows = block_rows
         self.memory = memory
+        self.scoring = scoring
+        self.path = path
 
     def _grid(self) -> tuple[list[float], int]:
         return list(self.alphas), self.folds
@@ -445,12 +514,11 @@ def make_ridge(
     *, task: str, features: Any, kernel: str, gamma: float, memory: int | None, **config: Any
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:
     """The streamed ridge a config describes; ``kernel`` and ``gamma`` are the feature map's business."""
-    estimator = StreamedRidgeClassifierCV if task == "classification" else StreamedRidgeCV
-    return estimator(
-        np.atleast_1d(config["lambda"]).tolist(),
-        folds=config["folds"],
-        lambda_scale=config["lambda_scale"],
-        center=config["center"],
-        features=features,
-        memory=memory,
-    )
+    settings = {
+        "folds": config["folds"], "lambda_scale": config["lambda_scale"], "center": config["center"],
+        "features": features, "memory": memory, "path": config["path"],
+    }  # fmt: skip
+    alphas = np.atleast_1d(config["lambda"]).tolist()
+    if task == "classification":
+        return StreamedRidgeClassifierCV(alphas, scoring=config["scoring"], **settings)
+    return StreamedRidgeCV(alphas, **settings)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,11 @@ from rffbench.triangles import Triangle, TriangleStack, recombine_triangles, sum
 
 Center = Literal[True, False, "target", "both"]
 LambdaScale = Literal["n", 1]
+Scoring = Literal["accuracy"] | None
+Solutions: TypeAlias = "list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]"
+"""(coef, intercept) for each alpha, None where the matrix is singular."""
+HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
+"""Fold k and the solutions without it → each one's error on its rows, infinite where there is no solution."""
 
 
 SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
@@ -196,12 +201,14 @@ class RecombinedStatistics:
 
 @dataclass
 class RidgeSolution:
-    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_mse`` (alphas, folds)."""
+    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_error`` (alphas, folds); in
+    ``path``, where it was asked for, the solutions at every alpha."""
 
     coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
     alpha: float
-    fold_mse: NDArray[np.float64]
+    fold_error: NDArray[np.float64]
+    path: Solutions = field(default_factory=list)
 
 
 def fold_bounds(n: int, folds: int) -> list[int]:
@@ -240,7 +247,7 @@ def solve_folds(
     lambda_scale: LambdaScale,
     center: Center,
     work: Work,
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]:
+) -> Solutions:
     """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None where it is singular."""
     moments = statistics.moments(folds)
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
@@ -255,7 +262,7 @@ def solve_folds(
 
     if kept is not None:
         gather(kept)
-    solutions: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = []
+    solutions: Solutions = []
     for alpha in alphas:
         if kept is None:
             gather(factor)
@@ -283,6 +290,13 @@ def held_out_mse(
     return float(errors.mean() / held.n)
 
 
+def wrong_share(outputs: NDArray, Y: NDArray) -> float:
+    """The share of rows whose sign, or largest output of several, is not that of the targets Y (rows, t)."""
+    if Y.shape[1] == 1:
+        return float(np.mean((outputs > 0) != (Y > 0)))
+    return float(np.mean(outputs.argmax(axis=1) != Y.argmax(axis=1)))
+
+
 def solve_ridge_cv(
     statistics: Statistics,
     alphas: Sequence[float],
@@ -290,43 +304,47 @@ def solve_ridge_cv(
     lambda_scale: LambdaScale = "n",
     center: Center = True,
     memory: int | None = None,
+    held_out: HeldOut | None = None,
+    path: bool = False,
 ) -> RidgeSolution:
-    """Ridge on all rows at the alpha of the smallest mean held-out squared error over the folds.
+    """Ridge on all rows at the alpha of the smallest mean held-out error over the folds, the first of equals.
 
-    With one fold or one alpha nothing is chosen and only the fit itself is done. An alpha too small for the
-    matrix to be positive definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes)
-    bounds the working triangles besides ``statistics``: within less than two of them, a sum is computed anew
-    for each alpha.
+    The error is the mean square, from the folds' own statistics, unless ``held_out`` says otherwise. With one fold
+    or one alpha nothing is chosen and only the fit itself is done. An alpha too small for the matrix to be positive
+    definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes) bounds the working triangles
+    besides ``statistics``: within less than two of them, a sum is computed anew for each alpha.
     """
     work = statistics.work(memory)
     alphas = [float(alpha) for alpha in alphas]
     everything = range(statistics.folds)
-    fold_mse = np.empty((len(alphas), 0))
+
+    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solutions:
+        return solve_folds(statistics, folds, alphas, lambda_scale=lambda_scale, center=center, work=work)
+
+    def squared(fold: int, solutions: Solutions) -> list[float]:
+        return [np.inf if each is None else held_out_mse(statistics, fold, *each) for each in solutions]
+
+    fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1 and statistics.folds > 1:
-        fold_mse = np.full((len(alphas), statistics.folds), np.inf)
+        fold_error = np.empty((len(alphas), statistics.folds))
         for fold in everything:
-            training = [other for other in everything if other != fold]
-            solutions = solve_folds(
-                statistics, training, alphas, lambda_scale=lambda_scale, center=center, work=work
-            )
-            for index, solution in enumerate(solutions):
-                if solution is not None:
-                    fold_mse[index, fold] = held_out_mse(statistics, fold, *solution)
-    alpha = choose_alpha(alphas, fold_mse)
-    [solution] = solve_folds(
-        statistics, everything, [alpha], lambda_scale=lambda_scale, center=center, work=work
-    )
+            solutions = solve([other for other in everything if other != fold], alphas)
+            fold_error[:, fold] = (held_out or squared)(fold, solutions)
+    alpha = choose_alpha(alphas, fold_error)
+    solutions = solve(everything, alphas if path else [alpha])
+    solution = solutions[alphas.index(alpha) if path else 0]
     if solution is None:
         raise LinAlgError(SINGULAR.format(alpha))
-    return RidgeSolution(*solution, alpha, fold_mse)
+    return RidgeSolution(*solution, alpha, fold_error, solutions if path else [])
 
 
-def choose_alpha(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> float:
+def choose_alpha(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> float:
     """The alpha of the smallest mean held-out error, the first of equals."""
-    return float(alphas[int(np.argmin(fold_mse.mean(axis=1)))] if fold_mse.shape[1] else alphas[0])
+    return float(alphas[int(np.argmin(fold_error.mean(axis=1)))] if fold_error.shape[1] else alphas[0])
 
 
-def cv_results(alphas: Sequence[float], fold_mse: NDArray[np.float64]) -> dict[str, NDArray]:
-    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_mse' (a, folds), 'mean_test_mse' (a,)."""
-    mean = fold_mse.mean(axis=1) if fold_mse.shape[1] else np.empty(0)
-    return {"alpha": np.asarray(alphas), "fold_test_mse": fold_mse, "mean_test_mse": mean}
+def cv_results(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> dict[str, NDArray]:
+    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,): mean
+    squared errors, or shares of wrong labels where these chose."""
+    mean = fold_error.mean(axis=1) if fold_error.shape[1] else np.empty(0)
+    return {"alpha": np.asarray(alphas), "fold_test_error": fold_error, "mean_test_error": mean}

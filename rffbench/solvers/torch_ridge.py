@@ -230,7 +230,7 @@ class _TorchRidge:
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(intercept[0]) if single else intercept
         self.alpha_ = solution.alpha
-        self.cv_results_ = cv_results(alphas, solution.fold_mse)
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
 
     def _fit_features(self, X: Any, y: NDArray) -> None:
         """Fit the map; one that looks at the data has its statistics gathered on the device."""
