@@ -137,7 +137,7 @@ def test_a_folder_or_a_folder_of_folders_is_found_and_those_moved_aside_are_not(
 
 def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
     results = loaded(tmp_path, grid())
-    written = pd.read_csv(summary.write_summary(results))
+    written = pd.read_csv(summary.write_summary([({}, results)]))
     assert list(written) == ["dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok",
                              "n_failed", "significant"]
     row = written[(written["method"] == "Ours") & (written["metric"] == "accuracy")].iloc[0]

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from rffbench import report
 from rffbench.errors import ConfigError
-from rffbench.report import figures, frame, summary
+from rffbench.report import figures, frame, style, summary
 from rffbench.report.compare import load_reference
 
 SIZES = [1, 2, 4, 8]
@@ -127,7 +127,7 @@ def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
 
 
 def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_blind():
-    styles = figures._STYLES
+    styles = style.STYLES
     for name in ("marker", "linestyle", "color"):
         first_four = [str(style[name]) for style in styles[:4]]
         assert len(set(first_four)) == 4

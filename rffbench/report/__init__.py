@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rffbench.report.compare import Comparison, NoReference, compare
-from rffbench.report.frame import experiment_folders, load_results
+from rffbench.report.frame import experiment_folders, load_protocols, load_results
 from rffbench.report.summary import write_summary
 from rffbench.report.table import Table
 from rffbench.report.table import write_table as _write_table
@@ -23,15 +23,15 @@ def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write summary.csv, the tables and the figures of one experiment's folder anew; the paths written."""
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
 
-    results = load_results(folder)
-    return [write_summary(results), *_write_table(results)[1], *draw_figures(results, formats)]
+    protocols = load_protocols(folder)
+    return [write_summary(protocols), *_write_table(protocols)[1], *draw_figures(protocols, formats)]
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
     """Write one experiment's summary.csv and table.csv/.md/.tex; the table, and the paths written."""
-    results = load_results(folder)
-    summary = write_summary(results)
-    table, paths = _write_table(results)
+    protocols = load_protocols(folder)
+    summary = write_summary(protocols)
+    table, paths = _write_table(protocols)
     return table, [summary, *paths]
 
 

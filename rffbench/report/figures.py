@@ -5,80 +5,71 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from rffbench.errors import ConfigError
-from rffbench.report.frame import METRICS, Metric, Results, size_label
+from rffbench.report.curves import path_figure, progress_figure
+from rffbench.report.frame import KERNEL_MEASURES, METRICS, Metric, Protocols, Results
+from rffbench.report.style import METADATA, RC, STYLES, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
 
-# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness
-# too; marker, filling and line style tell the methods apart in grey print.
-_STYLES: list[dict[str, Any]] = [
-    {"color": "#000000", "marker": "o", "linestyle": "-", "markerfacecolor": "white"},
-    {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 1.6))},
-    {"color": "#0072B2", "marker": "^", "linestyle": (0, (5, 1.4, 1, 1.4)), "markerfacecolor": "white"},
-    {"color": "#D55E00", "marker": "D", "linestyle": (0, (1, 1.1))},
-    {"color": "#56B4E9", "marker": "v", "linestyle": (0, (7, 1.4, 1, 1.4, 1, 1.4))},
-    {"color": "#009E73", "marker": "P", "linestyle": (0, (3, 2)), "markerfacecolor": "white"},
-    {"color": "#CC79A7", "marker": "X", "linestyle": (0, (8, 2))},
-    {"color": "#7F7F7F", "marker": "*", "linestyle": "-"},
-]
-
-_RC: dict[Any, Any] = {
-    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
-    "legend.fontsize": 8, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "lines.markersize": 3.9,
-    "lines.markeredgewidth": 0.9, "grid.linewidth": 0.4, "grid.color": "#DDDDDD", "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "axes.axisbelow": True, "savefig.dpi": 200,
-    "pdf.fonttype": 42, "svg.hashsalt": "rffbench",
-}
-
-# Nothing of the moment or the software goes into the files: the same results give the same bytes.
-_METADATA: dict[str, dict[str, Any]] = {
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
-    "svg": {"Date": None},
-}
+MOST_PROTOCOLS = 8
+"""Combinations of a sweep that figures are drawn for: of more than these, none."""
 
 
-def draw_figures(results: Results, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Draw ``figures/<dataset>.<format>`` for every dataset with a finished trial; the paths written.
+def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> list[Path]:
+    """Draw every dataset's figures of the protocols of one folder; the paths written.
 
-    Panels: the relative kernel error ‖K − ZZ′‖₂/‖K‖₂ (log), the score, and the seconds to generate the
-    training features (log), each the mean over trials with bars of ± one standard deviation, against the
-    number of frequencies s (log). A panel without a measurement is left out.
+    ``figures/<dataset>.<format>`` has what was measured against the number of frequencies s (log): the relative kernel
+    error ‖K − ZZ′‖₂/‖K‖₂ (log) or whatever else was measured of the kernel matrix, the score, and the seconds to
+    generate the training features (log), each the mean over trials with bars of ± one standard deviation. A panel
+    without a measurement is left out. ``<dataset>-lambda`` has the score at every λ and ``<dataset>-progress`` the
+    progress of a solver, where trials kept these. Of a sweep the names have the protocol's labels behind them.
 
     Raises ConfigError for a format that is not one of ``FORMATS``.
     """
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"unknown figure format {name!r}: choose from {', '.join(FORMATS)}")
-    summary = summarise(results)
+    if len(protocols) > MOST_PROTOCOLS:
+        return []
     paths = []
-    with mpl.rc_context(_RC):
-        for dataset in results.datasets:
-            figure = dataset_figure(results, summary[summary["dataset"] == dataset], dataset)
-            if figure is None:
-                continue
-            (results.folder / "figures").mkdir(exist_ok=True)
-            for name in formats:
-                path = results.folder / "figures" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', dataset)}.{name}"
-                figure.savefig(path, format=name, metadata=_METADATA[name])
-                paths.append(path)
+    with mpl.rc_context(RC):
+        for labels, results in protocols:
+            summary = summarise(results)
+            for dataset in results.datasets:
+                figures = {
+                    "": dataset_figure(results, summary[summary["dataset"] == dataset], dataset),
+                    "lambda": path_figure(results, dataset),
+                    "progress": progress_figure(results, dataset),
+                }
+                for kind, figure in figures.items():
+                    if figure is not None:
+                        stem = "-".join(part for part in (dataset, *labels.values(), kind) if part)
+                        paths += _saved(figure, results.folder / "figures", stem, formats)
+    return paths
+
+
+def _saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str]) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', stem)}.{name}" for name in formats]
+    for path in paths:
+        name = path.suffix[1:]
+        figure.savefig(path, format=name, metadata=METADATA[name])
     return paths
 
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
-    wanted = [METRICS["kernel_error"], results.score(dataset), METRICS["feature_s"]]
+    wanted = [*(METRICS[name] for name in KERNEL_MEASURES), results.score(dataset), METRICS["feature_s"]]
     measured = set(summary.loc[summary["n_ok"] > 0, "metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
     if not metrics:
@@ -108,7 +99,7 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
         # Methods that agree would hide each other: each stands a little to the side of its size.
         side = 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
         panel.errorbar(s * side, mean, yerr=np.stack([below, above]), label=method, capsize=1.8,
-                       elinewidth=0.8, capthick=0.8, **_STYLES[index % len(_STYLES)])
+                       elinewidth=0.8, capthick=0.8, **STYLES[index % len(STYLES)])
     panel.set_xscale("log")
     if logarithmic:
         panel.set_yscale("log")
@@ -117,23 +108,8 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
         panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
         panel.yaxis.set_major_formatter("{x:g}")
         panel.yaxis.set_minor_formatter(NullFormatter())
-    _size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
-    panel.grid(True)
-    panel.spines[["top", "right"]].set_visible(False)
-
-
-def _size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
-    """A tick a size, labelled where there is room."""
-    counts = sizes["n_features"].to_numpy(int)
-    place = np.log(counts / counts[0]) / max(np.log(counts[-1] / counts[0]), 1e-9)
-    labels: list[str] = []
-    last = -np.inf
-    for count, multiple, here in zip(counts, sizes["multiple"], place, strict=True):
-        roomy = here - last > 0.11  # the width of "128d" with some space, as a share of the panel
-        labels.append(size_label(count, multiple) if roomy else "")
-        last = here if roomy else last
-    panel.set_xticks(counts, labels)
-    panel.xaxis.set_minor_locator(NullLocator())
+    size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    tidy_panel(panel)
 
 
 def _size_name(results: Results, dataset: str) -> str:

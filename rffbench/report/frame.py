@@ -47,6 +47,7 @@ METRICS = {
     )
 }
 
+KERNEL_MEASURES = ("kernel_error", "spectral_error", "sup_error", "entry_error")  # of maps, in panels' order
 SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
 
 _CELL = ["dataset", "n_features", "method"]
@@ -64,12 +65,14 @@ class Results:
     ``config`` is the resolved config.yaml. ``trials`` has a row for every trial of that config in the log and
     the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
     trial, status, contended (bool), and one float column a metric of ``METRICS``: accuracy in %, times in
-    seconds, memory in bytes, NaN where there is none.
+    seconds, memory in bytes, NaN where there is none. ``curves`` has a row for every point of the trials' curves:
+    dataset, n_features, multiple, method, trial, and the curves' own columns.
     """
 
     folder: Path
     config: dict[str, Any]
     trials: pd.DataFrame
+    curves: pd.DataFrame
 
     @property
     def title(self) -> str:
@@ -104,6 +107,11 @@ class Results:
             return None
 
 
+Protocols = list[tuple[dict[str, str], Results]]
+"""The results of one folder: of each combination of a sweep its labels and its results; without a sweep a single one,
+with no labels."""
+
+
 def size_label(n_features: int, multiple: int | None) -> str:
     """``16d`` where the config gave a multiple of the input dimension, else the count itself."""
     return str(n_features) if multiple is None or pd.isna(multiple) else f"{int(multiple)}d"
@@ -122,7 +130,7 @@ def load_results(folder: str | Path) -> Results:
     return load_protocols(folder)[0][1]
 
 
-def load_protocols(folder: str | Path) -> list[tuple[dict[str, str], Results]]:
+def load_protocols(folder: str | Path) -> Protocols:
     """The results of every protocol of a sweep that has trials, each with its labels, one an axis; where nothing
     is swept, the one set of results without labels. Raises as `load_results`."""
     folder = Path(folder)
@@ -160,7 +168,12 @@ def _results(folder: Path, config: dict[str, Any], rows: list[Row]) -> Results |
                                methods.index(row["method"]), row["trial"]))
     trials = pd.DataFrame([_tidy(row) for row in rows])
     trials["multiple"] = trials["multiple"].astype("Int64")
-    return Results(folder, config, trials.astype(dict.fromkeys(METRICS, float)))
+    points = [
+        pd.DataFrame({name: row[name] for name in (*_CELL, "multiple", "trial")} | row["curves"])
+        for row in rows if row.get("curves")
+    ]  # fmt: skip
+    curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=[*_CELL, "multiple", "trial"])
+    return Results(folder, config, trials.astype(dict.fromkeys(METRICS, float)), curves)
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:

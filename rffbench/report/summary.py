@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rffbench.report.frame import METRICS, Results, cells
+from rffbench.report.frame import METRICS, Protocols, Results, cells
 from rffbench.report.significance import significantly_better
 
 COLUMNS = [
@@ -46,8 +46,9 @@ def summarise(results: Results) -> pd.DataFrame:
     return summary
 
 
-def write_summary(results: Results) -> Path:
-    """Write the folder's summary.csv, numbers in full precision."""
-    path = results.folder / "summary.csv"
-    summarise(results).to_csv(path, index=False, lineterminator="\n")
+def write_summary(protocols: Protocols) -> Path:
+    """Write the folder's summary.csv, numbers in full precision; of a sweep, with a column more for every axis."""
+    parts = [summarise(results).assign(**labels) for labels, results in protocols]
+    path = protocols[0][1].folder / "summary.csv"
+    pd.concat(parts).to_csv(path, index=False, lineterminator="\n")
     return path

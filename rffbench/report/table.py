@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rffbench.report.frame import METRICS, Results, cells, size_label
+from rffbench.report.frame import METRICS, Protocols, Results, cells, size_label
 from rffbench.report.significance import significance_settings
 from rffbench.report.summary import summarise
 
@@ -112,9 +112,20 @@ def make_table(results: Results) -> Table:
     return table
 
 
-def write_table(results: Results) -> tuple[Table, list[Path]]:
-    """Make the table and write table.csv, table.md and table.tex into the folder."""
-    table = make_table(results)
+def write_table(protocols: Protocols) -> tuple[Table, list[Path]]:
+    """Make the table and write table.csv, table.md and table.tex into the folder.
+
+    Of a sweep it is one table below the other, a protocol's labels in front of its datasets.
+    """
+    tables = [make_table(results) for _, results in protocols]
+    table, results = tables[0], protocols[0][1]
+    if len(tables) > 1:
+        rows = [
+            [f"{', '.join(labels.values())}: {row[0]}", *row[1:]]
+            for (labels, _), part in zip(protocols, tables, strict=True) for row in part.rows
+        ]  # fmt: skip
+        notes = list(dict.fromkeys(note for part in tables for note in part.notes))
+        table = Table(table.title, [f"{', '.join(protocols[0][0])}: dataset", *table.header[1:]], rows, notes)
     texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": table.to_latex()}
     for name, text in texts.items():
         (results.folder / name).write_text(text, encoding="utf-8")

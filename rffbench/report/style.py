@@ -1,0 +1,60 @@
+"""How every figure looks: colours, line styles, fonts, the axis of sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from rffbench.report.frame import size_label
+
+# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness
+# too; marker, filling and line style tell the methods apart in grey print.
+STYLES: list[dict[str, Any]] = [
+    {"color": "#000000", "marker": "o", "linestyle": "-", "markerfacecolor": "white"},
+    {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 1.6))},
+    {"color": "#0072B2", "marker": "^", "linestyle": (0, (5, 1.4, 1, 1.4)), "markerfacecolor": "white"},
+    {"color": "#D55E00", "marker": "D", "linestyle": (0, (1, 1.1))},
+    {"color": "#56B4E9", "marker": "v", "linestyle": (0, (7, 1.4, 1, 1.4, 1, 1.4))},
+    {"color": "#009E73", "marker": "P", "linestyle": (0, (3, 2)), "markerfacecolor": "white"},
+    {"color": "#CC79A7", "marker": "X", "linestyle": (0, (8, 2))},
+    {"color": "#7F7F7F", "marker": "*", "linestyle": "-"},
+]
+
+RC: dict[Any, Any] = {
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 8, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "lines.markersize": 3.9,
+    "lines.markeredgewidth": 0.9, "grid.linewidth": 0.4, "grid.color": "#DDDDDD", "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "axes.axisbelow": True, "savefig.dpi": 200,
+    "pdf.fonttype": 42, "svg.hashsalt": "rffbench",
+}
+
+# Nothing of the moment or the software goes into the files: the same results give the same bytes.
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "svg": {"Date": None},
+}
+
+
+def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
+    """A tick a size, labelled where there is room."""
+    counts = sizes["n_features"].to_numpy(int)
+    place = np.log(counts / counts[0]) / max(np.log(counts[-1] / counts[0]), 1e-9)
+    labels: list[str] = []
+    last = -np.inf
+    for count, multiple, here in zip(counts, sizes["multiple"], place, strict=True):
+        roomy = here - last > 0.11  # the width of "128d" with some space, as a share of the panel
+        labels.append(size_label(count, multiple) if roomy else "")
+        last = here if roomy else last
+    panel.set_xticks(counts, labels)
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def tidy_panel(panel: Axes) -> None:
+    """A grid, and no box around."""
+    panel.grid(True)
+    panel.spines[["top", "right"]].set_visible(False)
