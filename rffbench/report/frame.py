@@ -56,7 +56,7 @@ _SETTINGS = {
     "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
     "kernel_error_points", "measures",
 }
-_OF_METHOD = ("features", "solver", "kernel", "n_features")  # of a method's entries, all but its map's parameters
+_OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # of a method's entries, all but its map's parameters
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,8 @@ def _in_grid(row: Row, config: dict[str, Any]) -> bool:
     if row["dataset"] not in config["datasets"] or row["method"] not in config["methods"]:
         return False
     n_features, multiple = row["n_features"], row.get("multiple")
+    if row["dataset"] not in config["methods"][row["method"]].get("datasets", [row["dataset"]]):
+        return False
     own = config["methods"][row["method"]].get("n_features")
     sizes = {str(size) for size in own or _of_dataset(config.get("n_features", []), row["dataset"])}
     wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
