@@ -56,7 +56,8 @@ _SETTINGS = {
     "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
     "kernel_error_points", "measures",
 }
-_OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # of a method's entries, all but its map's parameters
+# Of a method's entries, all but its map's parameters.
+_OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,11 @@ class Results:
         return [str(label) for label in self.config["methods"]]
 
     def score(self, dataset: str) -> Metric:
-        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE."""
+        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; of a dataset
+        without a score, that of its task."""
         trials = self.trials[self.trials["dataset"] == dataset]
-        return METRICS[next((name for name in SCORES if trials[name].notna().any()), SCORES[0])]
+        measured = [name for name in SCORES if trials[name].notna().any()]
+        return METRICS[measured[0] if measured else _score_of_task(dataset)]
 
     def planned_trials(self, n_features: int, multiple: int | None) -> int:
         """How many trials the config asks for at one size."""
@@ -100,12 +103,23 @@ class Results:
 
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
-        from rffbench.data.cards import load_card  # the cards' layer is needed here alone
+        card = _card(dataset)
+        return card.mark if card else None
 
-        try:
-            return load_card(dataset).mark
-        except RffbenchError:  # results of a dataset that this version has no card for
-            return None
+
+def _card(dataset: str) -> Any:
+    """The dataset's card; None for results of a dataset that this version has no card for."""
+    from rffbench.data.cards import load_card
+
+    try:
+        return load_card(dataset)
+    except RffbenchError:
+        return None
+
+
+def _score_of_task(dataset: str) -> str:
+    card = _card(dataset)
+    return "rmse" if card and card.task == "regression" else SCORES[0]
 
 
 Protocols = list[tuple[dict[str, str], Results]]
