@@ -19,7 +19,7 @@ SIZES = [1, 2, 4, 8]
 
 @pytest.fixture(autouse=True)
 def no_cards(monkeypatch):
-    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark=""))
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
 
 
 def folder(tmp_path, score=80.0, metric="accuracy", datasets=("eeg",), **config):
