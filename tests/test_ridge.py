@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import Ridge
@@ -125,6 +126,20 @@ def test_a_path_holds_the_fit_at_every_lambda(problem, strategy, center):
         plain = StreamedRidge(alpha, center=center).fit(X, y)
         np.testing.assert_allclose(outputs[:, index], plain.predict(X), rtol=0, atol=1e-8)
     np.testing.assert_allclose(outputs[:, ALPHAS.index(model.alpha_)], model.predict(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("path", [False, True])
+def test_a_lambda_too_small_for_all_rows_gives_way_to_the_next_best(problem, path):
+    X, y = problem
+    statistics = gathered(np.hstack([X, X]), y, 2)  # ZᵀZ alone is singular
+
+    def held_out(fold, solutions):
+        return [0.0, 2.0, 1.0]  # the smallest λ is said to be the best
+
+    solution = solve_ridge_cv(statistics, [0.0, 1.0, 2.0], lambda_scale=1, held_out=held_out, path=path)
+    assert solution.alpha == 2.0
+    with pytest.raises(LinAlgError, match="take a larger lambda"):
+        solve_ridge_cv(statistics, [0.0], path=path)
 
 
 def test_centring_and_scaling_use_each_training_set_s_own_mean_and_size(problem):
