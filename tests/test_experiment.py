@@ -208,7 +208,7 @@ ERRORS = {
     "misspelt step": (("minmax", "minmx"), 4, "did you mean 'minmax'?"),
     "misspelt solver": (("ridge", "rigde"), 11, "did you mean 'ridge'?"),
     "misspelt solver parameter": (("folds", "fold"), 11, "did you mean 'folds'?"),
-    "misspelt reference": (("liu2020-table3", "liu2020"), 14, "did you mean 'liu2020-table3'?"),
+    "misspelt reference": (("liu2020-table3", "liu2020-tabel3"), 14, "did you mean 'liu2020-table3'?"),
     "negative size": (("100]", "-100]"), 6, "must be a positive integer or a multiple"),
     "size of nothing": (("16d", "0d"), 6, "must be a positive integer or a multiple"),
     "a size twice": (("100]", "14]"), 6, "gives 14 features for eeg twice"),

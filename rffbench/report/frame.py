@@ -101,6 +101,10 @@ class Results:
         """How many trials the config asks for at one size."""
         return _planned_trials(self.config, n_features, multiple)
 
+    def asks_for(self, dataset: str, method: str, size: str) -> bool:
+        """Whether the config has a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
+        return _has(self.config, dataset, method) and (not size or size in _sizes(self.config, dataset, method))
+
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
         card = _card(dataset)
@@ -225,15 +229,25 @@ def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
 
 
 def _in_grid(row: Row, config: dict[str, Any]) -> bool:
-    if row["dataset"] not in config["datasets"] or row["method"] not in config["methods"]:
+    if not _has(config, row["dataset"], row["method"]):
         return False
     n_features, multiple = row["n_features"], row.get("multiple")
-    if row["dataset"] not in config["methods"][row["method"]].get("datasets", [row["dataset"]]):
-        return False
-    own = config["methods"][row["method"]].get("n_features")
-    sizes = {str(size) for size in own or _of_dataset(config.get("n_features", []), row["dataset"])}
+    sizes = _sizes(config, row["dataset"], row["method"])
     wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
     return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
+
+
+def _has(config: dict[str, Any], dataset: str, method: str) -> bool:
+    """Whether the config has the method on the dataset."""
+    if dataset not in config["datasets"] or method not in config["methods"]:
+        return False
+    return dataset in (config["methods"][method].get("datasets") or [dataset])
+
+
+def _sizes(config: dict[str, Any], dataset: str, method: str) -> set[str]:
+    """A method's sizes on a dataset, as the config writes them."""
+    own = config["methods"][method].get("n_features")
+    return {str(size) for size in own or _of_dataset(config.get("n_features", []), dataset)}
 
 
 def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
