@@ -59,7 +59,7 @@ def solve_squared_hinge(
     """
     n = len(y)
     whole = _Problem(
-        np.arange(n), np.ascontiguousarray(X.T), y, np.zeros(n), -y, np.where(y > 0, UP, DOWN).astype(np.uint8)
+        np.arange(n), np.array(X.T, order="C"), y, np.zeros(n), -y, np.where(y > 0, UP, DOWN).astype(np.uint8)
     )
     cache = RowCache(kernel, whole.columns, cache_bytes)
     ridge = 1 / (2 * C)
@@ -147,7 +147,6 @@ class RowCache:
         new_index[keep] = np.arange(len(keep))
         survivors = np.flatnonzero((owner >= 0) & (new_index[owner] >= 0))
         self._set_width(columns)
-        survivors = survivors[: len(self.rows)]
         _shorten(old, survivors, keep, self.storage)
         self._owner[: len(survivors)] = new_index[owner[survivors]]
         self.used[: len(survivors)] = used[survivors]
@@ -178,8 +177,8 @@ def _gap(up, down, bias):
 def _may_still_move(problem: _Problem, up: float, down: float, bias: bool) -> NDArray[np.bool_]:
     """Not those at 0 that no present violator would form a pair with."""
     only_up, only_down = problem.moves == UP, problem.moves == DOWN
-    F, bound = problem.gradient, max(up, down)
-    return ~((only_up & (F > (down if bias else bound))) | (only_down & (-F > (up if bias else bound))))
+    highest, lowest = (down, -up) if bias else (max(up, down), -max(up, down))
+    return ~((only_up & (problem.gradient > highest)) | (only_down & (problem.gradient < lowest)))
 
 
 def _write_back(whole: _Problem, active: _Problem) -> None:
