@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from libsvm.svm import libsvm, svm_parameter, svm_problem, toPyModel
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.features.base import BLOCK_ROWS
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.solvers import kernel_svm, squared_hinge
 from rffbench.solvers.kernel_rows import TILE, kernel_product, kernel_rows
@@ -69,13 +71,12 @@ def test_far_points_have_a_kernel_of_nought_not_of_rubbish():
 def by_libsvm(K, y, C):
     """The dual objective that LIBSVM reaches on K + I/(2C) with its C infinite, its β, and b."""
     n = len(y)
-    numbered = np.column_stack([np.arange(1, n + 1), K + np.eye(n) / (2 * C)])
+    numbered = csr_matrix(np.column_stack([np.arange(1, n + 1), K + np.eye(n) / (2 * C)]))
     parameter = svm_parameter("-q -s 0 -t 4 -c 1e12 -e 1e-5")
     model = toPyModel(libsvm.svm_train(svm_problem(y, numbered, isKernel=True), parameter))
     beta = np.zeros(n)
     beta[np.array(model.get_sv_indices()) - 1] = np.array(model.get_sv_coef())[:, 0]
-    sign = 1 if model.get_labels()[0] == 1 else -1
-    return dual_objective(sign * beta, K, y, C), sign * beta, -sign * model.rho[0]
+    return dual_objective(beta, K, y, C), beta, -model.rho[0]
 
 
 def by_bounds(K, y, C):
@@ -230,14 +231,13 @@ def test_the_objective_is_the_paper_s_and_minimal(bias):
         assert other > model.metrics_["objective"]
 
 
-def test_prediction_uses_the_support_vectors_alone_a_block_of_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr(kernel_svm, "BLOCK_ROWS", 50)
+def test_prediction_uses_the_support_vectors_alone_a_block_of_rows_at_a_time():
     X, y = problem(700)
     model = KernelSVM(gamma=4.0).fit(X, y)
     assert model.metrics_["model_size"] == len(model.X_fit_) == len(model.dual_coef_) < 650
-    rows = Rows(problem(230, seed=5)[0])
+    rows = Rows(problem(BLOCK_ROWS + 30, seed=5)[0])
     decision = model.decision_function(rows)
-    assert rows.longest == 50
+    assert rows.longest == BLOCK_ROWS
     exact = make_kernel("gaussian", 4.0)(rows.X, model.X_fit_) @ model.dual_coef_ + model.intercept_
     np.testing.assert_allclose(decision, exact, atol=1e-10)
 

@@ -56,10 +56,15 @@ def require_classification(solver: str, task: str, instead: str) -> None:
 
 def read_rows(X: Any) -> NDArray[np.float64]:
     """A copy of all rows of X, which may be lazy, as float64; ValueError where one holds NaN or infinity."""
-    rows = np.array(X[0 : X.shape[0]], dtype=np.float64, order="C")
-    if is_row_source(X) and not np.isfinite(rows).all():  # arrays were checked before
-        raise ValueError("X contains NaN or infinity")
-    return rows
+    return np.array(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64, order="C")
+
+
+def checked_rows(X: Any, rows: slice) -> NDArray:
+    """X[rows]; ValueError where X is lazy, so that it was not checked before, and they hold NaN or infinity."""
+    part = np.asarray(X[rows])
+    if is_row_source(X) and not np.isfinite(part).all():
+        raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
+    return part
 
 
 @contextmanager

@@ -10,17 +10,25 @@ from numpy.typing import NDArray
 
 from rffbench.configvalues import BYTES, quantity
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import BLOCK_ROWS, row_blocks
 from rffbench.kernels import GaussianKernel, Kernel, make_kernel
 from rffbench.seeds import RandomState
-from rffbench.solvers.base import Classifier, check_choice, check_positive, read_rows, require_classification
+from rffbench.solvers.base import (
+    Classifier,
+    check_choice,
+    check_positive,
+    checked_rows,
+    read_rows,
+    require_classification,
+)
 from rffbench.solvers.kernel_rows import kernel_product
-from rffbench.solvers.squared_hinge import solve_squared_hinge
+from rffbench.solvers.nodes import NODE, dense_nodes, problem_of
+from rffbench.solvers.squared_hinge import solve_squared_hinge, warm_up
 
 LOSSES = ("squared-hinge", "hinge")
-BLOCK_ROWS = 4096  # rows predicted at a time
-NODE_BYTES = 16  # LIBSVM's sparse entry: an int, padded, and a double
 OWN_BYTES = 80  # our solver's vectors, a point
 LIBSVM_BYTES = 120  # LIBSVM's vectors, a point
+
 
 def _cache_bytes(cache: int | str) -> int:
     """The size that ``cache`` says; ValueError where it says none."""
@@ -108,6 +116,7 @@ class KernelSVM(Classifier):
         self._check_budget(*X.shape)
         X = read_rows(X)
         kernel = make_kernel(self.kernel, self.gamma)
+        warm_up(kernel)
         solve = self._squared_hinge if self.loss == "squared-hinge" else self._libsvm
         started = perf_counter()
         machines = [solve(X, column, kernel) for column in Y.T]
@@ -127,10 +136,10 @@ class KernelSVM(Classifier):
         if self.loss == "squared-hinge":
             what, needed = "squared-hinge kernel machine", cache + (2 * 8 * d + OWN_BYTES) * n
         elif self.kernel == "gaussian":
-            what, needed = "LIBSVM", cache + ((8 + NODE_BYTES) * d + LIBSVM_BYTES) * n
+            what, needed = "LIBSVM", cache + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
         else:
             what = f"LIBSVM, which needs the {self.kernel} kernel matrix whole,"
-            needed = cache + NODE_BYTES * n * (n + 2) + LIBSVM_BYTES * n
+            needed = cache + NODE.itemsize * n * (n + 2) + 8 * n * min(n, BLOCK_ROWS) + LIBSVM_BYTES * n
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"{what} on {n} rows", needed, self.memory)
 
@@ -148,20 +157,20 @@ class KernelSVM(Classifier):
         gaussian = isinstance(kernel, GaussianKernel)
         if gaussian:
             problem = svm_problem(y, csr_matrix(X))
-        else:  # LIBSVM wants the row's number before its values
-            numbered = np.empty((len(y), len(y) + 1))
-            numbered[:, 0] = np.arange(1, len(y) + 1)
-            numbered[:, 1:] = kernel(X)
-            problem = svm_problem(y, numbered, isKernel=True)
+        else:  # LIBSVM wants the row's number, then its values
+            nodes = dense_nodes(len(y), len(y) + 1, first_index=0)
+            nodes["value"][:, 0] = np.arange(1, len(y) + 1)
+            for rows in row_blocks(len(y)):
+                nodes["value"][rows, 1:-1] = kernel(X[rows], X)
+            problem = problem_of(svm_problem, nodes, y)
         megabytes = _cache_bytes(self.cache) / 2**20
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
         parameter = svm_parameter(f"{options} -m {megabytes!r}")
         model = toPyModel(libsvm.svm_train(problem, parameter))
         support = np.array(model.get_sv_indices()) - 1
-        sign = 1.0 if model.get_labels()[0] == 1 else -1.0  # the first label it saw counts as positive
-        coefficients = np.zeros(len(y))
-        coefficients[support] = sign * np.array(model.get_sv_coef())[:, 0]
-        return _Machine(coefficients, -sign * model.rho[0], None)
+        coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
+        coefficients[support] = np.array(model.get_sv_coef())[:, 0]
+        return _Machine(coefficients, -model.rho[0], None)
 
     def _objective(self, machine: _Machine, y: NDArray[np.float64], X: NDArray[np.float64]) -> float:
         """(λ/2)‖f‖² + (1/N)Σ L, λN = 1/C; ‖f‖² = βᵀKβ is Σ βᵢf(xᵢ) over the support vectors."""
@@ -182,8 +191,8 @@ class KernelSVM(Classifier):
         columns = np.ascontiguousarray(self.X_fit_.T)
         coefficients = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         blocks = [
-            kernel_product(kernel, columns, coefficients, np.array(X[start : start + BLOCK_ROWS], dtype=np.float64))
-            for start in range(0, X.shape[0], BLOCK_ROWS)
+            kernel_product(kernel, columns, coefficients, np.array(checked_rows(X, rows), dtype=np.float64))
+            for rows in row_blocks(X.shape[0])
         ]
         decision = np.concatenate(blocks) + self.intercept_
         return decision[:, 0] if self.dual_coef_.ndim == 1 else decision

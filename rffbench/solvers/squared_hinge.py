@@ -347,3 +347,11 @@ def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, c):
 @numba.njit(nogil=True, cache=True)
 def _change(da, db, G, H, q, s):
     return G * da + H * db + 0.5 * q * (da * da + db * db) + s * da * db
+
+
+def warm_up(kernel: Kernel) -> None:
+    """Have everything compiled, or loaded from numba's cache, before anything is timed."""
+    X, y = np.array([[0.0], [0.1], [0.2]]), np.array([1.0, -1.0, 1.0])
+    solution = solve_squared_hinge(X, y, kernel, C=1.0, bias=True, tolerance=0.1, cache_bytes=0)
+    RowCache(kernel, X.T.copy(), 0).compact(np.arange(2), X[:2].T.copy())
+    kernel_product(kernel, X.T.copy(), solution.coefficients[:, None], X)
