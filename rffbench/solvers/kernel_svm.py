@@ -5,8 +5,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from rffbench.configvalues import BYTES, quantity
 from rffbench.errors import MemoryBudgetError
@@ -166,7 +168,8 @@ class KernelSVM(Classifier):
         megabytes = _cache_bytes(self.cache) / 2**20
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
         parameter = svm_parameter(f"{options} -m {megabytes!r}")
-        model = toPyModel(libsvm.svm_train(problem, parameter))
+        with threadpool_limits(numba.get_num_threads(), user_api="openmp"):  # it has threads of its own for rows
+            model = toPyModel(libsvm.svm_train(problem, parameter))
         support = np.array(model.get_sv_indices()) - 1
         coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
         coefficients[support] = np.array(model.get_sv_coef())[:, 0]
