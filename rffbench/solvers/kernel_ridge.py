@@ -49,6 +49,7 @@ class _KernelRidge:
                 scoring=self.scoring,
             )
         self.timing_ = {"feature_s": 0.0, "gram_s": gram_s, "solve_s": perf_counter() - started - gram_s}
+        self.metrics_ = {"model_size": float(n)}
         self.X_fit_ = X
         single = y.ndim == 1 and Y.shape[1] == 1
         self.dual_coef_ = solution.coef[:, 0] if single else solution.coef
@@ -77,6 +78,7 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
     dual_coef_ : (n,) or (n, t) float64
     intercept_ : float or (t,)
     alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the kernel matrix counts as 'gram_s'.
+    metrics_ : 'model_size', n.
     """
 
     def __init__(
