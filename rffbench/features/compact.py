@@ -48,7 +48,7 @@ class ProjectedFeatures(FeatureMap):
         X = self._validated(X, reset=True)
         self.fourier_ = RandomFourierFeatures(
             self.n_expanded, kernel=self.kernel, gamma=self.gamma, random_state=seed_sequence(self.random_state)
-        ).fit(X[:1])
+        ).fit(X[0:1])
         return X
 
     def fill(self, X: NDArray, out: NDArray) -> None:

@@ -40,7 +40,8 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     Parameters
     ----------
-    n_components : l, the number of output columns, no more than training rows.
+    n_components : l, the number of output columns. Where there are fewer training rows, n, Θ has n columns, and Q
+        is completed to l orthonormal ones by directions that the training rows have nothing in.
     sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
         (Kapralov et al. 2016).
@@ -96,16 +97,13 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     def fit(self, X: Any, y: Any = None) -> TrainingEfficientFeatureMap:
         """Find Q on the rows X (n, d); y is not used."""
         X = self._expand(X)
-        n, m = X.shape[0], self.n_expanded
-        if self.n_components > n:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the rows to find as many directions in "
-                f"(n_samples = {n}); use {n} or fewer"
-            )
-        sketch = _SKETCHES[self.sketch](n, self.n_components, m, seed_sequence(self.fourier_.random_state))
+        m, directions = self.n_expanded, min(self.n_components, X.shape[0])
+        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
         self.power_ = 0 if self.sketch == "srht" else self.power
         gram = np.zeros((m, m), order="F") if self._sums_gram else None
-        Q = _orthonormal(sketch.row_blocks(self._blocks(X, gram), m).T)
+        Y = np.zeros((m, self.n_components))
+        Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
+        Q = _orthonormal(Y)
         for _ in range(self.power_):
             Q = _orthonormal(self._gram_times(X, Q) if gram is None else dsymm(1.0, gram, Q))
         self.components_ = Q
@@ -140,6 +138,6 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
 
 def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique."""
+    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique, else a basis is completed."""
     Q, R = np.linalg.qr(Y)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
