@@ -56,11 +56,6 @@ def walsh_hadamard(A: NDArray) -> NDArray:
     return A
 
 
-def warm_up(dtype: str | np.dtype) -> None:
-    """Have the transform compiled, or loaded from numba's cache, before anything is timed."""
-    walsh_hadamard(np.zeros(WITHIN, dtype))
-
-
 def _vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: Any, width: int) -> Any:
     """A pointer to the ``width`` numbers from array[index] on, as one vector."""
     first = builder.gep(context.make_array(array_type)(context, builder, array).data, [index])

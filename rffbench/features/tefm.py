@@ -12,7 +12,6 @@ from scipy.linalg.blas import dsymm, dsyrk
 
 from rffbench.features.base import BLOCK_ROWS, _check_count, row_blocks
 from rffbench.features.compact import ProjectedFeatures
-from rffbench.hadamard import warm_up as warm_up_hadamard
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
 
@@ -129,12 +128,6 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     def _project(self, F: NDArray, out: NDArray) -> None:
         np.matmul(F, self.components_.astype(F.dtype, copy=False), out=out)
-
-    @staticmethod
-    def warm_up(dtype: str | np.dtype) -> None:
-        """Have what ``fit`` calls compiled, or loaded from numba's cache, before anything is timed."""
-        warm_up_hadamard("float64")
-        CountSketchGaussian(1, 1, 1).rows(np.zeros((1, 1)))
 
 
 def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
