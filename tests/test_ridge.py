@@ -16,12 +16,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures
 from rffbench.errors import MemoryBudgetError
 from rffbench.linalg import fourier_columns
+from rffbench.solvers import make_solver
 from rffbench.solvers.ridge import (
     StreamedRidge,
     StreamedRidgeClassifier,
     StreamedRidgeClassifierCV,
     StreamedRidgeCV,
-    make_ridge,
 )
 from rffbench.solvers.statistics import FoldStatistics, fold_bounds, solve_ridge_cv
 
@@ -265,12 +265,12 @@ def test_one_lambda_on_single_column_features_is_the_closed_form_without_cross_v
     X = rng.uniform(size=(300, 4))
     y = np.sin(5 * X[:, 0]) + X[:, 1]
     features = clone(features).set_params(n_components=columns)
-    settings = {"lambda": 1, "lambda_scale": 1, "center": False, "folds": 5}
-    model = make_ridge(task="regression", features=features, kernel="", gamma=0, memory=None, **settings).fit(X, y)
+    config = {"name": "ridge", "lambda": 1, "lambda_scale": 1, "center": False}
+    model = make_solver(config, task="regression", features=features).fit(X, y)
     Z = features.fit_transform(X)
     np.testing.assert_allclose(model.coef_, np.linalg.solve(Z.T @ Z + np.eye(columns), Z.T @ y), atol=1e-10)
     assert (model.alpha_, model.intercept_) == (1.0, 0.0)
-    assert not len(model.cv_results_["mean_test_mse"])
+    assert not len(model.cv_results_["mean_test_error"])
 
 
 def test_two_classes_are_told_by_the_sign_of_the_regression(problem):
