@@ -39,7 +39,7 @@ Listener = Callable[[WorkingSet, float], object]
 
 
 class Proposal(NamedTuple):
-    """Functions for the working set to take, and their names there, numbers; none ends the descent."""
+    """Functions for the working set to take, and their names there, numbers."""
 
     functions: Functions
     names: NDArray[np.int64]
@@ -67,7 +67,8 @@ class FullyCorrective:
     def _begin(self, d: int) -> None:
         """Get ready to propose functions of d inputs."""
 
-    def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal:
+    def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal | None:
+        """What joins at a step; None where nothing can and the descent ends, but not at step 0."""
         raise NotImplementedError
 
     @property
@@ -168,12 +169,12 @@ class FullyCorrective:
                 problem.shift(working.values, working.weights)
         for step in range(self.steps):
             with self._timed("feature_s"):
-                functions, names = self._propose(step, working, problem)
-            if step and not len(names):
+                proposal = self._propose(step, working, problem)
+            if proposal is None:
                 break
-            self._check_budget(f"at step {step + 1}", (n, d), inputs.dtype, len(working) + len(names))
+            self._check_budget(f"at step {step + 1}", (n, d), inputs.dtype, len(working) + len(proposal.names))
             with self._timed("feature_s"):
-                working.add(functions, names)
+                working.add(*proposal)
             with self._timed("solve_s"):
                 self._minimise(problem, working, rng)
                 problem.gram.renumber(working.drop_zeros())

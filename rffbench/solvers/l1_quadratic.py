@@ -71,8 +71,8 @@ def minimise_quadratic(
 
     Coordinates are minimised over exactly, in a fresh random order each sweep, until the largest change of slope
     in a sweep is ``tol``. Random features are so alike that descent alone would take 1e4 sweeps: every few
-    sweeps the support with its signs gets a Newton step, cut short where the first weight would change sign
-    (the feature-sign search of H. Lee et al., "Efficient sparse coding algorithms", NIPS 2006).
+    sweeps the support with its signs gets a Newton step, along which weights that come to 0 stay there (after the
+    feature-sign search of H. Lee et al., "Efficient sparse coding algorithms", NIPS 2006).
     """
     v, slope = w.copy(), gradient.copy()
     curvature = H.diagonal() * (1 + JITTER) + np.finfo(float).tiny
@@ -89,22 +89,56 @@ def minimise_quadratic(
 def _support_step(
     H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, penalty: float
 ) -> NDArray[np.float64]:
-    """The change (m,) of v towards the minimum with its zeros and signs kept, up to the first weight that gets 0."""
+    """The change (m,) of v along the Newton step of its support, signs kept, as far as that decreases the model."""
     change = np.zeros_like(v)
     support = np.flatnonzero(v)
-    weights, signs = v[support], np.sign(v[support])
     within = H[np.ix_(support, support)]
     within[np.diag_indices(len(support))] = curvature[support]
+    ascent = slope[support] + penalty * np.sign(v[support])
     try:
-        factor = cho_factor(within, overwrite_a=True, check_finite=False)
+        factor = cho_factor(within, check_finite=False)
     except LinAlgError:  # equal features, and rounding: the sweeps go on
         return change
-    step = -cho_solve(factor, slope[support] + penalty * signs, check_finite=False)
-    until_zero = np.full(len(support), np.inf)
-    shrinking = step * signs < 0
-    until_zero[shrinking] = -weights[shrinking] / step[shrinking]
-    share = min(1.0, until_zero.min(initial=1.0))
-    change[support] = np.where(until_zero <= share, -weights, share * step)
+    step = -cho_solve(factor, ascent, check_finite=False)
+    change[support] = _bent(within, within @ step, v[support], ascent, step)
+    return change
+
+
+@numba.njit(nogil=True, cache=True)
+def _bent(H, bend, v, gradient, step):
+    """The change of v along ``step``, in which a weight that comes to 0 stays there, to the first minimum.
+
+    ``gradient`` is the model's at v, ``bend`` = H·step how it changes on the way; both are worked in.
+    """
+    m = len(v)
+    until_zero = np.full(m, np.inf)
+    for j in range(m):
+        if v[j] * step[j] < 0:
+            until_zero[j] = -v[j] / step[j]
+    order = np.argsort(until_zero)
+    change = np.zeros(m)
+    here = 0.0
+    for k in range(m + 1):
+        slope, curvature = 0.0, 0.0
+        for j in range(m):
+            slope += gradient[j] * step[j]
+            curvature += bend[j] * step[j]
+        if slope >= 0 or curvature <= 0:
+            break
+        stretch = until_zero[order[k]] - here if k < m else np.inf
+        if -slope / curvature <= stretch:
+            for j in range(m):
+                change[j] -= slope / curvature * step[j]
+            break
+        for j in range(m):
+            change[j] += stretch * step[j]
+            gradient[j] += stretch * bend[j]
+        gone = order[k]
+        here = until_zero[gone]
+        change[gone] = -v[gone]
+        for j in range(m):
+            bend[j] -= step[gone] * H[gone, j]
+        step[gone] = 0.0
     return change
 
 
