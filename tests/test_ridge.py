@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import numba
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
@@ -17,6 +18,7 @@ from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFea
 from rffbench.errors import MemoryBudgetError
 from rffbench.linalg import fourier_columns
 from rffbench.solvers import make_solver
+from rffbench.solvers import statistics as solver_statistics
 from rffbench.solvers.ridge import (
     StreamedRidge,
     StreamedRidgeClassifier,
@@ -409,6 +411,28 @@ def test_solving_leaves_the_statistics_as_they_were(problem):
     first = solve_ridge_cv(statistics, ALPHAS, memory=0)
     second = solve_ridge_cv(statistics, ALPHAS)
     np.testing.assert_allclose(first.coef, second.coef, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("folds", [4, 5])
+@pytest.mark.parametrize("memory", [None, 25_000, 0])
+def test_penalties_solved_side_by_side_give_what_one_after_another_does(problem, monkeypatch, folds, memory):
+    """37 columns take 11 kB a square of two triangles; a penalty that has no solution harms no other."""
+    monkeypatch.setattr(solver_statistics, "WORTH_A_FACTOR", 1)
+    Z, y = problem
+    statistics = gathered(Z @ np.diag(np.arange(37) > 0), y, folds)  # one column is all zero
+    alphas, results, factors = [1e-3, 0.0, 0.5, 20.0], [], []
+    for threads in (1, 3):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        factors.append(len(statistics.work(len(alphas), memory).factors))
+        results.append(solve_ridge_cv(statistics, alphas, center="both", memory=memory, path=True))
+    assert factors == [1, 1 if memory == 0 else 3]
+    one, several = results
+    assert one.alpha == several.alpha
+    np.testing.assert_allclose(one.fold_error, several.fold_error, rtol=1e-12)
+    assert [each is None for each in several.path] == [False, True, False, False]
+    for index in (0, 2, 3):
+        np.testing.assert_allclose(one.path[index][0], several.path[index][0], rtol=1e-9, atol=1e-12)
+    assert np.isinf(several.fold_error[1]).all()
 
 
 def test_what_cannot_fit_the_budget_is_refused_before_the_feature_map_is_fitted():

@@ -279,7 +279,7 @@ class _StreamedRidge:
         self._gather(statistics, X, Y, bounds, rows)
         started = perf_counter()
         # One fold leaves a spare triangle in its square: no further memory.
-        work = statistics.work(memory=0)
+        work = statistics.work(len(alphas), memory=0)
         solutions = solve_folds(
             statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
         )
