@@ -40,7 +40,7 @@ def thread_counts() -> list[int]:
 
 
 def compare(
-    name: str, ours: Work, peer: Work, *, goal: float, bound: Bound = "at least", repeats: int = 7,
+    name: str, ours: Work, peer: Work, *, goal: float | None, bound: Bound = "at least", repeats: int = 7,
     peer_name: str, scale_peer: float = 1.0, warm_up: bool = True, **details: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Time ``ours`` and ``peer`` in turn, after one run of each (``warm_up``) that doesn't count.
