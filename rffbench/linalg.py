@@ -11,6 +11,7 @@ from threading import local
 
 import numba
 import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -100,9 +101,21 @@ def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bo
     There are more parts than threads, so that one that is held up does fewer.
     """
     threads = thread_count() if worthwhile else 1
-    parts = max(1, min(count, PARTS_PER_THREAD * threads)) if threads > 1 else 1
+    parts = min(count, PARTS_PER_THREAD * threads) if threads > 1 else 1
+    if parts <= 1:
+        work(0, count)
+        return
     bounds = [count * part // parts for part in range(parts + 1)]
     side_by_side([partial(work, *part) for part in pairwise(bounds)])
+
+
+def _over_tiles(work: Callable[[int, int], object], count: int, phases: int) -> None:
+    """``in_threads`` where so many phases are worth it; else BLAS has one thread all the same: for a tile's product
+    a second does not pay."""
+    if phases > WORTH_A_THREAD and thread_count() > 1:
+        in_threads(work, count)
+    else:
+        side_by_side([partial(work, 0, count)])
 
 
 @cache
@@ -251,7 +264,7 @@ def cos_sin_columns(
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
 
-    in_threads(fill_rows, n, worthwhile=n * s > WORTH_A_THREAD)
+    _over_tiles(fill_rows, n, n * s)
 
 
 def fourier_products(
@@ -289,7 +302,7 @@ def fourier_products(
                 cos_sums, sin_sums = sums[tile, :, block]
                 _add_products(phase, y_block, cos_sums, sin_sums, offset_block, scale_block, *constants)
 
-    in_threads(add_tiles, len(sums), worthwhile=n * s > WORTH_A_THREAD)
+    _over_tiles(add_tiles, len(sums), n * s)
     cos_products, sin_products = sums.sum(axis=0)
     return cos_products, sin_products
 
@@ -321,7 +334,7 @@ def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, s
                 np.matmul(X[rows], W[:, block], out=out[rows, block])
                 _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
 
-    _over_rows(fill_rows, n, s)
+    _over_tiles(fill_rows, n, n * s)
 
 
 @numba.njit(nogil=True, cache=True)
