@@ -18,7 +18,7 @@ def regression():
 
 @parametrize_with_checks(
     [
-        BoostedFeaturesRegressor("gaussian", alpha=0.1, steps=30),
+        BoostedFeaturesRegressor("gaussian", 0.1, alpha=0.1, steps=30, candidates=20),
         BoostedFeaturesClassifier(alpha=0.1, steps=10, threshold="best"),
     ]
 )

@@ -271,8 +271,8 @@ class FullyCorrective:
         """Write the model to an .npz file: no pickle in it, and only what predictions take.
 
         'header' is a JSON object in a string: 'format', 'estimator', 'parameters' (kernel and gamma), 'seed' (entropy
-        and spawn key of the random stream), 'n_features_in' and 'alpha'. 'coef' (m,) are the weights, 'classes' the two labels
-        of a classifier. What says which functions these are the weights of depends on the estimator.
+        and spawn key of the random stream), 'n_features_in' and 'alpha'. 'coef' (m,) are the weights, 'classes' the
+        two labels of a classifier. What says which functions these are the weights of depends on the estimator.
         """
         check_is_fitted(self)
         header = {
@@ -292,7 +292,7 @@ class FullyCorrective:
             np.savez(file, allow_pickle=False, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Any:
+    def load(cls: Any, path: str | os.PathLike[str]) -> Any:
         """The model that ``save`` wrote; ValueError where the file holds no such model."""
         with np.load(path, allow_pickle=False) as file:
             if "header" not in file:
@@ -304,7 +304,8 @@ class FullyCorrective:
                     f"not format {FILE_FORMAT} of {cls.__name__}"
                 )
             seed = SeedSequence(header["seed"]["entropy"], spawn_key=header["seed"]["spawn_key"])
-            model: Any = cls(**header["parameters"], alpha=header["alpha"], random_state=seed)
+            parameters = {**header["parameters"], "alpha": header["alpha"], "random_state": seed}
+            model: Any = cls(**parameters)
             model.seed_, model.alpha_, model.n_features_in_ = seed, header["alpha"], header["n_features_in"]
             model.coef_ = file["coef"]
             if "classes" in file:
@@ -327,5 +328,6 @@ def warm_up(kernel: str, dtype: np.dtype) -> None:
     inputs = with_ones(rng.uniform(size=(32, 2)).astype(dtype))
     working = WorkingSet(Basis(kernel, 1.0), inputs)
     working.add(working.basis.draw(8, 2, SeedSequence(0)), np.arange(8))
+    target = np.where(inputs[0] > 0.5, 1.0, -1.0)
     for loss in (Lasso, SquaredHinge):
-        minimise(loss(np.sign(inputs[0] - 0.5).astype(np.float64), 1e-3), working.values, np.zeros(8), tol=1e-3, rng=rng)
+        minimise(loss(target, 1e-3), working.values, np.zeros(8), tol=1e-3, rng=rng)

@@ -65,7 +65,9 @@ class L1Problem(ABC):
 
     def loss_gradient(self) -> NDArray[np.float64]:
         """∂/∂f of (1/N) Σ L(f, y) at every point, f = Zw the predictions: (N,)."""
-        return np.where(self.points(self.residual), self.residual, 0.0) * (-2 * self.factor / len(self.y))
+        gradient: NDArray[np.float64] = np.where(self.points(self.residual), self.residual, 0.0)
+        gradient *= -2 * self.factor / len(self.y)
+        return gradient
 
     def shift(self, Z: NDArray, weights: NDArray[np.float64]) -> None:
         """Take features and weights as given: the residual without them becomes the one with them."""
@@ -80,7 +82,7 @@ class L1Problem(ABC):
         points = self.points(self.residual)
         a = self.residual[points]
         share = self.factor / len(self.y)
-        linear, square = 2 * share * (a @ self.y[points]), share * (a @ a)
+        linear, square = 2 * share * float(a @ self.y[points]), share * float(a @ a)
         scale = linear / (2 * square) if square > 0 else 0.0
         if abs(scale) * steepest > self.penalty:
             scale = np.copysign(self.penalty / steepest, scale)
@@ -122,11 +124,11 @@ def minimise(
             return Minimum(objective, gap, steps)
         features = _in_the_model(gradient, w, problem.penalty)
         points = problem.points(problem.residual)
-        H = problem.gram.update(Z, features, points) * (2 * problem.factor / len(points))
+        H = problem.gram.update(Z, features, points)
         slope, weights = gradient[features], w[features]
-        target = minimise_quadratic(
-            H, slope, weights, problem.penalty, MODEL_TOL * _violation(slope, weights, problem.penalty), rng
-        )
+        tolerance = MODEL_TOL * _violation(slope, weights, problem.penalty)
+        scale = len(points) / (2 * problem.factor)  # of the model, so that H needs no factor and no copy
+        target = minimise_quadratic(H, scale * slope, weights, scale * problem.penalty, scale * tolerance, rng)
         step = target - weights
         foreseen = slope @ step + problem.penalty * (np.abs(target).sum() - np.abs(weights).sum())
         moved = problem.search(w, features, target, _combination(Z, features, step), foreseen)
