@@ -82,3 +82,18 @@ def test_the_loss_s_gradient_is_its_slope(independent):
     problem.shift(np.ascontiguousarray(Z.T), w)
     numeric = (objective(Z, y, w + h * direction, 0) - objective(Z, y, w - h * direction, 0)) / (2 * h)
     assert problem.loss_gradient() @ (Z @ direction) == pytest.approx(numeric, rel=1e-6)
+
+
+def test_a_step_that_would_bring_back_cleared_points_is_cut_short():
+    """The model of a step knows the points that have a loss; here the many others would have had more of it."""
+    Z = np.array([[1.0]] * 100 + [[-0.1]])
+    y = np.ones(101)
+    start = np.array([1.5])
+    before = objective(Z, y, start, 1e-4)
+    problem, w = SquaredHinge(y, 1e-4), start.copy()
+    features = np.ascontiguousarray(Z.T)
+    problem.shift(features, w)
+    minimise(problem, features, w, tol=1e-9, rng=np.random.default_rng(0), most_steps=1)
+    assert w[0] < 1.5
+    assert objective(Z, y, w, 1e-4) < before
+    assert solve_l1_svm(Z, y, 1e-4, start=start, tol=1e-9)[1].objective < before
