@@ -13,6 +13,7 @@ _PUBLIC = {
     "QuasiMonteCarloFeatures": "rffbench.features.qmc",
     "LeverageScoreFeatures": "rffbench.features.leverage",
     "SurrogateLeverageFeatures": "rffbench.features.leverage",
+    "PerceptronFeatures": "rffbench.features.perceptron",
     "StreamedRidge": "rffbench.solvers.ridge",
     "StreamedRidgeCV": "rffbench.solvers.ridge",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge",

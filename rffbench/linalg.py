@@ -1,4 +1,4 @@
-"""The hot kernel of the feature maps: scaled cosines and sines of X·W, fused over cache-sized tiles."""
+"""The hot kernels of the feature maps: scaled cosines, sines and signs of X·W, fused over cache-sized tiles."""
 
 from __future__ import annotations
 
@@ -227,6 +227,46 @@ def fourier_products(
     return products[0], products[1]
 
 
+def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, scale: float = 1.0) -> None:
+    """Write ``scale·sign(x_iᵀw_j − t_j)`` into ``out``, +scale where the two are equal.
+
+    X is (n, d), W is (d, s), thresholds (s,), out (n, s), a view with a row stride allowed; all of one dtype,
+    float32 or float64. Threads as in ``fourier_columns``.
+    """
+    n, s = X.shape[0], W.shape[1]
+    dtype = X.dtype
+    if W.dtype != dtype or W.shape[0] != X.shape[1]:
+        raise ValueError(f"W must be {dtype} with {X.shape[1]} rows, got {W.dtype} {W.shape}")
+    if out.dtype != dtype or out.shape != (n, s) or (n and s > 1 and out.strides[1] != out.itemsize):
+        raise ValueError(f"out must be {dtype} {(n, s)} with contiguous rows, got {out.dtype} {out.shape}")
+    if not n or not s:
+        return
+    thresholds = np.ascontiguousarray(thresholds, dtype)
+    width = min(s, TILE_COLUMNS)
+    height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
+
+    def fill_rows(begin: int, end: int) -> None:
+        for first in range(0, s, width):
+            block = slice(first, min(s, first + width))
+            signs, step = _flat(out, first, thresholds)
+            for row in range(begin, end, height):
+                rows = slice(row, min(end, row + height))
+                np.matmul(X[rows], W[:, block], out=out[rows, block])
+                _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
+
+    _over_rows(fill_rows, n, s)
+
+
+@numba.njit(nogil=True, cache=True)
+def _signs(out, step, thresholds, scale, rows):
+    """out ← ±scale, + where it is at least its threshold, for rows that begin ``step`` apart."""
+    s = len(thresholds)
+    for i in range(rows):
+        row = out[i * step : i * step + s]
+        for j in range(s):
+            row[j] = scale if row[j] >= thresholds[j] else -scale
+
+
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:
     """The memory of ``out`` from column ``first`` on as one contiguous array, and its rows' step."""
     if out is None:
@@ -249,3 +289,4 @@ def warm_up(dtype: str | np.dtype) -> None:
     fourier_columns(X, W, cos=cos, offset=W[0], scale=W[0])
     fourier_columns(X, W, sin=sin, offset=W[0], scale=W[0])
     fourier_products(X, W, np.zeros(len(X)))
+    sign_columns(X, W, W[0], cos)

@@ -20,6 +20,7 @@ FEATURES = {
     "qmc": "rffbench.features.qmc:QuasiMonteCarloFeatures",
     "leverage": "rffbench.features.leverage:LeverageScoreFeatures",
     "surrogate-leverage": "rffbench.features.leverage:SurrogateLeverageFeatures",
+    "perceptron": "rffbench.features.perceptron:PerceptronFeatures",
 }
 """The built-in feature maps: name to dotted path, loaded when used."""
 
