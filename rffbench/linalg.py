@@ -143,12 +143,36 @@ def fourier_columns(
             raise ValueError(f"{name} must be {dtype} {(n, s)}, got {out.dtype} {out.shape}")
         if out is not None and n and s > 1 and out.strides[1] != out.itemsize:
             raise ValueError(f"the columns of {name} must be contiguous, its strides are {out.strides}")
+
+    def product(rows: slice, columns: slice, out: NDArray) -> None:
+        np.matmul(X[rows], W[:, columns], out=out)
+
+    cos_sin_columns(product, cos, sin, n=n, s=s, dtype=dtype, offset=offset, scale=scale)
+
+
+def cos_sin_columns(
+    phases: Callable[[slice, slice, NDArray], None],
+    cos: NDArray | None,
+    sin: NDArray | None,
+    *,
+    n: int,
+    s: int,
+    dtype: np.dtype,
+    offset: NDArray | None = None,
+    scale: NDArray | float = 1.0,
+    width: int = TILE_COLUMNS,
+) -> None:
+    """``fourier_columns`` of phases (n, s) that ``phases(rows, columns, out)`` writes a tile at a time.
+
+    A tile's columns begin at a multiple of ``width`` and are that many, or what is left. ``phases`` is called
+    from several threads.
+    """
     if not n or not s:
         return
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
     scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
     constants = _constants(dtype.name)
-    width = min(s, TILE_COLUMNS)
+    width = min(s, width)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
 
     def fill_rows(begin: int, end: int) -> None:
@@ -157,13 +181,13 @@ def fourier_columns(
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
             columns = block.stop - first
-            W_block, offset_block, scale_block = W[:, block], offset[block], scale[block]
+            offset_block, scale_block = offset[block], scale[block]
             cosines, cos_step = _flat(cos, first, unwanted)
             sines, sin_step = _flat(sin, first, unwanted)
             for row in range(begin, end, height):
                 rows = min(end, row + height) - row
                 phase = scratch[: rows * columns]
-                np.matmul(X[row : row + rows], W_block, out=phase.reshape(rows, columns))
+                phases(slice(row, row + rows), block, phase.reshape(rows, columns))
                 _cos_sin(
                     phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
                     offset_block, scale_block, rows, columns, *constants,
