@@ -1,16 +1,17 @@
-"""Exact shift-invariant kernels and their spectral densities.
+"""Exact kernels, and the spectral densities of those that have one.
 
 By Bochner's theorem a continuous shift-invariant kernel with k(0) = 1 is the Fourier transform of a
-probability density p(w): k(Δ) = E[exp(i wᵀΔ)], w ~ p (Rahimi & Recht 2007). Each kernel here knows both
-sides, with one parameter γ > 0:
+probability density p(w): k(Δ) = E[exp(i wᵀΔ)], w ~ p (Rahimi & Recht 2007). Three kernels here know both
+sides; the perceptron kernel is a mean of products of signs instead. Each has one parameter γ > 0:
 
-=========  =======================  ==================================  =========
-kernel     k(x, x′), Δ = x − x′      w is drawn from                     γ from σ
-=========  =======================  ==================================  =========
-gaussian   exp(−γ‖Δ‖²)              N(0, 2γ I)                          1/(2σ²)
-laplacian  exp(−γ‖Δ‖₁)              Cauchy(0, γ) in each coordinate     1/σ
-cauchy     ∏ⱼ 1/(1 + γΔⱼ²)          Laplace(0, √γ) in each coordinate   1/σ²
-=========  =======================  ==================================  =========
+==========  =======================  ==================================  =========
+kernel      k(x, x′), Δ = x − x′      w is drawn from                     γ from σ
+==========  =======================  ==================================  =========
+gaussian    exp(−γ‖Δ‖²)              N(0, 2γ I)                          1/(2σ²)
+laplacian   exp(−γ‖Δ‖₁)              Cauchy(0, γ) in each coordinate     1/σ
+cauchy      ∏ⱼ 1/(1 + γΔⱼ²)          Laplace(0, √γ) in each coordinate   1/σ²
+perceptron  1 − c_d·γ‖Δ‖₂            no spectral density                 1/σ
+==========  =======================  ==================================  =========
 """
 
 from __future__ import annotations
@@ -23,20 +24,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri
 
 from rffbench.errors import unknown
 
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A shift-invariant kernel with parameter ``gamma`` (γ > 0) and k(x, x) = 1."""
+    """A kernel with parameter ``gamma`` (γ > 0) and k(x, x) = 1."""
 
     gamma: float
 
     @abstractmethod
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         """The kernel matrix k(xᵢ, yⱼ), shape (n, m), of X (n, d) and Y (m, d); Y is X where not given."""
+
+
+class SpectralKernel(Kernel):
+    """A kernel that is the Fourier transform of a probability density: what Fourier features approximate."""
 
     @abstractmethod
     def _standard(self, rng: Generator, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -64,7 +69,7 @@ class Kernel(ABC):
         return self.spectral_scale * self._quantile(np.asarray(U, dtype=np.float64)).T
 
 
-class GaussianKernel(Kernel):
+class GaussianKernel(SpectralKernel):
     """k = exp(−γ‖Δ‖²), w ~ N(0, 2γ I)."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -81,7 +86,7 @@ class GaussianKernel(Kernel):
         return math.sqrt(2 * self.gamma)
 
 
-class LaplacianKernel(Kernel):
+class LaplacianKernel(SpectralKernel):
     """k = exp(−γ‖Δ‖₁), w ~ Cauchy(0, γ) in each coordinate."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -98,7 +103,7 @@ class LaplacianKernel(Kernel):
         return self.gamma
 
 
-class CauchyKernel(Kernel):
+class CauchyKernel(SpectralKernel):
     """k = ∏ⱼ 1/(1 + γΔⱼ²), w ~ Laplace(0, √γ) in each coordinate."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -120,28 +125,62 @@ class CauchyKernel(Kernel):
         return math.sqrt(self.gamma)
 
 
-KERNELS: dict[str, type[Kernel]] = {
+class PerceptronKernel(Kernel):
+    """k = 1 − c_d·γ‖Δ‖₂, c_d = Γ(d/2)/(√π Γ((d+1)/2)); for points within 1/γ of the origin.
+
+    With R = 1/γ it is E[sign(θᵀx − α)·sign(θᵀx′ − α)], θ uniform on the unit sphere of ℝᵈ, α uniform on
+    [−R, R] (Lin & Li 2008): where |θᵀx|, |θᵀx′| ≤ R the two signs differ for the α between θᵀx and θᵀx′, with
+    probability |θᵀΔ|/(2R), so that the mean is 1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| with
+    E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)) = c_d. Beyond that ball the closed form isn't that mean, and need not be
+    positive semi-definite.
+    """
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+        distances = cdist(X, X if Y is None else Y, "euclidean")
+        distances *= -mean_abs_coordinate(np.shape(X)[1]) * self.gamma
+        distances += 1
+        return distances
+
+
+def mean_abs_coordinate(d: int) -> float:
+    """c_d = E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)), θ uniform on the unit sphere of ℝᵈ: 1, 2/π, 1/2, …"""
+    return float(np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) / math.sqrt(math.pi))
+
+
+SPECTRAL_KERNELS: dict[str, type[SpectralKernel]] = {
     "gaussian": GaussianKernel,
     "laplacian": LaplacianKernel,
     "cauchy": CauchyKernel,
 }
+KERNELS: dict[str, type[Kernel]] = {**SPECTRAL_KERNELS, "perceptron": PerceptronKernel}
 
 
 def make_kernel(name: str, gamma: float) -> Kernel:
-    """The kernel called ``name`` ('gaussian', 'laplacian' or 'cauchy') with parameter γ = ``gamma``.
+    """The kernel called ``name`` (one of ``KERNELS``) with parameter γ = ``gamma``.
 
     Raises ValueError for an unknown name (naming the nearest one) and for a γ that is not a positive number.
     """
     return _kernel_class(name)(_positive("gamma", gamma))
 
 
+def make_spectral_kernel(name: str, gamma: float) -> SpectralKernel:
+    """`make_kernel` for those that have a spectral density; ValueError for the others."""
+    kernel = make_kernel(name, gamma)
+    if not isinstance(kernel, SpectralKernel):
+        raise ValueError(
+            f"the {name} kernel has no spectral density for Fourier features to draw from; use the "
+            f"{name} features, or one of the kernels {', '.join(SPECTRAL_KERNELS)}"
+        )
+    return kernel
+
+
 def gamma_from_sigma(name: str, sigma: float) -> float:
-    """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ laplacian, 1/σ² cauchy."""
+    """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ² cauchy, 1/σ laplacian and perceptron."""
     _kernel_class(name)
     sigma = _positive("sigma", sigma)
     if not 1e-150 < sigma < 1e150:
         raise ValueError(f"sigma must lie between 1e-150 and 1e150, so that σ² is a number, got {sigma!r}")
-    return {"gaussian": 1 / (2 * sigma**2), "laplacian": 1 / sigma, "cauchy": 1 / sigma**2}[name]
+    return 1 / {"gaussian": 2 * sigma**2, "laplacian": sigma, "cauchy": sigma**2, "perceptron": sigma}[name]
 
 
 def _kernel_class(name: str) -> type[Kernel]:

@@ -1,4 +1,4 @@
-"""The hot kernel of the feature maps: scaled cosines and sines of X·W, fused over cache-sized tiles."""
+"""The hot kernels of the feature maps: scaled cosines, sines and signs of X·W, fused over cache-sized tiles."""
 
 from __future__ import annotations
 
@@ -143,12 +143,36 @@ def fourier_columns(
             raise ValueError(f"{name} must be {dtype} {(n, s)}, got {out.dtype} {out.shape}")
         if out is not None and n and s > 1 and out.strides[1] != out.itemsize:
             raise ValueError(f"the columns of {name} must be contiguous, its strides are {out.strides}")
+
+    def product(rows: slice, columns: slice, out: NDArray) -> None:
+        np.matmul(X[rows], W[:, columns], out=out)
+
+    cos_sin_columns(product, cos, sin, n=n, s=s, dtype=dtype, offset=offset, scale=scale)
+
+
+def cos_sin_columns(
+    phases: Callable[[slice, slice, NDArray], None],
+    cos: NDArray | None,
+    sin: NDArray | None,
+    *,
+    n: int,
+    s: int,
+    dtype: np.dtype,
+    offset: NDArray | None = None,
+    scale: NDArray | float = 1.0,
+    width: int = TILE_COLUMNS,
+) -> None:
+    """``fourier_columns`` of phases (n, s) that ``phases(rows, columns, out)`` writes a tile at a time.
+
+    A tile's columns begin at a multiple of ``width`` and are that many, or what is left. ``phases`` is called
+    from several threads.
+    """
     if not n or not s:
         return
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
     scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
     constants = _constants(dtype.name)
-    width = min(s, TILE_COLUMNS)
+    width = min(s, width)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
 
     def fill_rows(begin: int, end: int) -> None:
@@ -157,13 +181,13 @@ def fourier_columns(
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
             columns = block.stop - first
-            W_block, offset_block, scale_block = W[:, block], offset[block], scale[block]
+            offset_block, scale_block = offset[block], scale[block]
             cosines, cos_step = _flat(cos, first, unwanted)
             sines, sin_step = _flat(sin, first, unwanted)
             for row in range(begin, end, height):
                 rows = min(end, row + height) - row
                 phase = scratch[: rows * columns]
-                np.matmul(X[row : row + rows], W_block, out=phase.reshape(rows, columns))
+                phases(slice(row, row + rows), block, phase.reshape(rows, columns))
                 _cos_sin(
                     phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
                     offset_block, scale_block, rows, columns, *constants,
@@ -227,6 +251,46 @@ def fourier_products(
     return products[0], products[1]
 
 
+def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, scale: float = 1.0) -> None:
+    """Write ``scale·sign(x_iᵀw_j − t_j)`` into ``out``, +scale where the two are equal.
+
+    X is (n, d), W is (d, s), thresholds (s,), out (n, s), a view with a row stride allowed; all of one dtype,
+    float32 or float64. Threads as in ``fourier_columns``.
+    """
+    n, s = X.shape[0], W.shape[1]
+    dtype = X.dtype
+    if W.dtype != dtype or W.shape[0] != X.shape[1]:
+        raise ValueError(f"W must be {dtype} with {X.shape[1]} rows, got {W.dtype} {W.shape}")
+    if out.dtype != dtype or out.shape != (n, s) or (n and s > 1 and out.strides[1] != out.itemsize):
+        raise ValueError(f"out must be {dtype} {(n, s)} with contiguous rows, got {out.dtype} {out.shape}")
+    if not n or not s:
+        return
+    thresholds = np.ascontiguousarray(thresholds, dtype)
+    width = min(s, TILE_COLUMNS)
+    height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
+
+    def fill_rows(begin: int, end: int) -> None:
+        for first in range(0, s, width):
+            block = slice(first, min(s, first + width))
+            signs, step = _flat(out, first, thresholds)
+            for row in range(begin, end, height):
+                rows = slice(row, min(end, row + height))
+                np.matmul(X[rows], W[:, block], out=out[rows, block])
+                _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
+
+    _over_rows(fill_rows, n, s)
+
+
+@numba.njit(nogil=True, cache=True)
+def _signs(out, step, thresholds, scale, rows):
+    """out ← ±scale, + where it is at least its threshold, for rows that begin ``step`` apart."""
+    s = len(thresholds)
+    for i in range(rows):
+        row = out[i * step : i * step + s]
+        for j in range(s):
+            row[j] = scale if row[j] >= thresholds[j] else -scale
+
+
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:
     """The memory of ``out`` from column ``first`` on as one contiguous array, and its rows' step."""
     if out is None:
@@ -249,3 +313,4 @@ def warm_up(dtype: str | np.dtype) -> None:
     fourier_columns(X, W, cos=cos, offset=W[0], scale=W[0])
     fourier_columns(X, W, sin=sin, offset=W[0], scale=W[0])
     fourier_products(X, W, np.zeros(len(X)))
+    sign_columns(X, W, W[0], cos)

@@ -7,7 +7,7 @@ from scipy.stats import qmc
 
 from rffbench import QuasiMonteCarloFeatures
 from rffbench.features.qmc import low_discrepancy_points
-from rffbench.kernels import KERNELS
+from rffbench.kernels import SPECTRAL_KERNELS
 
 
 def points(s, d, **settings):
@@ -50,7 +50,7 @@ def test_origin_is_left_out_of_a_sequence_that_starts_there(scramble):
     assert points(5, 3, scramble=scramble).min() > 0
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", SPECTRAL_KERNELS)
 @pytest.mark.parametrize("sequence", ["halton", "sobol"])
 @pytest.mark.parametrize("scramble", [False, True])
 def test_frequencies_are_finite(sequence, scramble, kernel):

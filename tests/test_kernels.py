@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rffbench.kernels import KERNELS, gamma_from_sigma, make_kernel
+from rffbench.kernels import KERNELS, SPECTRAL_KERNELS, gamma_from_sigma, make_kernel, make_spectral_kernel
 
 GAMMA = 0.7
 A, B = np.array([0.3, -1.0, 0.5]), np.array([1.1, 0.2, 0.1])  # Δ = (−0.8, −1.2, 0.4)
@@ -12,6 +12,7 @@ FORMULA = {
     "gaussian": np.exp(-GAMMA * (0.64 + 1.44 + 0.16)),
     "laplacian": np.exp(-GAMMA * (0.8 + 1.2 + 0.4)),
     "cauchy": 1 / ((1 + GAMMA * 0.64) * (1 + GAMMA * 1.44) * (1 + GAMMA * 0.16)),
+    "perceptron": 1 - 0.5 * GAMMA * np.sqrt(0.64 + 1.44 + 0.16),  # Γ(3/2)/(√π Γ(2)) = ½
 }
 DENSITY = {
     "gaussian": stats.norm(scale=np.sqrt(2 * GAMMA)),
@@ -28,7 +29,7 @@ def test_kernel_has_its_formula(name):
     np.testing.assert_array_equal(kernel([A], np.stack([A, B])), K[:1])
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", SPECTRAL_KERNELS)
 def test_mean_cosine_over_the_spectral_density_is_the_kernel(name):
     W = make_kernel(name, GAMMA).sample(np.random.default_rng(1), 200_000, 3)
     cosines = np.cos((A - B) @ W)
@@ -37,7 +38,7 @@ def test_mean_cosine_over_the_spectral_density_is_the_kernel(name):
     assert abs(cosines.mean() - FORMULA[name]) < 4 * error
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", SPECTRAL_KERNELS)
 def test_inverse_cdf_and_samples_have_the_stated_density(name):
     kernel = make_kernel(name, GAMMA)
     U = np.random.default_rng(2).uniform(size=(50, 3))
@@ -47,7 +48,7 @@ def test_inverse_cdf_and_samples_have_the_stated_density(name):
     assert stats.kstest(W.ravel(), DENSITY[name].cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", SPECTRAL_KERNELS)
 def test_first_frequencies_of_a_larger_draw_are_the_smaller_draw(name):
     kernel = make_kernel(name, GAMMA)
     small = kernel.sample(np.random.default_rng(4), 7, 5)
@@ -57,7 +58,7 @@ def test_first_frequencies_of_a_larger_draw_are_the_smaller_draw(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("gaussian", np.exp(-0.5)), ("laplacian", np.exp(-1)), ("cauchy", 0.5)]
+    ("name", "value"), [("gaussian", np.exp(-0.5)), ("laplacian", np.exp(-1)), ("cauchy", 0.5), ("perceptron", 0.0)]
 )
 def test_sigma_is_the_distance_at_which_the_kernel_has_its_known_value(name, value):
     kernel = make_kernel(name, gamma_from_sigma(name, 3.0))
@@ -73,3 +74,8 @@ def test_unknown_kernel_names_the_nearest():
 def test_gamma_must_be_a_positive_number(gamma):
     with pytest.raises(ValueError, match="gamma must be a positive number"):
         make_kernel("gaussian", gamma)
+
+
+def test_a_kernel_without_a_spectral_density_is_refused_with_what_to_use_instead():
+    with pytest.raises(ValueError, match="no spectral density.*use the perceptron features.*gaussian, laplacian"):
+        make_spectral_kernel("perceptron", 1.0)

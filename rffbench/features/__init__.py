@@ -20,6 +20,13 @@ FEATURES = {
     "qmc": "rffbench.features.qmc:QuasiMonteCarloFeatures",
     "leverage": "rffbench.features.leverage:LeverageScoreFeatures",
     "surrogate-leverage": "rffbench.features.leverage:SurrogateLeverageFeatures",
+    "orthogonal": "rffbench.features.structured:OrthogonalRandomFeatures",
+    "sorf": "rffbench.features.structured:StructuredOrthogonalFeatures",
+    "fastfood": "rffbench.features.structured:FastfoodFeatures",
+    "compact": "rffbench.features.compact:CompactFeatures",
+    "tefm": "rffbench.features.tefm:TrainingEfficientFeatureMap",
+    "nystroem": "rffbench.features.nystroem:NystroemFeatures",
+    "perceptron": "rffbench.features.perceptron:PerceptronFeatures",
 }
 """The built-in feature maps: name to dotted path, loaded when used."""
 

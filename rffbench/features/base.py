@@ -1,4 +1,4 @@
-"""What every Fourier feature map shares: parameters, validation, streaming, and the map itself."""
+"""What the feature maps share: parameters, validation, streaming; and of the Fourier maps the map itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rffbench.kernels import Kernel, make_kernel
+from rffbench.kernels import SpectralKernel, make_kernel, make_spectral_kernel
 from rffbench.linalg import fourier_columns
 from rffbench.rowsource import is_row_source
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -22,7 +22,7 @@ BLOCK_ROWS = 2048
 """Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
 
 
-def draw_frequencies(kernel: Kernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
+def draw_frequencies(kernel: SpectralKernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
     """The stream's base frequencies W (d, s): equal for every map of one stream and kernel; sizes nest."""
     return kernel.sample(generator(sequence, "frequencies"), s, d)
 
@@ -47,7 +47,73 @@ class ColumnBlock(NamedTuple):
     sin: slice | None
 
 
-class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
+
+    A subclass implements ``fill``, and ``fit`` by ``check_parameters``, ``_validated`` and its own drawing.
+    """
+
+    choices: ClassVar[dict[str, tuple]] = {}
+    """The values a parameter may have, where they can be listed."""
+
+    n_components: int
+    kernel: str
+    gamma: float
+    random_state: RandomState
+    n_features_in_: int
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        for name, allowed in self.choices.items():
+            value = getattr(self, name)
+            listed = value in allowed if isinstance(value, str) else any(value is item for item in allowed)
+            if not listed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        make_kernel(self.kernel, self.gamma)
+        _check_count("n_components", self.n_components, least=1)
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> NDArray:
+        """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32)."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        out = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
+        if isinstance(X, np.ndarray):
+            self.fill(X, out)
+        else:
+            for rows in row_blocks(X.shape[0]):
+                self.fill(X[rows], out[rows])
+        return out
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """X as an array of float64 or float32; what serves rows on demand stays as it is."""
+        if not is_row_source(X):
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
+            raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class FourierFeatures(FeatureMap):
     """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
 
     A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
@@ -67,20 +133,11 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_features_in_ : d.
     """
 
-    choices: ClassVar[dict[str, tuple]] = {}
-    """The values a parameter may have, where they can be listed."""
-
-    n_components: int
-    kernel: str
-    gamma: float
-    random_state: RandomState
-
     frequencies_: NDArray[np.float64]
     weights_: NDArray[np.float64]
     probabilities_: NDArray[np.float64]
     offset_: NDArray[np.float64] | None
     scale_: NDArray[np.float64] | float
-    n_features_in_: int
 
     @property
     def columns_per_frequency(self) -> int:
@@ -88,14 +145,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return 2
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
-        for name, allowed in self.choices.items():
-            value = getattr(self, name)
-            listed = value in allowed if isinstance(value, str) else any(value is item for item in allowed)
-            if not listed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-        make_kernel(self.kernel, self.gamma)
-        _check_count("n_components", self.n_components, least=1)
+        """As of every map; the kernel must have a spectral density, and columns come in pairs."""
+        super().check_parameters()
+        make_spectral_kernel(self.kernel, self.gamma)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
             raise ValueError(
                 f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
@@ -109,25 +161,13 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def draw(self, count: int, d: int) -> NDArray[np.float64]:
         """The first ``count`` base frequencies (d, count) of this map's kernel and stream."""
-        kernel = make_kernel(self.kernel, self.gamma)
+        kernel = make_spectral_kernel(self.kernel, self.gamma)
         return draw_frequencies(kernel, count, d, seed_sequence(self.random_state))
 
     @property
     def n_frequencies(self) -> int:
         """s, the frequencies that ``n_components`` columns take."""
         return max(1, self.n_components // self.columns_per_frequency)
-
-    def transform(self, X: Any) -> NDArray:
-        """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32)."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        out = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
-        if isinstance(X, np.ndarray):
-            self.fill(X, out)
-        else:
-            for rows in row_blocks(X.shape[0]):
-                self.fill(X[rows], out[rows])
-        return out
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -169,30 +209,6 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if isinstance(scale, np.ndarray):
             scale = scale.astype(dtype, copy=False)
         return self.frequencies_.astype(dtype, copy=False), offset, scale
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as an array of float64 or float32; what serves rows on demand stays as it is."""
-        if not is_row_source(X):
-            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
-            raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        return X
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _check_count(name: str, value: Any, least: int) -> None:

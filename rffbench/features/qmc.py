@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from rffbench.features.base import FourierFeatures, _check_count
-from rffbench.kernels import make_kernel
+from rffbench.kernels import make_spectral_kernel
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 # Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, since
@@ -108,7 +108,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         """The frequencies (d, count) of the sequence's first ``count`` points."""
         rng = generator(seed_sequence(self.random_state), "frequencies")
         points = low_discrepancy_points(count, d, rng=rng, **self._settings())
-        return make_kernel(self.kernel, self.gamma).inverse_cdf(points)
+        return make_spectral_kernel(self.kernel, self.gamma).inverse_cdf(points)
 
 
 def low_discrepancy_points(

@@ -1,0 +1,117 @@
+"""Features projected down from more random Fourier features: what such maps share, and compact random features."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import FeatureMap
+from rffbench.features.fourier import RandomFourierFeatures
+from rffbench.hadamard import warm_up as warm_up_hadamard
+from rffbench.seeds import RandomState, seed_sequence
+from rffbench.sketches import SRHT
+
+TILE_ROWS = 512  # rows whose Fourier features exist at a time when mapping
+
+
+class ProjectedFeatures(FeatureMap):
+    """Base class: the m random Fourier features F(x) of the stream, taken down to l = ``n_components`` columns.
+
+    m is ``expansion``·l, rounded up to whole pairs of a cosine and a sine. A subclass implements ``fit``,
+    beginning with ``_expand``, and ``_project``.
+    """
+
+    expansion: float
+    fourier_: RandomFourierFeatures
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        RandomFourierFeatures(2, kernel=self.kernel, gamma=self.gamma).check_parameters()
+        expansion = self.expansion
+        if isinstance(expansion, bool) or not isinstance(expansion, numbers.Real) or not 1 <= expansion < np.inf:
+            raise ValueError(
+                f"expansion must be a number, 1 or more, so that at least the {self.n_components} columns to keep "
+                f"are made, got {expansion!r}"
+            )
+
+    @property
+    def n_expanded(self) -> int:
+        """m, the columns of F: even, l or more."""
+        return 2 * int(np.ceil(self.expansion * self.n_components / 2))
+
+    def _expand(self, X: Any) -> Any:
+        """Check everything and draw F for X's columns; X as an array or row source."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        self.fourier_ = RandomFourierFeatures(
+            self.n_expanded, kernel=self.kernel, gamma=self.gamma, random_state=seed_sequence(self.random_state)
+        ).fit(X[:1])
+        return X
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
+        F = np.empty((min(len(X), TILE_ROWS), self.n_expanded), X.dtype)
+        for start in range(0, len(X), TILE_ROWS):
+            rows = slice(start, min(len(X), start + TILE_ROWS))
+            tile = F[: rows.stop - start]
+            self.fourier_.fill(X[rows], tile)
+            self._project(tile, out[rows])
+
+    def _project(self, F: NDArray, out: NDArray) -> None:
+        """Write what becomes of the Fourier features F (n, m) into ``out`` (n, l)."""
+        raise NotImplementedError
+
+
+class CompactFeatures(ProjectedFeatures):
+    """Compact random features: φ(x) = F(x)·Θ, random Fourier features projected by a random Hadamard transform.
+
+    F(x) are m = ``expansion``·l paired random Fourier features, Θ (m×l) an SRHT (`rffbench.sketches.SRHT`) that does
+    not depend on the data. E[ΘΘᵀ] = I: the estimate of the kernel is unbiased. Its error falls as 1/√l, whatever the
+    expansion, for the projection has an error of its own.
+
+    Parameters
+    ----------
+    n_components : l, the number of output columns.
+    expansion : m/l, 1 or more.
+    kernel : 'gaussian', 'laplacian' or 'cauchy'.
+    gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
+
+    Attributes
+    ----------
+    fourier_ : the map F, a RandomFourierFeatures.
+    sketch_ : Θ. Its rows are padded from m to a power of two.
+
+    References
+    ----------
+    R. Hamid, Y. Xiao, A. Gittens, D. DeCoste, "Compact random feature maps", ICML 2014, Algorithm 1 (for
+    polynomial kernels); on shift-invariant kernels as in Chen et al. (IJCAI 2015).
+    """
+
+    sketch_: SRHT
+
+    def __init__(
+        self, n_components: int = 100, *, expansion: float = 4, kernel: str = "gaussian", gamma: float = 1.0,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.expansion = expansion
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> CompactFeatures:
+        """Draw F and Θ for X's columns; X's values and y are not used."""
+        self._expand(X)
+        self.sketch_ = SRHT(self.n_expanded, self.n_components, self.fourier_.random_state)
+        return self
+
+    def _project(self, F: NDArray, out: NDArray) -> None:
+        out[:] = self.sketch_.columns(F)
+
+    @staticmethod
+    def warm_up(dtype: str | np.dtype) -> None:
+        """Have what ``fill`` calls compiled, or loaded from numba's cache, before anything is timed."""
+        warm_up_hadamard(dtype)

@@ -1,0 +1,78 @@
+"""The Nyström approximation: features from the kernel's values at some of the training rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import Nystroem
+
+from rffbench.features.base import FeatureMap, row_blocks
+from rffbench.seeds import RandomState, generator, seed_sequence
+
+_SKLEARN_NAMES = {"gaussian": "rbf", "laplacian": "laplacian"}
+
+
+class NystroemFeatures(FeatureMap):
+    """Nyström features: φ(x) = K_ll^(−1/2)·k(landmarks, x), l = ``n_components`` training rows as landmarks.
+
+    scikit-learn's Nystroem on landmarks drawn from the stream, uniformly without replacement. Computed in float64;
+    φ(x)ᵀφ(x′) is the kernel itself where x or x′ is a landmark, and there is no randomness but the landmarks'.
+
+    Parameters
+    ----------
+    n_components : l, the number of landmarks and of output columns, no more than training rows.
+    kernel : 'gaussian' (exp(−γ‖Δ‖²)) or 'laplacian' (exp(−γ‖Δ‖₁)).
+    gamma : γ > 0.
+    random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
+
+    Attributes
+    ----------
+    landmarks_ : their row numbers, (l,), ascending.
+    nystroem_ : the fitted `sklearn.kernel_approximation.Nystroem`.
+
+    References
+    ----------
+    C. Williams and M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000.
+    """
+
+    choices: ClassVar[dict[str, tuple]] = {"kernel": tuple(_SKLEARN_NAMES)}
+
+    landmarks_: NDArray[np.int64]
+    nystroem_: Nystroem
+
+    def __init__(
+        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> NystroemFeatures:
+        """Choose the landmarks among the rows X (n, d); y is not used."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        n, count = X.shape[0], self.n_components
+        if count > n:
+            raise ValueError(
+                f"n_components={count} exceeds the rows to choose from (n_samples = {n}); use {n} or fewer"
+            )
+        rng = generator(seed_sequence(self.random_state), "landmarks")
+        self.landmarks_ = np.sort(rng.choice(n, count, replace=False))
+        parts = []
+        for rows in row_blocks(n):
+            first, last = np.searchsorted(self.landmarks_, [rows.start, rows.stop])
+            if last > first:
+                parts.append(X[rows][self.landmarks_[first:last] - rows.start])
+        self.nystroem_ = Nystroem(
+            kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.gamma), n_components=count, random_state=0
+        ).fit(np.concatenate(parts).astype(np.float64, copy=False))
+        return self
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
+        for rows in row_blocks(len(X)):
+            out[rows] = self.nystroem_.transform(X[rows].astype(np.float64, copy=False))
