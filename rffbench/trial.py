@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rffbench import data, linalg, metrics
 from rffbench.data import Split
-from rffbench.execution.measure import Contention, private_memory, touch_memory
+from rffbench.execution.measure import Contention, OwnMemory, private_memory, touch_memory
 from rffbench.features import make_features
 from rffbench.features.base import row_blocks
 from rffbench.kernels import make_kernel
@@ -174,8 +174,9 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     solver = _make_solver(spec, problem, memory)
     timing: dict[str, Any] = {"shared": False}
     scores: dict[str, float] = {}
+    watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
     with Contention() as contention:
-        solver.fit(split.X_train, split.y_train)
+        solver.fit(split.X_train, split.y_train, **watched)
         if spec.solver["name"] != NONE:
             predicted, timing["predict_s"] = problem.predict(solver)
             scores = problem.score(predicted)
@@ -214,8 +215,13 @@ def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
         free = None if channel.memory_limit is None else channel.memory_limit - (private_memory() or 0)
         expected = _expected_bytes(spec, problem)
         touch_memory(expected if free is None else min(expected, free))
-    channel.begin(spec)
-    try:
-        channel.result(run_trial(spec, problem, memory=channel.memory_limit))
-    except Exception as error:
-        channel.fail(spec, error)
+    with OwnMemory() as own:
+        channel.begin(spec)
+        try:
+            result = run_trial(spec, problem, memory=channel.memory_limit)
+        except Exception as error:
+            channel.fail(spec, error)
+            return
+    if own.bytes is not None:
+        result.metrics["own_memory_bytes"] = float(own.bytes)
+    channel.result(result)

@@ -224,3 +224,17 @@ def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
     resident = measure.peak_memory()
     measure.touch_memory(size)
     assert measure.peak_memory() < resident + size // 2
+
+
+def test_own_memory_is_what_a_section_adds_whatever_was_held_before():
+    from rffbench.execution import measure
+
+    held = np.ones(20_000_000)  # 160 MB
+    with measure.OwnMemory() as own:
+        measure.reset_peak()
+        np.ones(10_000_000)
+    assert 70e6 < own.bytes < 110e6
+    with measure.OwnMemory() as own:
+        measure.reset_peak()
+    assert own.bytes < 20e6
+    assert held[0] == 1

@@ -324,4 +324,4 @@ def test_a_dataset_without_a_card_is_reported_all_the_same(tmp_path, monkeypatch
     (0.0, 2, 2),
 ])
 def test_small_numbers_keep_their_significant_digits(number, digits, decimals):
-    assert table._decimals(number, digits) == decimals
+    assert table.significant_digits(number, digits) == decimals

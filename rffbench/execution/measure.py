@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import os
 import resource
 import sys
@@ -47,6 +49,27 @@ def _status(pid: int | str) -> dict[str, int]:
         return {}
     pairs = (line.split(":", 1) for line in lines if line.endswith(" kB"))
     return {name: int(value.split()[0]) * KIB for name, value in pairs}
+
+
+class OwnMemory:
+    """How much more than when it entered a section a process came to hold in it: ``bytes``, None where the system
+    does not say. Pages of files mapped meanwhile, the dataset's, are not counted; ``reset_peak`` must come after
+    entering."""
+
+    bytes: int | None = None
+
+    def __enter__(self) -> OwnMemory:
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):  # glibc keeps what was freed, unless told
+            ctypes.CDLL(None).malloc_trim(0)
+        self._before = _status("self")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        after = _status("self")
+        if {"VmRSS", "RssFile"} <= self._before.keys() and "VmHWM" in after:
+            mapped = max(0, after["RssFile"] - self._before["RssFile"])
+            self.bytes = max(0, after["VmHWM"] - self._before["VmRSS"] - mapped)
 
 
 _touched = 0

@@ -40,6 +40,7 @@ METRICS = {
         Metric("fit_s", "fit time (s)", None),
         Metric("predict_s", "predict time (s)", None),
         Metric("peak_memory_bytes", "peak memory (bytes)", None),
+        Metric("own_memory_bytes", "peak memory less what was held before (bytes)", None),
         Metric("lambda", "chosen λ", None),
         Metric("effective_lambda", "effective λ", None),
         Metric("gamma", "chosen γ", None),

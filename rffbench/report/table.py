@@ -94,7 +94,7 @@ def make_table(results: Results) -> Table:
     scores = {(row["dataset"], row["n_features"], row["method"], row["metric"]): row
               for row in summary.to_dict("records")}
     largest = summary.groupby(["dataset", "metric"])["mean"].max().to_dict()
-    datasets = {name: _marked(name, results, table.notes) for name in results.datasets}
+    datasets = {name: marked(name, results, table.notes) for name in results.datasets}
     rows: dict[tuple[str, int], list[str]] = {}
     contended = False
     for dataset, n_features, method, trials in cells(results.trials):
@@ -102,7 +102,7 @@ def make_table(results: Results) -> Table:
             size = size_label(n_features, trials["multiple"].iloc[0])
             rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN] * len(results.methods)]
         metric = results.score(dataset).name
-        decimals = 2 if metric == "accuracy" else _decimals(largest[dataset, metric], 3)
+        decimals = 2 if metric == "accuracy" else significant_digits(largest[dataset, metric], 3)
         planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
         cell = _cell(scores[dataset, n_features, method, metric], decimals, trials, planned)
         contended = contended or "~" in cell
@@ -117,7 +117,10 @@ def write_table(protocols: Protocols) -> tuple[Table, list[Path]]:
 
     Of a sweep it is one table below the other, a protocol's labels in front of its datasets.
     """
-    tables = [make_table(results) for _, results in protocols]
+    from rffbench.report.model_table import has_models, make_model_table  # it builds on this module
+
+    make = make_model_table if any(has_models(results) for _, results in protocols) else make_table
+    tables = [make(results) for _, results in protocols]
     table, results = tables[0], protocols[0][1]
     if len(tables) > 1:
         rows = [
@@ -138,31 +141,36 @@ def plus_minus(mean: float, std: float, decimals: int) -> str:
 
 
 def _cell(score: dict, decimals: int, trials: pd.DataFrame, planned: int) -> str:
-    counts = trials["status"].value_counts(sort=False)
-    failures = ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
+    lost = failures(trials)
     if not score["n_ok"]:
-        return f"— ({failures or 'no score'})"
+        return f"— ({lost or 'no score'})"
     cell = plus_minus(score["mean"], score["std"], decimals)
     ok = trials[trials["status"] == "ok"]
     seconds = ok["feature_s"]
     if seconds.notna().any():
-        time = plus_minus(seconds.mean(), seconds.std(ddof=1), _decimals(seconds.mean(), 2))
+        time = plus_minus(seconds.mean(), seconds.std(ddof=1), significant_digits(seconds.mean(), 2))
         cell += f" ({'~' if ok['contended'].any() else ''}{time})"
     if score["significant"]:
         cell += " •"
     if score["n_ok"] < planned:
-        cell += f" [n={score['n_ok']}" + (f", {failures}]" if failures else "]")
+        cell += f" [n={score['n_ok']}" + (f", {lost}]" if lost else "]")
     return cell
 
 
-def _decimals(value: float, digits: int) -> int:
+def failures(trials: pd.DataFrame) -> str:
+    """How a cell's trials ended that are not ok: ``3 timeout, 1 killed``."""
+    counts = trials["status"].value_counts(sort=False)
+    return ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
+
+
+def significant_digits(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant digits, fewer from 10 on; for 2: 13.3, 0.45, 0.012."""
     if not value > 0:
         return digits
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), 6)
 
 
-def _marked(dataset: str, results: Results, notes: list[str]) -> str:
+def marked(dataset: str, results: Results, notes: list[str]) -> str:
     """The dataset's name, with a sign and a note where its card wants one."""
     mark = results.mark(dataset)
     if not mark:

@@ -1,0 +1,65 @@
+"""The layout of Yen et al. 2014, Tables 1 and 2: a row a method, with its model's size, score, times and memory."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rffbench.report.frame import METRICS, Results, cells, size_label
+from rffbench.report.table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
+
+HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
+
+
+def make_model_table(results: Results) -> Table:
+    """The table of an experiment whose methods say how large their model is.
+
+    A row is a dataset, a size and a method: the model's size (support vectors, features D, or non-zeros), the score,
+    seconds to train and to test, and the memory that training and testing took: the process's peak less what it held
+    before. Means ± standard deviations over trials; a row without a result says why.
+    """
+    table = Table(results.title, list(HEADER))
+    datasets = {name: marked(name, results, table.notes) for name in results.datasets}
+    for dataset, n_features, method, trials in cells(results.trials):
+        ok = trials[trials["status"] == "ok"]
+        row = [datasets[dataset], size_label(n_features, trials["multiple"].iloc[0]), method]
+        if ok.empty:
+            row += [NOT_RUN, f"— ({failures(trials)})", NOT_RUN, NOT_RUN, NOT_RUN]
+        else:
+            score = ok[results.score(dataset).name]
+            mark = "~" if ok["contended"].any() else ""
+            row += [
+                _mean(ok["model_size"], 0), _mean(score, 2 if score.name == "accuracy" else None),
+                mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]), _amount(ok),
+            ]  # fmt: skip
+        table.rows.append(row)
+    scores = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
+    table.notes[:0] = [
+        f"size: support vectors, features D, or non-zeros; score: {'; '.join(scores)}; training and test in seconds; "
+        "memory: the process's peak less what it held before. Mean ± standard deviation over trials.",
+        *(["~ some times were taken while other work used the processors."] if _contended(results) else []),
+    ]
+    return table
+
+
+def has_models(results: Results) -> bool:
+    """Whether any trial says how large its model is."""
+    return bool(results.trials[METRICS["model_size"].name].notna().any())
+
+
+def _mean(values: pd.Series, decimals: int | None = None) -> str:
+    if values.isna().all():
+        return NOT_RUN
+    mean = float(values.mean())
+    return plus_minus(mean, float(values.std(ddof=1)), significant_digits(mean, 3) if decimals is None else decimals)
+
+
+def _amount(ok: pd.DataFrame) -> str:
+    own = ok["own_memory_bytes"].mean()
+    if pd.isna(own):
+        return NOT_RUN
+    return f"{own / 1e9:.2f} GB" if own >= 1e9 else f"{own / 1e6:.0f} MB"
+
+
+def _contended(results: Results) -> bool:
+    trials = results.trials
+    return bool(trials.loc[trials["status"] == "ok", "contended"].any())
