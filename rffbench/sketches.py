@@ -122,6 +122,13 @@ class CountSketch(Sketch):
         part = slice(start, start + len(block))
         _add_to_buckets(block, self.signs[part], self.buckets[part], total)
 
+    def columns(self, A: NDArray) -> NDArray:
+        if A.shape[1] != self.n:
+            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {A.shape[1]}")
+        out = np.zeros((len(A), self.k), A.dtype)
+        _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
+        return out
+
 
 class CountSketchGaussian(Sketch):
     """A CountSketch to ``buckets`` columns, then a Gaussian one to k: in place of a Gaussian sketch of many rows.
@@ -147,3 +154,11 @@ def _add_to_buckets(block, signs, buckets, total):
         row, sign = total[buckets[i]], signs[i]
         for j in range(len(row)):
             row[j] += sign * block[i, j]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_columns_to_buckets(A, signs, buckets, out):
+    """out[i, buckets[j]] += signs[j]·A[i, j]."""
+    for i in range(len(A)):
+        for j in range(len(signs)):
+            out[i, buckets[j]] += signs[j] * A[i, j]

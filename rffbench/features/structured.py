@@ -117,7 +117,7 @@ class _HadamardFeatures(FourierFeatures):
     @property
     def frequencies_(self) -> NDArray[np.float64]:  # type: ignore[override]
         """The frequencies as a matrix (d, s), float64, multiplied out on demand."""
-        return self.phases(np.eye(self.n_features_in_)).T
+        return self.phases(np.eye(self.n_features_in_))
 
     def phases(self, X: NDArray) -> NDArray:
         """The fast product XVᵀ (n, s) of X (n, d), in X's dtype."""

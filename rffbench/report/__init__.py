@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rffbench.report.compare import Comparison, NoReference, compare
+from rffbench.report.crossover import write_crossover
 from rffbench.report.frame import experiment_folders, load_protocols, load_results
+from rffbench.report.slopes import write_slopes
 from rffbench.report.summary import write_summary
 from rffbench.report.table import Table
 from rffbench.report.table import write_table as _write_table
@@ -20,11 +22,13 @@ __all__ = [
 
 
 def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write summary.csv, the tables and the figures of one experiment's folder anew; the paths written."""
+    """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv) of one
+    experiment's folder anew; the paths written."""
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
 
     protocols = load_protocols(folder)
-    return [write_summary(protocols), *_write_table(protocols)[1], *draw_figures(protocols, formats)]
+    findings = [*write_slopes(protocols), *write_crossover(protocols)]
+    return [write_summary(protocols), *_write_table(protocols)[1], *findings, *draw_figures(protocols, formats)]
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
 import matplotlib as mpl
 import numpy as np
@@ -14,15 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from rffbench.errors import ConfigError
-from rffbench.report.curves import path_figure, progress_figure
-from rffbench.report.frame import KERNEL_MEASURES, METRICS, Metric, Protocols, Results
+from rffbench.report.bounds import bound_figures
+from rffbench.report.curves import path_figure, progress_figure, score_time_figure
+from rffbench.report.dimension import dimension_figure
+from rffbench.report.frame import MAP_MEASURES, METRICS, Metric, Protocols, Results
 from rffbench.report.style import METADATA, RC, STYLES, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
 
 MOST_PROTOCOLS = 8
-"""Combinations of a sweep that figures are drawn for: of more than these, none."""
+"""Combinations of a sweep that figures are drawn for each: of more than these, only those of all together."""
 
 
 def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> list[Path]:
@@ -32,29 +35,34 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
     error ‖K − ZZ′‖₂/‖K‖₂ (log) or whatever else was measured of the kernel matrix, the score, and the seconds to
     generate the training features (log), each the mean over trials with bars of ± one standard deviation. A panel
     without a measurement is left out. ``<dataset>-lambda`` has the score at every λ and ``<dataset>-progress`` the
-    progress of a solver, where trials kept these. Of a sweep the names have the protocol's labels behind them.
+    progress of a solver, where trials kept these; ``<dataset>-time`` the score against training time, where this is
+    comparable; ``<dataset>-bounds`` errors of maps alone beside what theory promises; ``dimension`` what maps measure
+    and take on synthetic data of many dimensions. Of a sweep the names have the protocol's labels behind them.
 
     Raises ConfigError for a format that is not one of ``FORMATS``.
     """
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"unknown figure format {name!r}: choose from {', '.join(FORMATS)}")
-    if len(protocols) > MOST_PROTOCOLS:
-        return []
-    paths = []
+    folder, paths = protocols[0][1].folder / "figures", []
     with mpl.rc_context(RC):
-        for labels, results in protocols:
+        for dataset, labels, figure in bound_figures(protocols):
+            paths += _saved(figure, folder, "-".join([dataset, *labels.values(), "bounds"]), formats)
+        for labels, results in protocols if len(protocols) <= MOST_PROTOCOLS else []:
+            if (overview := dimension_figure(results)) is not None:
+                paths += _saved(overview, folder, "-".join([*labels.values(), "dimension"]), formats)
             summary = summarise(results)
             for dataset in results.datasets:
                 figures = {
                     "": dataset_figure(results, summary[summary["dataset"] == dataset], dataset),
                     "lambda": path_figure(results, dataset),
                     "progress": progress_figure(results, dataset),
+                    "time": score_time_figure(results, dataset),
                 }
                 for kind, figure in figures.items():
                     if figure is not None:
                         stem = "-".join(part for part in (dataset, *labels.values(), kind) if part)
-                        paths += _saved(figure, results.folder / "figures", stem, formats)
+                        paths += _saved(figure, folder, stem, formats)
     return paths
 
 
@@ -69,15 +77,17 @@ def _saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str]) -> l
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
-    wanted = [*(METRICS[name] for name in KERNEL_MEASURES), results.score(dataset), METRICS["feature_s"]]
+    scores = dict.fromkeys([results.score(dataset).name, "relative_rmse"])
+    wanted = [METRICS[name] for name in (*MAP_MEASURES, *scores, "feature_s")]
     measured = set(summary.loc[summary["n_ok"] > 0, "metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
     if not metrics:
         return None
     figure = Figure(figsize=(2.45 * len(metrics), 2.75), layout="constrained")
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
-    for letter, panel, metric in zip("abc", panels, metrics, strict=False):
-        _draw_panel(panel, summary[summary["metric"] == metric.name], metric, results.methods)
+    for letter, panel, metric in zip(ascii_lowercase, panels, metrics, strict=False):
+        here = summary[summary["metric"] == metric.name]
+        _draw_panel(panel, here, metric, results.methods, results.without_features)
         panel.set_title(f"({letter}) {metric.label}")
         panel.set_xlabel(_size_name(results, dataset))
     handles, labels = panels[0].get_legend_handles_labels()
@@ -88,10 +98,18 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
     return figure
 
 
-def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: list[str]) -> None:
+def _draw_panel(
+    panel: Axes, summary: pd.DataFrame, metric: Metric, methods: list[str], without_features: list[str]
+) -> None:
+    """Mean and deviation against size, a curve a method; a dashed line across for those that have no features."""
     logarithmic = metric.name != "accuracy"
     for index, method in enumerate(methods):
         cells = summary[(summary["method"] == method) & (summary["n_ok"] > 0)]
+        if method in without_features:
+            for mean in cells["mean"]:
+                panel.axhline(mean, label=method, color=STYLES[index % len(STYLES)]["color"], linestyle=(0, (6, 3)),
+                              linewidth=0.9)
+            continue
         s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
         below = above = np.nan_to_num(std)
         if logarithmic:  # a bar that would reach zero ends a decade below the mean
@@ -108,7 +126,8 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
         panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
         panel.yaxis.set_major_formatter("{x:g}")
         panel.yaxis.set_minor_formatter(NullFormatter())
-    size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    sizes = summary[~summary["method"].isin(without_features)]
+    size_axis(panel, sizes[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     tidy_panel(panel)
 
 
@@ -116,7 +135,8 @@ def _size_name(results: Results, dataset: str) -> str:
     """What s counts, and the input dimension where the sizes are multiples of it."""
     if results.config.get("count") == "columns":
         return "columns"
-    sizes = results.trials.loc[results.trials["dataset"] == dataset, ["n_features", "multiple"]]
+    trials = results.trials[~results.trials["method"].isin(results.without_features)]
+    sizes = trials.loc[trials["dataset"] == dataset, ["n_features", "multiple"]]
     if sizes["multiple"].isna().any():
         return "frequencies s"
     return f"frequencies s (d = {sizes['n_features'].iloc[0] // sizes['multiple'].iloc[0]})"
