@@ -17,7 +17,7 @@ from rffbench.kernels import make_spectral_kernel
 from rffbench.measures import ENTRY_QUANTILE
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
-from rffbench.report.style import STYLES, size_axis, tidy_panel
+from rffbench.report.style import STYLES, log_axis, room_below, size_axis, tidy_panel
 
 DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
@@ -74,7 +74,8 @@ def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[s
         axis.set_title(f"({letter}) {panel.title}")
     handles = {label: handle for axis in axes[: len(panels)]
                for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False,
+    names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
+    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=3, frameon=False,
                   handlelength=3.4, columnspacing=1.4)  # fmt: skip
     figure.suptitle(f"{', '.join([dataset, *labels.values()])}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}",
                     fontsize=8.5)  # fmt: skip
@@ -153,9 +154,11 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
             line = _BOUND_STYLES[name] | ({"linestyle": _RELATION_LINES[relation]} if over_root else {})
             axis.plot(m, bound(m, rows), label=None if over_root else name, **line)
     axis.set_xscale("log")
-    axis.set_yscale("log")
     if over_root:
         axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
+    axis.set_yscale("log")
+    room_below(axis, 0.08 * (len(slopes) + 1))
+    log_axis(axis)
     axis.text(0.03, 0.03, "\n".join(["exponents:", *slopes]), transform=axis.transAxes, fontsize=6.2, va="bottom",
               bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
     axis.set_xlabel("frequencies m")

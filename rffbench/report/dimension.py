@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from rffbench.report.crossover import by_dimension, crossovers
 from rffbench.report.frame import METRICS, Results
-from rffbench.report.style import STYLES, tidy_panel
+from rffbench.report.style import STYLES, log_axis, tidy_panel
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 
@@ -35,7 +35,7 @@ def dimension_figure(results: Results) -> Figure | None:
                 panel.errorbar(middle.index, middle, yerr=np.stack([np.minimum(std, 0.9 * middle), std]), capsize=1.6,
                                elinewidth=0.7, label=method, **STYLES[index % len(STYLES)])  # fmt: skip
         panel.set_xscale("log")
-        panel.set_yscale("log")
+        log_axis(panel)
         dimensions = np.sort(trials["d"].unique())
         panel.set_xticks(dimensions, [str(d) if i % 2 == 0 else "" for i, d in enumerate(dimensions)])
         panel.xaxis.set_minor_locator(NullLocator())

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from rffbench.errors import ConfigError
 from rffbench.report.bounds import bound_figures
 from rffbench.report.curves import path_figure, progress_figure, score_time_figure
 from rffbench.report.dimension import dimension_figure
 from rffbench.report.frame import MAP_MEASURES, METRICS, Metric, Protocols, Results
-from rffbench.report.style import METADATA, RC, STYLES, size_axis, tidy_panel
+from rffbench.report.style import METADATA, RC, STYLES, log_axis, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
@@ -120,12 +119,7 @@ def _draw_panel(
                        elinewidth=0.8, capthick=0.8, **STYLES[index % len(STYLES)])
     panel.set_xscale("log")
     if logarithmic:
-        panel.set_yscale("log")
-        low, high = panel.get_ylim()
-        subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
-        panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
-        panel.yaxis.set_major_formatter("{x:g}")
-        panel.yaxis.set_minor_formatter(NullFormatter())
+        log_axis(panel)
     sizes = summary[~summary["method"].isin(without_features)]
     size_axis(panel, sizes[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     tidy_panel(panel)

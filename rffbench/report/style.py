@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from rffbench.report.frame import size_label
 
@@ -52,6 +52,22 @@ def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
         last = here if roomy else last
     panel.set_xticks(counts, labels)
     panel.xaxis.set_minor_locator(NullLocator())
+
+
+def log_axis(panel: Axes) -> None:
+    """A logarithmic y axis whose labels are plain numbers."""
+    panel.set_yscale("log")
+    low, high = panel.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
+    panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(NullFormatter())
+
+
+def room_below(panel: Axes, share: float) -> None:
+    """Lower the bottom of a logarithmic y axis by a share of its length."""
+    low, high = panel.get_ylim()
+    panel.set_ylim(low * (low / high) ** share, high)
 
 
 def tidy_panel(panel: Axes) -> None:
