@@ -51,8 +51,8 @@ def fitted_slope(trials: pd.DataFrame, metric: str) -> Slope | None:
     if table.shape[1] < FEWEST_SIZES or len(table) < 2:
         return None
     slopes = np.polyfit(np.log(table.columns.to_numpy(float)), np.log(table.to_numpy()).T, 1)[0]
-    low, high = stats.ttest_1samp(slopes, 0).confidence_interval(LEVEL)
-    return Slope(float(slopes.mean()), float(low), float(high), table.shape[1], len(table))
+    mean, half = float(slopes.mean()), float(stats.t.ppf((1 + LEVEL) / 2, len(slopes) - 1) * stats.sem(slopes))
+    return Slope(mean, mean - half, mean + half, table.shape[1], len(table))
 
 
 def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:
