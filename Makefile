@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench reproduction clean
 
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -23,6 +23,14 @@ check: $(INSTALLED)   ## ruff and mypy
 
 bench: $(INSTALLED)   ## speed and memory against scikit-learn; writes docs/performance.md
 	$(BIN)/python -m benchmarks
+
+# compare exits with 1 where a number or a claim does not come out: that is what the page is there to say.
+reproduction: $(INSTALLED)  ## docs/reproduction.md anew from results/: every table, figure, comparison
+	$(BIN)/rffbench plot results
+	$(BIN)/rffbench compare results > /dev/null || test $$? -eq 1
+	test ! -d results/protocol-search || $(BIN)/rffbench compare results/protocol-search --search > /dev/null
+	$(BIN)/python scripts/reproduction.py
+	$(BIN)/python scripts/include_tables.py
 
 clean:          ## remove the virtual environment and caches; results stay
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info

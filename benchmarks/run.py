@@ -25,6 +25,7 @@ TITLES = {
     "leverage": "Leverage scores and their surrogate",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
+    "svm": "Support vector machines",
     "table": "The table as a whole",
     "workers": "Workers and start-up",
 }

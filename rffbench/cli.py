@@ -278,25 +278,58 @@ def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--tolerance", type=click.FloatRange(min=0), metavar="POINTS",
-              help="Exit with 1 where a cell differs by more. [default: report only]")
-def compare(results: Path, tolerance: float | None) -> int:
-    """Compare RESULTS with the paper that their config names as reference, cell by cell."""
-    from rffbench.report import NoReference, compare_folder, experiment_folders
+              help="How far a mean may be from the reported one. [default: the reference's own]")
+@click.option("--search", is_flag=True,
+              help="Rank the protocols of a sweep by their distance to the reported numbers instead.")
+def compare(results: Path, tolerance: float | None, search: bool) -> int:
+    """Compare RESULTS with the paper that their config names as reference: its numbers and its claims.
+
+    Exits with 1 where a number is out of tolerance or a claim does not hold, with 3 where none could be measured.
+    """
+    from rffbench.report import experiment_folders
+    from rffbench.report.compare import NoReference
+    from rffbench.report.search import NoSweep
 
     folders = experiment_folders(results)
-    compared = outside = 0
+    statuses: list[int] = []
     for folder in folders:
         try:
-            comparison = compare_folder(folder, tolerance)
-        except NoReference:
-            if not compared and folder == folders[-1]:  # there is nothing to compare
+            statuses.append(_search(folder) if search else _compare(folder, tolerance))
+        except (NoReference, NoSweep) as error:
+            if not statuses and folder == folders[-1]:  # there is nothing to compare
                 raise
-            _say(f"{folder}: no reference, passed over")
-            continue
-        compared += 1
-        click.echo(comparison.to_text())
-        outside += comparison.outside
-    return 1 if outside else 0
+            _say(f"passed over: {error}")
+        except ResultsError as error:
+            if len(folders) == 1:
+                raise
+            _say(f"passed over: {error}")
+            statuses.append(1)
+    if statuses and set(statuses) == {DataError.exit_status}:
+        return DataError.exit_status
+    return 1 if any(statuses) else 0
+
+
+def _compare(folder: Path, tolerance: float | None) -> int:
+    from rffbench.report import compare_folder
+    from rffbench.report.writeup import to_text
+
+    comparison, statistics, paths = compare_folder(folder, tolerance)
+    if statistics:
+        click.echo(statistics.table().to_text())
+    click.echo(to_text(comparison))
+    _name_files(paths)
+    if not comparison.measured:
+        return DataError.exit_status
+    return 1 if comparison.outside or comparison.refuted else 0
+
+
+def _search(folder: Path) -> int:
+    from rffbench.report import search_folder
+
+    found, paths = search_folder(folder)
+    click.echo(found.table().to_text())
+    _name_files(paths)
+    return 0
 
 
 # ---- datasets ----------------------------------------------------------------------------------------------

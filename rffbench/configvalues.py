@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
@@ -73,10 +72,9 @@ def check_solver(name: str) -> None:
 
 
 def check_reference(name: str) -> None:
-    folder = Path(__file__).parent / "papers"
-    names = sorted(path.stem.replace("_", "-") for path in folder.glob("*_table*.csv"))
-    if name not in names:
-        raise ConfigError(unknown("reference", name, names))
+    from rffbench.papers import load_reference
+
+    load_reference(name)
 
 
 def number(value: object) -> object:

@@ -73,7 +73,6 @@ class Kernel(_Strict):
         default=None,
         description="Bandwidth σ, γ = 1/(2σ²), 1/σ, 1/σ², 1/σ in turn; 1 where gamma is not given. median: the median "
         "distance between training rows.",
-   
     )
     gamma: Bandwidths | None = Field(default=None, description="γ itself, instead of sigma.")
 
@@ -95,7 +94,7 @@ class Kernel(_Strict):
         """The name and γ: a number, a list of them, or what the data shall give: None, or median."""
         from rffbench.kernels import gamma_from_sigma
 
-        if self.sigma is None or self.sigma == MEDIAN:
+        if self.sigma is None or isinstance(self.sigma, str):
             return {"name": self.name, "gamma": self.sigma or self.gamma}
         if isinstance(self.sigma, list):
             return {"name": self.name, "gamma": [gamma_from_sigma(self.name, sigma) for sigma in self.sigma]}
@@ -118,6 +117,9 @@ class Method(BaseModel):
     n_features: Annotated[Sizes | None, BeforeValidator(listed_or_none)] = Field(
         default=None, description="Sizes instead of the experiment's."
     )
+    datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
+        default=None, description="Of the experiment's datasets those it is run on; all unless given."
+    )
 
     @model_validator(mode="after")
     def _known_parameters(self) -> Method:
@@ -126,7 +128,7 @@ class Method(BaseModel):
         valid = list(parameters(self.features))
         for key in self.model_extra or {}:
             if key not in valid:
-                keys = [*valid, "solver", "kernel", "n_features"]
+                keys = [*valid, *(name for name in type(self).model_fields if name != "features")]
                 raise Misplaced(unknown(f"parameter of {self.features}", key, keys), key)
         return self
 
@@ -316,10 +318,15 @@ class Experiment(_Strict):
         if isinstance(kernel["gamma"], list) and len(solver.get("lambda", [])) < 2:
             message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
             raise Misplaced(message, *(("methods", label, "kernel") if method.kernel else ("kernel",)))
-        tasks: list[Any] = sorted({load_card(dataset).task for dataset in self.datasets})
+        for index, dataset in enumerate(method.datasets or []):
+            if dataset not in self.datasets:
+                message = unknown("dataset of this experiment", dataset, self.datasets)
+                raise Misplaced(message, "methods", label, "datasets", index)
+        datasets = self.datasets_of(label)
+        tasks: list[Any] = sorted({load_card(dataset).task for dataset in datasets})
         known = kernel["gamma"] if kernel["gamma"] not in (None, MEDIAN) else 1.0  # the data's may be any
         for gamma in known if isinstance(known, list) else [known]:
-            for n in sorted({n for dataset in self.datasets for n, _ in self.sizes(dataset, label)}):
+            for n in sorted({n for dataset in datasets for n, _ in self.sizes(dataset, label)}):
                 try:
                     made = make_features(
                         method.spec(), kernel=kernel["name"], gamma=gamma, n_features=n, count=self.count
@@ -341,7 +348,7 @@ class Experiment(_Strict):
                         )
                     except ConfigError as error:
                         raise Misplaced(str(error), *own) from None
-        for dataset in self.datasets:
+        for dataset in datasets:
             folds, rows = solver.get("folds"), load_card(dataset).n_train
             rows = min(rows, self._at(self.train_rows, dataset) or rows)
             if folds and folds > rows:
@@ -356,6 +363,10 @@ class Experiment(_Strict):
             return _placed(Solver.model_validate, own, "methods", label, "solver").spec()
         written = self.solver.model_dump(by_alias=True, exclude_unset=True)
         return _placed(Solver.model_validate, written | own, "methods", label, "solver").spec()
+
+    def datasets_of(self, label: str) -> list[str]:
+        """The datasets one method is run on."""
+        return [dataset for dataset in self.datasets if dataset in (self.methods[label].datasets or self.datasets)]
 
     def kernel_of(self, label: str) -> dict[str, Any]:
         """The kernel of one method: its own, or the experiment's."""
@@ -408,15 +419,16 @@ class Experiment(_Strict):
         from rffbench.data.cards import load_card
 
         data_hash = load_card(dataset).content_hash
-        solvers = {label: self.solver_of(label) for label in self.methods}
-        kernels = {label: self.kernel_of(label) for label in self.methods}
-        own = {label: dict(self.sizes(dataset, label)) for label in self.methods}
+        methods = {label: each for label, each in self.methods.items() if dataset in self.datasets_of(label)}
+        solvers = {label: self.solver_of(label) for label in methods}
+        kernels = {label: self.kernel_of(label) for label in methods}
+        own = {label: dict(self.sizes(dataset, label)) for label in methods}
         sizes = dict(sorted({n: size for each in own.values() for n, size in each.items()}.items()))
-        if not any(method.n_features for method in self.methods.values()):
+        if not any(method.n_features for method in methods.values()):
             sizes = dict(self.sizes(dataset))
         trials = {n: self._at(self.trials, str(size)) for n, size in sizes.items()}
         for trial in range(max(trials.values())):
-            for (n, size), (label, method) in itertools.product(sizes.items(), self.methods.items()):
+            for (n, size), (label, method) in itertools.product(sizes.items(), methods.items()):
                 if trial < trials[n] and n in own[label]:
                     yield TrialSpec(
                         dataset=dataset,

@@ -1,9 +1,12 @@
 """Synthetic results folders for the report's tests."""
 
 import json
+from pathlib import Path
 
+import pandas as pd
 import yaml
 
+from rffbench.report.frame import METRICS, Results
 from rffbench.spec import TrialResult, TrialSpec
 
 METHODS = {
@@ -44,6 +47,17 @@ def ok(spec, score, *, metric="accuracy", feature_s=0.5, kernel_error=0.1, conte
 def lost(spec, status):
     """The row of a trial that did not finish."""
     return TrialResult.failed(spec, status, "Lost", "it was lost").to_row()
+
+
+def results(rows, config, folder=Path("run")):
+    """Results from rows of (dataset, n_features, method, trial, {metric: value}), without a log."""
+    trials = pd.DataFrame([
+        {"dataset": dataset, "n_features": n, "multiple": None, "method": method, "trial": trial, "status": "ok",
+         "contended": False, **dict.fromkeys(METRICS), **measured}
+        for dataset, n, method, trial, measured in rows
+    ])
+    trials = trials.astype({"multiple": "Int64", **dict.fromkeys(METRICS, float)})
+    return Results(folder, config, trials, pd.DataFrame())
 
 
 def write(folder, config, rows):

@@ -11,6 +11,7 @@ import sys
 import termios
 
 import pytest
+import report_log as log
 import yaml
 
 TINY = """\
@@ -266,16 +267,37 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
             eeg = {**row, "dataset": "eeg", "n_features": 14, "key": "0" * 64}
             reported = {"RFF": 68.45, "Ours": 68.62}[row["method"]]
             log.write(json.dumps({**eeg, "metrics": {"accuracy": reported + 5}}) + "\n")
-    assert rffbench("compare", folder).returncode == 0
-    assert rffbench("compare", "results", "--tolerance", "6").returncode == 0
+    assert rffbench("compare", folder).returncode == 1  # the reference's own tolerance is a point
+    near = rffbench("compare", "results", "--tolerance", "6")
+    assert (near.returncode, near.stderr) == (0, "")
+    assert "2 of 2 within 6 points" in near.stdout
+    assert "wrote results/tiny/compare.csv" in near.stdout
     shutil.copytree(folder, folder.with_name("another"))  # an experiment of no paper, beside it
     resolved = (folder / "config.yaml").read_text().replace("reference: liu2020-table3", "reference: null")
     (folder.with_name("another") / "config.yaml").write_text(resolved)
     beside = rffbench("compare", "results", "--tolerance", "6")
-    assert (beside.returncode, beside.stderr) == (0, "results/another: no reference, passed over\n")
+    assert beside.returncode == 0
+    assert beside.stderr.startswith("passed over: results/another/config.yaml: names no reference")
     far = rffbench("compare", folder, "--tolerance", "4")
     assert far.returncode == 1
-    assert "outside" in far.stdout
+    assert "differs" in far.stdout
+    refused(rffbench("compare", folder, "--search"), "sweeps nothing")
+
+
+def test_compare_says_by_its_exit_status_that_a_claim_fails_or_that_nothing_could_be_measured(rffbench, tmp_path):
+    config = log.config(n_features=["16d"], reference="liu2020")
+    better = [log.ok(log.spec(method=method, multiple=16, trial=trial), score + trial)
+              for method, score in (("RFF", 90.0), ("Ours", 75.0)) for trial in range(3)]
+    refuted = rffbench("compare", log.write(tmp_path / "refuted", config, better))
+    assert refuted.returncode == 1
+    assert "does not hold Ours beats RFF at 16d" in refuted.stdout
+    lost = [log.lost(log.spec(method=method, multiple=16), "unavailable") for method in ("RFF", "Ours")]
+    nothing = rffbench("compare", log.write(tmp_path / "nothing", config, lost))
+    assert nothing.returncode == 3
+    assert "Fewer trials than planned: eeg 16d RFF (0 of 3, 1 unavailable)" in nothing.stdout
+    digits = [log.ok(log.spec("digits", multiple=16), 90.0)]
+    other = log.write(tmp_path / "other", {**config, "datasets": ["digits"]}, digits)
+    refused(rffbench("compare", other), "this experiment is of digits")
 
 
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):

@@ -98,7 +98,7 @@ def test_a_method_may_have_its_own_solver_kernel_and_sizes(read):
         "  Ours: {features: surrogate-leverage, variant: as-written}",
         "  Ours:\n    features: surrogate-leverage\n    solver: {lambda: 1.0}\n"
         "  Exact: {features: none, n_features: 1, solver: {name: kernel-ridge, lambda: 2.0},"
-        " kernel: {name: laplacian, gamma: 3.0}}",
+        " kernel: {name: laplacian, gamma: 3.0}, datasets: [magic04]}",
     ))
     by_method = {}
     for spec in experiment.grid():
@@ -108,7 +108,8 @@ def test_a_method_may_have_its_own_solver_kernel_and_sizes(read):
     assert (exact.solver["name"], exact.solver["lambda"], exact.solver["folds"]) == ("kernel-ridge", [2.0], 5)
     assert exact.kernel == {"name": "laplacian", "gamma": 3.0}
     assert {spec.n_features for spec in by_method["Exact"]} == {1}
-    assert len(by_method["RFF"]) == 2 * 3 * 3
+    assert {spec.dataset for spec in by_method["Exact"]} == {"magic04"}
+    assert (len(by_method["RFF"]), len(by_method["Exact"])) == (2 * 3 * 3, 3)
     again = yaml.safe_load(experiment.to_yaml())
     assert [spec.key for spec in Experiment.model_validate(again).grid()] == keys(experiment)
 
@@ -207,7 +208,7 @@ ERRORS = {
     "misspelt step": (("minmax", "minmx"), 4, "did you mean 'minmax'?"),
     "misspelt solver": (("ridge", "rigde"), 11, "did you mean 'ridge'?"),
     "misspelt solver parameter": (("folds", "fold"), 11, "did you mean 'folds'?"),
-    "misspelt reference": (("liu2020-table3", "liu2020"), 14, "did you mean 'liu2020-table3'?"),
+    "misspelt reference": (("liu2020-table3", "liu2020-tabel3"), 14, "did you mean 'liu2020-table3'?"),
     "negative size": (("100]", "-100]"), 6, "must be a positive integer or a multiple"),
     "size of nothing": (("16d", "0d"), 6, "must be a positive integer or a multiple"),
     "a size twice": (("100]", "14]"), 6, "gives 14 features for eeg twice"),
@@ -228,6 +229,9 @@ ERRORS = {
     "a wrong setting of a method's solver": (
         ("{features: fourier}", "{features: fourier, solver: {lamda: 1}}"), 8,
         "methods.RFF.solver.lamda: unknown parameter of ridge 'lamda'; did you mean 'lambda'",
+    ),
+    "a method on a dataset there is not": (
+        ("{features: fourier}", "{features: fourier, datasets: [cod-rna]}"), 8, "unknown dataset of this experiment"
     ),
     "an unknown measure": (
         ("seed: 7", "seed: 7\nmeasures: [kernel_eror]"), 14, "unknown measure 'kernel_eror'; did you mean"

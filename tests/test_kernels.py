@@ -77,5 +77,5 @@ def test_gamma_must_be_a_positive_number(gamma):
 
 
 def test_a_kernel_without_a_spectral_density_is_refused_with_what_to_use_instead():
-    with pytest.raises(ValueError, match="no spectral density.*use the perceptron features.*gaussian, laplacian"):
+    with pytest.raises(ValueError, match=r"no spectral density.*use the perceptron features.*gaussian, laplacian"):
         make_spectral_kernel("perceptron", 1.0)

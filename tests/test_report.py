@@ -26,7 +26,7 @@ SCORES = {  # RFF and QMC are beaten by Ours in every trial, by leverage-RFF in 
 def marks(monkeypatch):
     """Cards' marks by dataset: the report's tests need no cards."""
     marks: dict[str, str] = {}
-    card = lambda name: SimpleNamespace(mark=marks.get(name, ""))  # noqa: E731
+    card = lambda name: SimpleNamespace(mark=marks.get(name, ""), task="classification")  # noqa: E731
     monkeypatch.setattr("rffbench.data.cards.load_card", card)
     return marks
 

@@ -1,4 +1,4 @@
-"""Promises of the figures and of the comparison with a paper."""
+"""Promises of the figures."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -12,14 +12,13 @@ from matplotlib.colors import to_rgb
 from rffbench import report
 from rffbench.errors import ConfigError
 from rffbench.report import figures, frame, style, summary
-from rffbench.report.compare import load_reference
 
 SIZES = [1, 2, 4, 8]
 
 
 @pytest.fixture(autouse=True)
 def no_cards(monkeypatch):
-    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark=""))
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
 
 
 def folder(tmp_path, score=80.0, metric="accuracy", datasets=("eeg",), **config):
@@ -139,73 +138,3 @@ def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"'gif'.*png, pdf, svg"):
         report.redraw(folder(tmp_path), ["gif"])
-
-
-# ---- comparison --------------------------------------------------------------------------------------------
-
-
-def test_the_reference_is_the_papers_whole_table():
-    reference = load_reference("liu2020-table3")
-    assert len(reference) == 116
-    assert set(reference["dataset"]) == {"eeg", "cod-rna", "covtype", "magic04"}
-    assert reference["multiple"].max() == 128
-
-
-def comparable(tmp_path):
-    """Liu et al.'s EEG at d and 2d: RFF 68.45 and 71.44; Ours 68.62 (not significant)."""
-    rows = [log.ok(log.spec(trial=trial), score) for trial, score in enumerate([68.0, 69.0, 69.0])]
-    rows += [log.ok(log.spec(multiple=2, trial=trial), 75.0) for trial in range(3)]
-    rows += [log.lost(log.spec(method="Ours", trial=trial), "timeout") for trial in range(3)]
-    rows += [log.ok(log.spec(multiple=3, trial=trial), 75.0) for trial in range(3)]
-    config = log.config(n_features=["1d", "2d", "3d"], reference="liu2020-table3")
-    return log.write(tmp_path / "run", config, rows)
-
-
-def test_cells_are_compared_in_points_and_judged_by_the_tolerance(tmp_path):
-    comparison = report.compare_folder(comparable(tmp_path), tolerance=0.25)
-    cells = comparison.cells.set_index(["dataset", "multiple", "method"])
-    assert cells.loc[("eeg", 1, "RFF"), "difference"] == pytest.approx(68 + 2 / 3 - 68.45)
-    assert cells.loc[("eeg", 1, "RFF"), "verdict"] == "within"
-    assert cells.loc[("eeg", 2, "RFF"), "difference"] == pytest.approx(75 - 71.44)
-    assert cells.loc[("eeg", 2, "RFF"), "verdict"] == "outside"
-    assert comparison.outside == 1
-
-
-def test_what_could_not_be_measured_is_not_out_of_tolerance(tmp_path):
-    comparison = report.compare_folder(comparable(tmp_path), tolerance=0.25)
-    cells = comparison.cells.set_index(["dataset", "multiple", "method"])
-    assert cells.loc[("eeg", 1, "Ours"), "verdict"] == "not measured"  # all its trials failed
-    assert cells.loc[("eeg", 128, "RFF"), "verdict"] == "not measured"  # never asked for
-    assert cells.loc[("eeg", 3, "RFF"), "verdict"] == "not reported"
-    assert set(comparison.cells["dataset"]) == {"eeg"}
-
-
-def test_without_a_tolerance_nothing_is_judged(tmp_path):
-    comparison = report.compare_folder(comparable(tmp_path))
-    assert comparison.outside == 0
-    assert set(comparison.cells["verdict"]) == {"", "not measured", "not reported"}
-
-
-def test_a_difference_equal_to_the_tolerance_is_within_it(tmp_path):
-    path = comparable(tmp_path)
-    rows = [log.ok(log.spec(trial=trial), 68.0) for trial in range(3)]
-    log.write(path, log.config(reference="liu2020-table3"), rows)
-    assert report.compare_folder(path, tolerance=0.45).outside == 0
-    assert report.compare_folder(path, tolerance=0.44).outside == 1
-
-
-def test_the_printed_comparison_holds_both_numbers_and_the_sums(tmp_path):
-    lines = report.compare_folder(comparable(tmp_path), tolerance=0.25).to_text().splitlines()
-    cells = [line.split() for line in lines]
-    assert ["eeg", "1d", "RFF", "68.45±0.89", "68.67±0.58", "+0.22", "within"] in cells
-    assert lines[-2:] == [
-        "2 cells compared: mean difference +1.89 points, median size 1.89, largest 3.56; • agrees in 2.",
-        "1 of 2 within 0.25 points.",
-    ]
-
-
-def test_a_config_without_a_known_reference_cannot_be_compared(tmp_path):
-    with pytest.raises(ConfigError, match="no reference"):
-        report.compare_folder(folder(tmp_path / "a"))
-    with pytest.raises(ConfigError, match=r"did you mean 'liu2020-table3'"):
-        report.compare_folder(folder(tmp_path / "b", reference="liu2020-tabel3"))

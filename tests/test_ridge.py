@@ -4,6 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import Ridge
@@ -11,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rffbench import LeverageScoreFeatures, RandomFourierFeatures
+from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures
 from rffbench.errors import MemoryBudgetError
 from rffbench.linalg import fourier_columns
 from rffbench.solvers.ridge import (
@@ -19,6 +21,7 @@ from rffbench.solvers.ridge import (
     StreamedRidgeClassifier,
     StreamedRidgeClassifierCV,
     StreamedRidgeCV,
+    make_ridge,
 )
 from rffbench.solvers.statistics import FoldStatistics, fold_bounds, solve_ridge_cv
 
@@ -127,6 +130,20 @@ def test_a_path_holds_the_fit_at_every_lambda(problem, strategy, center):
     np.testing.assert_allclose(outputs[:, ALPHAS.index(model.alpha_)], model.predict(X), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("path", [False, True])
+def test_a_lambda_too_small_for_all_rows_gives_way_to_the_next_best(problem, path):
+    X, y = problem
+    statistics = gathered(np.hstack([X, X]), y, 2)  # ZᵀZ alone is singular
+
+    def held_out(fold, solutions):
+        return [0.0, 2.0, 1.0]  # the smallest λ is said to be the best
+
+    solution = solve_ridge_cv(statistics, [0.0, 1.0, 2.0], lambda_scale=1, held_out=held_out, path=path)
+    assert solution.alpha == 2.0
+    with pytest.raises(LinAlgError, match="take a larger lambda"):
+        solve_ridge_cv(statistics, [0.0], path=path)
+
+
 def test_centring_and_scaling_use_each_training_set_s_own_mean_and_size(problem):
     X, y = problem
     folds = KFold(5)
@@ -231,6 +248,29 @@ def test_float32_features_are_accumulated_in_float64(center):
     ours = StreamedRidge(1e-9, center=center).fit(X32, y)
     exact = StreamedRidge(1e-9, center=center).fit(X32.astype(np.float64), y)
     np.testing.assert_allclose(ours.coef_, exact.coef_, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [60, 500])  # fewer and more than rows: from ZᵀZ, from ZZᵀ
+@pytest.mark.parametrize(
+    "features",
+    [
+        RandomFourierFeatures(form="offset", random_state=0),
+        RandomFourierFeatures(form="offset", kernel="laplacian", random_state=0),
+        PerceptronFeatures(gamma=0.2, random_state=0),
+    ],
+    ids=["gaussian", "laplacian", "perceptron"],
+)
+def test_one_lambda_on_single_column_features_is_the_closed_form_without_cross_validation(features, columns):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(300, 4))
+    y = np.sin(5 * X[:, 0]) + X[:, 1]
+    features = clone(features).set_params(n_components=columns)
+    settings = {"lambda": 1, "lambda_scale": 1, "center": False, "folds": 5}
+    model = make_ridge(task="regression", features=features, kernel="", gamma=0, memory=None, **settings).fit(X, y)
+    Z = features.fit_transform(X)
+    np.testing.assert_allclose(model.coef_, np.linalg.solve(Z.T @ Z + np.eye(columns), Z.T @ y), atol=1e-10)
+    assert (model.alpha_, model.intercept_) == (1.0, 0.0)
+    assert not len(model.cv_results_["mean_test_mse"])
 
 
 def test_two_classes_are_told_by_the_sign_of_the_regression(problem):

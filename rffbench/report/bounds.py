@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rffbench import bounds
 from rffbench.kernels import make_spectral_kernel
 from rffbench.measures import ENTRY_QUANTILE
-from rffbench.report.frame import Protocols, Results
+from rffbench.report.frame import Protocols, Results, find_card
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
 from rffbench.report.style import STYLES, log_axis, room_below, size_axis, tidy_panel
 
@@ -52,7 +52,7 @@ def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], F
     for labels, results, trials in measured_of_maps(protocols):
         for dataset in results.datasets:
             mine = trials[trials["dataset"] == dataset]
-            if mine["diameter"].notna().any():
+            if mine["diameter"].notna().any() and find_card(dataset):
                 figure = _figure(results, dataset, mine, labels)
                 if figure is not None:
                     yield dataset, labels, figure
@@ -87,9 +87,7 @@ def _points(found: dict[str, pd.DataFrame]) -> str:
 
 
 def _panels(results: Results, dataset: str, trials: pd.DataFrame) -> list[_Panel]:
-    from rffbench.data.cards import load_card  # the cards' layer is needed here alone
-
-    kernel, d = results.config["kernel"], load_card(dataset).columns
+    kernel, d = results.config["kernel"], find_card(dataset).columns
     gamma = trials["gamma"].mean() if isinstance(kernel["gamma"], str) else kernel["gamma"]
     sigma_p = float(np.sqrt(d * make_spectral_kernel(kernel["name"], gamma).spectral_variance))
     diameter = float(trials["diameter"].max())

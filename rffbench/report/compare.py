@@ -1,150 +1,276 @@
-"""Measured against reported, cell by cell."""
+"""Measured against reported: an experiment joined with the paper's numbers and held against its claims.
+
+A cell's verdict:
+
+- **reproduced**: the means differ by no more than the tolerance, and the 95 % Welch interval of their difference
+  covers 0 (or cannot be had, as for a paper that gives no spread);
+- **close**: by no more than the tolerance, but the interval excludes 0: a small difference that is one;
+- **differs**: by more than the tolerance;
+- **not measured**, and **not reported** for what is measured beyond the paper.
+
+A ratio of costs (time, memory, model size) of two methods, as another machine's seconds cannot be compared:
+**reproduced** within a factor of 2 of the paper's ratio, **close** where at least the same method is the cheaper one,
+else **differs**.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
-from rffbench.errors import ConfigError, unknown
-from rffbench.report.frame import Results
+from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.papers import Reference, load_reference, references
+from rffbench.report.claims import NOT_MEASURED, REFUTED, TIMES, Finding, judge, load_claims, paper_name
+from rffbench.report.frame import METRICS, Results, size_label
+from rffbench.report.frame import cells as every_cell
+from rffbench.report.significance import welch_interval
 from rffbench.report.summary import summarise
-from rffbench.report.table import plus_minus
 
+REPRODUCED, CLOSE, DIFFERS, NOT_REPORTED = "reproduced", "close", "differs", "not reported"
+MOST = 6  # names in a sentence
+RATIO_FACTOR = 2.0  # how far from the paper's a ratio of costs may be and be reproduced
 
-@dataclass(frozen=True)
-class Reference:
-    """A paper's table, stored as a CSV in ``rffbench/papers`` as the paper prints it."""
-
-    file: str
-    citation: str
-
-
-REFERENCES = {
-    "liu2020-table3": Reference(
-        "liu2020_table3.csv",
-        "Liu, Huang, Chen, Yang and Suykens (2020), Random Fourier Features via Fast Surrogate Leverage "
-        "Weighted Sampling, AAAI 2020, Table 3",
-    ),
-}
-
-_CELL = ["dataset", "multiple", "method"]
+CELL_COLUMNS = [
+    "dataset", "n_features", "multiple", "method", "metric", "reported", "reported_std", "measured", "measured_std",
+    "n_ok", "difference", "low", "high", "tolerance", "reported_significant", "measured_significant", "verdict",
+]
 
 
 class NoReference(ConfigError):
     """The experiment's config names no reference to be compared with."""
 
 
+class NotComparable(ResultsError):
+    """The experiment and its reference have nothing in common."""
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Measured against reported accuracies.
+    """An experiment against its reference.
 
-    ``cells`` has a row for every cell that is measured or reported of the datasets measured: dataset,
-    multiple (s/d), method, reported and reported_std, measured and measured_std (%), difference (measured
-    less reported, points), reported_significant and measured_significant (0/1; missing where there is no
-    number), n_ok, and verdict: 'within' or 'outside' the tolerance, 'not measured', 'not reported', or ''
-    where no tolerance was given.
+    ``cells`` has a row for every cell measured or reported of the experiment's datasets, with ``CELL_COLUMNS``: scores
+    in the suite's unit; ``difference`` (measured less reported) and its Welch interval ``low``, ``high`` in points, or
+    in percent of the reported number where the table's tolerance is. ``costs`` has a row for every two methods and cost
+    that the paper reports: dataset, method, baseline, metric, reported and measured ratio, verdict. ``missing`` says in
+    sentences what there was no number for.
     """
 
     reference: Reference
-    title: str
+    results: Results
     tolerance: float | None
     cells: pd.DataFrame
+    costs: pd.DataFrame
+    findings: list[Finding]
+    missing: list[str]
 
     @property
     def outside(self) -> int:
         """How many cells differ by more than the tolerance."""
-        return int((self.cells["verdict"] == "outside").sum())
+        return int((self.cells["verdict"] == DIFFERS).sum())
 
-    def to_text(self) -> str:
-        """A line a cell, and the sums; for a terminal."""
-        lines = [f"{self.title}: measured against {self.reference.citation} (accuracy, %)", "",
-                 f"{'dataset':<12}{'s':>5}  {'method':<14}{'reported':>14}{'measured':>14}{'difference':>12}"]
-        last = None
-        for cell in self.cells.to_dict("records"):
-            if last not in (None, cell["dataset"]):
-                lines.append("")
-            last = cell["dataset"]
-            lines.append((
-                f"{cell['dataset']:<12}{str(cell['multiple']) + 'd':>5}  {cell['method']:<14}"
-                f"{_number(cell, 'reported'):>14}{_number(cell, 'measured'):>14}"
-                f"{_signed(cell['difference']):>12}  {cell['verdict']}"
-            ).rstrip())
-        return "\n".join([*lines, "", *self._sums()]) + "\n"
+    @property
+    def refuted(self) -> int:
+        """How many claims do not hold."""
+        return sum(finding.verdict == REFUTED for finding in self.findings)
 
-    def _sums(self) -> list[str]:
-        both = self.cells.dropna(subset=["difference"])
-        if both.empty:
-            return ["No cell is both measured and reported."]
-        size = both["difference"].abs()
-        agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
-        sums = [f"{len(both)} cells compared: mean difference {both['difference'].mean():+.2f} points, "
-                f"median size {size.median():.2f}, largest {size.max():.2f}; • agrees in {agreeing}."]
-        if self.tolerance is not None:
-            sums.append(f"{len(both) - self.outside} of {len(both)} within {self.tolerance:g} points.")
-        return sums
+    @property
+    def measured(self) -> bool:
+        """Whether anything could be compared or judged."""
+        compared = [*self.cells.loc[self.cells["reported"].notna(), "verdict"], *self.costs["verdict"],
+                    *(finding.verdict for finding in self.findings)]
+        return any(verdict != NOT_MEASURED for verdict in compared)
 
 
 def compare(results: Results, tolerance: float | None = None) -> Comparison:
-    """Compare an experiment's accuracies with those its ``reference`` reports.
+    """Compare an experiment with its config's ``reference``.
 
-    ``tolerance`` is the largest size of a difference, in points, that is still within.
-    Raises NoReference where the config names none, ConfigError where it names an unknown one.
+    ``tolerance`` takes the place of the reference's own. Raises NoReference where the config names none, ConfigError
+    where it names an unknown one, NotComparable where finished trials have nothing in common with it.
     """
     name = results.config.get("reference")
+    where = results.folder / "config.yaml"
     if not name:
-        raise NoReference(f"{results.folder / 'config.yaml'}: names no reference to compare with; "
-                          f"known: {', '.join(REFERENCES)}")
-    reported = load_reference(name)
-    summary = summarise(results)
-    measured = summary[(summary["metric"] == "accuracy") & summary["multiple"].notna()].rename(
-        columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"}
-    )[[*_CELL, "measured", "measured_std", "measured_significant", "n_ok"]]
-    measured.loc[measured["n_ok"] == 0, "measured_significant"] = float("nan")
-    cells = reported[reported["dataset"].isin(results.datasets)].merge(measured, on=_CELL, how="outer")
+        raise NoReference(f"{where}: names no reference to compare with; known: {', '.join(references())}")
+    reference = load_reference(name)
+    reported = _reported(reference, results)
+    cells = _cells(reference, reported, results, tolerance)
+    findings = judge(load_claims(reference.claims), results, reference.datasets)
+    comparison = Comparison(reference, results, tolerance, cells, _costs(reference, reported, results), findings,
+                            _missing(cells, results) + _other_rows(reference, results))
+    finished = (results.trials["status"] == "ok").any()
+    if finished and not comparison.measured and not cells[["n_features", "reported"]].notna().all(axis=1).any():
+        raise NotComparable(f"{where}: nothing in it is in its reference {name}: {_mismatch(reference, results)}")
+    return comparison
+
+
+def _reported(reference: Reference, results: Results) -> pd.DataFrame:
+    """The reference's numbers of the experiment's datasets, under their names here."""
+    numbers = reference.numbers()
+    parts = [numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
+             for dataset in _planned(results)]
+    return pd.concat(parts) if parts else numbers.assign(dataset=[])
+
+
+def _planned(results: Results) -> list[str]:
+    return [str(name) for name in results.config["datasets"]]
+
+
+# ---- Cells -------------------------------------------------------------------------------------------------
+
+
+def _cells(reference: Reference, reported: pd.DataFrame, results: Results, tolerance: float | None) -> pd.DataFrame:
+    if reference.table is None:
+        return pd.DataFrame(columns=CELL_COLUMNS)
+    measured = summarise(results).rename(
+        columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"})
+    measured = measured[measured["metric"] == reference.table.metric].drop(columns="metric")
+    measured["paper_method"] = measured["method"].map(paper_name)
+    keys = ["dataset", "paper_method"]
+    if reported["multiple"].notna().any():
+        keys.append("multiple")
+        measured = measured[measured["multiple"].notna()]
+    else:  # a table without sizes: every method at its largest
+        measured = measured.loc[measured.groupby(["dataset", "method"])["n_features"].idxmax()]
+        reported = reported.drop(columns="multiple")
+    cells = reported.rename(columns={"method": "paper_method"}).merge(measured, on=keys, how="outer")
+    cells["method"] = cells["method"].fillna(cells["paper_method"])
+    cells["metric"] = reference.table.metric
     cells["n_ok"] = cells["n_ok"].fillna(0).astype(int)
+    cells.loc[cells["n_ok"] == 0, "measured_significant"] = np.nan
+    if tolerance is not None:
+        cells["tolerance"] = float(tolerance)
     cells["difference"] = cells["measured"] - cells["reported"]
-    cells["verdict"] = [_verdict(cell, tolerance) for cell in cells.to_dict("records")]
-    for column, order in (("dataset", results.datasets), ("method", [*results.methods, *cells["method"]])):
+    intervals = [welch_interval(cell["measured"], cell["measured_std"], cell["n_ok"],
+                                cell["reported"], cell["reported_std"], cell["reported_trials"])
+                 for cell in cells.to_dict("records")]
+    cells[["low", "high"]] = np.array(intervals, float).reshape(-1, 2)
+    if reference.table.tolerance_unit == "percent":
+        cells[["difference", "low", "high"]] *= (100 / cells["reported"]).to_numpy()[:, None]
+    cells["verdict"] = [_verdict(cell) for cell in cells.to_dict("records")]
+    for column, order in (("dataset", _planned(results)), ("method", [*results.methods, *cells["method"]])):
         cells[column] = pd.Categorical(cells[column], list(dict.fromkeys(order)))
-    cells = cells.sort_values(_CELL).astype({"dataset": str, "method": str})
-    return Comparison(REFERENCES[name], results.title, tolerance, cells.reset_index(drop=True))
+    cells = cells.sort_values(["dataset", "multiple", "method"]).astype({"dataset": str, "method": str})
+    cells["n_features"] = cells["n_features"].astype("Int64")
+    return cells.reset_index(drop=True)[CELL_COLUMNS]
 
 
-def load_reference(name: str) -> pd.DataFrame:
-    """A paper's accuracies in %: dataset, multiple, method, reported, reported_std, reported_significant."""
-    if name not in REFERENCES:
-        raise ConfigError(unknown("reference", name, REFERENCES))
-    with files("rffbench").joinpath("papers", REFERENCES[name].file).open(encoding="utf-8") as file:
-        table = pd.read_csv(file)
-    table = table.rename(columns={
-        "s_over_d": "multiple", "accuracy_mean": "reported", "accuracy_std": "reported_std",
-        "significant": "reported_significant",
-    })[[*_CELL, "reported", "reported_std", "reported_significant"]]
-    table["dataset"] = table["dataset"].str.lower()  # the paper's EEG and cod-RNA are eeg and cod-rna here
-    table["multiple"] = table["multiple"].astype("Int64")
-    return table
-
-
-def _verdict(cell: dict, tolerance: float | None) -> str:
+def _verdict(cell: Mapping[Any, Any]) -> str:
     if math.isnan(cell["measured"]):
-        return "not measured"
+        return NOT_MEASURED
     if math.isnan(cell["reported"]):
-        return "not reported"
-    if tolerance is None:
-        return ""
+        return NOT_REPORTED
     # A difference that equals the tolerance is within it, whatever the subtraction's rounding.
-    return "within" if abs(cell["difference"]) <= tolerance + 1e-9 else "outside"
+    if abs(cell["difference"]) > cell["tolerance"] + 1e-9:
+        return DIFFERS
+    return CLOSE if cell["low"] > 0 or cell["high"] < 0 else REPRODUCED
 
 
-def _number(cell: dict, which: str) -> str:
-    if math.isnan(cell[which]):
-        return "–"
-    sign = " •" if cell[f"{which}_significant"] == 1 else "  "
-    return plus_minus(cell[which], cell[f"{which}_std"], 2) + sign
+# ---- Ratios of costs ---------------------------------------------------------------------------------------
 
 
-def _signed(value: float) -> str:
-    return "" if math.isnan(value) else f"{round(value, 2) + 0.0:+.2f}"
+def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd.DataFrame:
+    """Every cost of two methods with the same kernel, the one's over the other's."""
+    rows = []
+    for metric in reference.table.costs if reference.table else ():
+        measured = _mean_costs(results, metric)
+        kernels = reported["method"].str.partition(" ")[2]
+        for (dataset, _), group in reported.groupby(["dataset", kernels], sort=False):
+            printed = zip(group["method"], group[metric], strict=True)
+            for (above, over), (below, under) in itertools.combinations(printed, 2):
+                ratio = measured.get((dataset, above), np.nan) / measured.get((dataset, below), np.nan)
+                rows.append((dataset, above, below, metric, over / under, ratio))
+    costs = pd.DataFrame(rows, columns=["dataset", "method", "baseline", "metric", "reported", "measured"])
+    costs["verdict"] = [_cost_verdict(*cost) for cost in costs[["reported", "measured"]].itertuples(index=False)]
+    return costs
+
+
+def _mean_costs(results: Results, metric: str) -> dict[Any, float]:
+    """A metric's mean by dataset and method, at the method's largest size; only seconds that can be compared."""
+    trials = results.trials.dropna(subset=[metric])
+    if metric in TIMES:
+        trials = trials[~trials["contended"]]
+    trials = trials[trials["n_features"] == trials.groupby(["dataset", "method"])["n_features"].transform("max")]
+    return dict(trials.groupby(["dataset", "method"])[metric].mean())
+
+
+def _cost_verdict(reported: float, measured: float) -> str:
+    if not measured > 0:
+        return NOT_MEASURED
+    if 1 / RATIO_FACTOR <= measured / reported <= RATIO_FACTOR:
+        return REPRODUCED
+    return CLOSE if (measured > 1) == (reported > 1) else DIFFERS
+
+
+# ---- What is missing ---------------------------------------------------------------------------------------
+
+
+def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
+    """Reported cells that the experiment does not ask for or has not run, and measured ones short of trials."""
+    few = []
+    for dataset, n_features, method, trials in every_cell(results.trials):
+        planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
+        if (ok := int((trials["status"] == "ok").sum())) < planned:
+            failed = trials.loc[trials["status"] != "ok", "status"].value_counts()
+            why = "".join(f", {count} {status}" for status, count in failed.items())
+            size = size_label(n_features, trials["multiple"].iloc[0])
+            few.append(f"{dataset} {size} {method} ({ok} of {planned}{why})")
+    absent = cells[(cells["verdict"] == NOT_MEASURED) & cells["n_features"].isna()]
+    sizes = absent["multiple"].map(lambda multiple: "" if pd.isna(multiple) else f"{multiple}d")
+    asked = pd.Series([results.asks_for(dataset, method, size)
+                       for dataset, method, size in zip(absent["dataset"], absent["method"], sizes, strict=True)],
+                      index=absent.index, dtype=bool)
+    idle = [name for name in _planned(results) if name not in results.datasets]
+    return [f"{what}: {'; '.join(names)}." for what, names in (
+        ("Datasets without a trial yet", idle),
+        ("Not run yet", _places(absent[asked], cells)),
+        ("Fewer trials than planned", [*few[:MOST], *([f"{len(few) - MOST} more cells"] if len(few) > MOST else [])]),
+        ("Reported, but not asked for by this experiment", _places(absent[~asked], cells)),
+    ) if names]
+
+
+def _places(absent: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
+    """``covtype 8d, 16d`` where all methods lack, else with their names."""
+    sizes: dict[tuple[str, str], list[str]] = {}
+    reported = cells[cells["reported"].notna()]
+    for key, rows in absent.groupby(["dataset", "multiple"], sort=False, dropna=False):
+        dataset, multiple = cast(tuple[str, Any], key)
+        everyone = reported[(reported["dataset"] == dataset) & (reported["multiple"].isin([multiple]))]
+        names = "" if set(everyone["method"]) <= set(rows["method"]) else f" {', '.join(rows['method'])}"
+        sizes.setdefault((dataset, names), []).append("" if pd.isna(multiple) else f" {int(multiple)}d")
+    return [f"{dataset}{','.join(each)}{names}" for (dataset, names), each in sizes.items()]
+
+
+def _other_rows(reference: Reference, results: Results) -> list[str]:
+    """Where a dataset's card has other numbers of training and test rows than the paper's."""
+    from rffbench.data.cards import load_card
+
+    stated = reference.dataset_statistics()
+    said = []
+    for dataset in results.datasets:
+        try:
+            card = load_card(dataset)
+        except RffbenchError:  # results of a dataset that this version has no card for
+            continue
+        paper = reference.datasets.get(dataset, "")
+        if paper in stated.index and "n_train" in stated:
+            here, there = (card.n_train, card.n_test), tuple(stated.loc[[paper], ["n_train", "n_test"]].to_numpy()[0])
+            if here != there:
+                said.append(f"{dataset}: {here[0]:,} training and {here[1]:,} test rows; the paper's are "
+                            f"{there[0]:,} and {there[1]:,}.")
+    return said
+
+
+def _mismatch(reference: Reference, results: Results) -> str:
+    if reference.datasets and not set(results.datasets) & reference.datasets.keys():
+        return f"it reports {', '.join(reference.datasets)}; this experiment is of {', '.join(results.datasets)}"
+    methods = list(dict.fromkeys(reference.numbers()["method"]))
+    if methods and not {paper_name(label) for label in results.methods} & set(methods):
+        return f"it reports the methods {', '.join(methods)}; this experiment has {', '.join(results.methods)}"
+    score = METRICS[reference.table.metric].label if reference.table else "what its claims are about"
+    return f"no trial has {score} at a size that it reports"

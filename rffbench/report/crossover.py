@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rffbench.errors import RffbenchError
-from rffbench.report.frame import Protocols, Results
+from rffbench.report.frame import Protocols, Results, find_card
 from rffbench.report.significance import significance_settings
 
 FEWEST_DIMENSIONS = 3
@@ -32,7 +31,8 @@ class Crossover:
     def __str__(self) -> str:
         if self.faster_from is None:
             return f"{self.method}: not quicker"
-        return f"{self.method}: from d ≈ {self.at:.0f}" if self.at else f"{self.method}: from d = {self.faster_from} or less"
+        crossing = f"≈ {self.at:.0f}" if self.at else f"= {self.faster_from} or less"
+        return f"{self.method}: from d {crossing}"
 
 
 def by_dimension(results: Results) -> pd.DataFrame | None:
@@ -48,13 +48,8 @@ def by_dimension(results: Results) -> pd.DataFrame | None:
 
 
 def _synthetic_dimension(dataset: str) -> int | None:
-    from rffbench.data.cards import load_card  # the cards' layer is needed here alone
-
-    try:
-        card = load_card(dataset)
-    except RffbenchError:  # results of a dataset that this version has no card for
-        return None
-    return card.columns if card.format.kind == "synthetic" else None
+    card = find_card(dataset)
+    return card.columns if card and card.format.kind == "synthetic" else None
 
 
 def median_times(trials: pd.DataFrame) -> pd.DataFrame:
@@ -90,8 +85,9 @@ def write_crossover(protocols: Protocols) -> list[Path]:
     over the baseline's at every d; the path, or none where there is nothing to tell."""
     rows = []
     for labels, results in protocols:
-        trials = by_dimension(results)
-        for each in crossovers(results) if trials is not None else []:
+        for each in crossovers(results):
+            trials = by_dimension(results)
+            assert trials is not None
             times = median_times(trials)
             ratios = {f"seconds over {each.baseline}'s, d={d}": value
                       for d, value in (times[each.method] / times[each.baseline]).items()}  # fmt: skip

@@ -45,8 +45,8 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
             raise ConfigError(f"unknown figure format {name!r}: choose from {', '.join(FORMATS)}")
     folder, paths = protocols[0][1].folder / "figures", []
     with mpl.rc_context(RC):
-        for dataset, labels, figure in bound_figures(protocols):
-            paths += _saved(figure, folder, "-".join([dataset, *labels.values(), "bounds"]), formats)
+        for dataset, labels, beside_bounds in bound_figures(protocols):
+            paths += _saved(beside_bounds, folder, "-".join([dataset, *labels.values(), "bounds"]), formats)
         for labels, results in protocols if len(protocols) <= MOST_PROTOCOLS else []:
             if (overview := dimension_figure(results)) is not None:
                 paths += _saved(overview, folder, "-".join([*labels.values(), "dimension"]), formats)

@@ -64,7 +64,8 @@ _SETTINGS = {
     "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
     "kernel_error_points", "measures", "train_rows",
 }
-_OF_METHOD = ("features", "solver", "kernel", "n_features")  # of a method's entries, all but its map's parameters
+# Of a method's entries, all but its map's parameters.
+_OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
 
 
 @dataclass(frozen=True)
@@ -103,22 +104,39 @@ class Results:
         return [label for label in self.methods if self.config["methods"][label].get("features") == "none"]
 
     def score(self, dataset: str) -> Metric:
-        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE."""
+        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; of a dataset
+        without a score, that of its task."""
         trials = self.trials[self.trials["dataset"] == dataset]
-        return METRICS[next((name for name in SCORES if trials[name].notna().any()), SCORES[0])]
+        measured = [name for name in SCORES if trials[name].notna().any()]
+        return METRICS[measured[0] if measured else _score_of_task(dataset)]
 
     def planned_trials(self, n_features: int, multiple: int | None) -> int:
         """How many trials the config asks for at one size."""
         return _planned_trials(self.config, n_features, multiple)
 
+    def asks_for(self, dataset: str, method: str, size: str) -> bool:
+        """Whether the config has a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
+        return _has(self.config, dataset, method) and (not size or size in _sizes(self.config, dataset, method))
+
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
-        from rffbench.data.cards import load_card  # the cards' layer is needed here alone
+        card = find_card(dataset)
+        return card.mark if card else None
 
-        try:
-            return load_card(dataset).mark
-        except RffbenchError:  # results of a dataset that this version has no card for
-            return None
+
+def find_card(dataset: str) -> Any:
+    """The dataset's card; None for results of a dataset that this version has no card for."""
+    from rffbench.data.cards import load_card
+
+    try:
+        return load_card(dataset)
+    except RffbenchError:
+        return None
+
+
+def _score_of_task(dataset: str) -> str:
+    card = find_card(dataset)
+    return "rmse" if card and card.task == "regression" else SCORES[0]
 
 
 Protocols = list[tuple[dict[str, str], Results]]
@@ -224,13 +242,25 @@ def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
 
 
 def _in_grid(row: Row, config: dict[str, Any]) -> bool:
-    if row["dataset"] not in config["datasets"] or row["method"] not in config["methods"]:
+    if not _has(config, row["dataset"], row["method"]):
         return False
     n_features, multiple = row["n_features"], row.get("multiple")
-    own = config["methods"][row["method"]].get("n_features")
-    sizes = {str(size) for size in own or of_dataset(config.get("n_features", []), row["dataset"])}
+    sizes = _sizes(config, row["dataset"], row["method"])
     wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
     return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
+
+
+def _has(config: dict[str, Any], dataset: str, method: str) -> bool:
+    """Whether the config has the method on the dataset."""
+    if dataset not in config["datasets"] or method not in config["methods"]:
+        return False
+    return dataset in (config["methods"][method].get("datasets") or [dataset])
+
+
+def _sizes(config: dict[str, Any], dataset: str, method: str) -> set[str]:
+    """A method's sizes on a dataset, as the config writes them."""
+    own = config["methods"][method].get("n_features")
+    return {str(size) for size in own or of_dataset(config.get("n_features", []), dataset)}
 
 
 def _features(config: dict[str, Any], method: str) -> dict[str, Any]:

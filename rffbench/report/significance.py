@@ -11,7 +11,9 @@ from scipy import stats
 
 from rffbench.report.frame import Metric, Results
 
-_DEFAULTS = {"baselines": ["RFF", "QMC"], "level": 0.05, "correction": "none"}
+LEVEL = 0.05  # of tests, and 1 − LEVEL of intervals, where a config does not say otherwise
+
+_DEFAULTS = {"baselines": ["RFF", "QMC"], "level": LEVEL, "correction": "none"}
 
 
 def significance_settings(results: Results) -> dict[str, Any]:
@@ -66,6 +68,31 @@ def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> fl
         gain = differences.mean() if better == "greater" else -differences.mean()
         return 0.0 if gain > rounding else 1.0
     return float(stats.ttest_rel(pairs[:, 0], pairs[:, 1], alternative=better).pvalue)
+
+
+def mean_interval(sample: pd.Series) -> tuple[float, float]:
+    """Student's interval of a mean at 1 − ``LEVEL``; infinite from a single value."""
+    if len(sample) < 2:
+        return -np.inf, np.inf
+    half = float(stats.t.ppf(1 - LEVEL / 2, len(sample) - 1) * stats.sem(sample))
+    return float(sample.mean()) - half, float(sample.mean()) + half
+
+
+def welch_interval(
+    mean: float, std: float, n: int, other_mean: float, other_std: float, other_n: int
+) -> tuple[float, float]:
+    """Welch's interval at 1 − ``LEVEL`` of ``mean − other_mean``, from the two samples' statistics.
+
+    NaN where a standard deviation or a count of two is missing.
+    """
+    if not (n > 1 and other_n > 1 and np.isfinite([std, other_std]).all()):
+        return np.nan, np.nan
+    variances = np.array([std**2 / n, other_std**2 / other_n])
+    if not variances.any():  # the degrees of freedom are then 0/0
+        return mean - other_mean, mean - other_mean
+    freedom = variances.sum() ** 2 / (variances**2 / [n - 1, other_n - 1]).sum()  # Welch–Satterthwaite
+    half = float(stats.t.ppf(1 - LEVEL / 2, freedom) * np.sqrt(variances.sum()))
+    return mean - other_mean - half, mean - other_mean + half
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from rffbench.report.frame import Protocols, Results, of_dataset
+from rffbench.report.significance import mean_interval
 from rffbench.spec import canonical_json
 
-LEVEL = 0.95  # of intervals
 FEWEST_SIZES = 3
 _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 
@@ -29,7 +28,7 @@ THEORY = {
 
 
 class Slope(NamedTuple):
-    """An exponent, its interval at LEVEL, and the sizes and trials it comes from."""
+    """An exponent, its 95 % interval, and the sizes and trials it comes from."""
 
     exponent: float
     low: float
@@ -50,9 +49,8 @@ def fitted_slope(trials: pd.DataFrame, metric: str) -> Slope | None:
     table = trials.pivot(index="trial", columns="n_features", values=metric).dropna()
     if table.shape[1] < FEWEST_SIZES or len(table) < 2:
         return None
-    slopes = np.polyfit(np.log(table.columns.to_numpy(float)), np.log(table.to_numpy()).T, 1)[0]
-    mean, half = float(slopes.mean()), float(stats.t.ppf((1 + LEVEL) / 2, len(slopes) - 1) * stats.sem(slopes))
-    return Slope(mean, mean - half, mean + half, table.shape[1], len(table))
+    slopes = pd.Series(np.polyfit(np.log(table.columns.to_numpy(float)), np.log(table.to_numpy()).T, 1)[0])
+    return Slope(float(slopes.mean()), *mean_interval(slopes), table.shape[1], len(table))
 
 
 def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:

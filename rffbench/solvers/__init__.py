@@ -42,6 +42,16 @@ _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "rffbench.solvers.kernel_ridge", "make_kernel_ridge", _KERNEL_RIDGE,
         "exact kernel ridge regression, the reference without features; n×n memory",
     ),
+    "kernel-svm": (
+        "rffbench.solvers.kernel_svm", "make_kernel_svm",
+        {"loss": "squared-hinge", "C": 1.0, "bias": True, "tolerance": 1e-3, "cache": "200MB"},
+        "exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM; K is never held",
+    ),
+    "linear-svm": (
+        "rffbench.solvers.linear_svm", "make_linear_svm",
+        {"loss": "squared-hinge", "C": 1.0, "bias": 1.0, "method": "auto", "tolerance": 0.01},
+        "linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR",
+    ),
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""What the ridge estimators share: checks, targets, and the step from real outputs to labels."""
+"""What the estimators share: checks, rows, targets, and the step from real outputs to labels."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from rffbench.errors import ConfigError
 from rffbench.rowsource import is_row_source
 
 
@@ -31,6 +33,38 @@ def check_penalties(
     if len(grid) > 1 and not 2 <= folds <= n:
         raise ValueError(f"folds must lie between 2 and the rows (n_samples = {n}), got {folds}")
     return grid.tolist()
+
+
+def check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
+    """ValueError where the parameter ``name`` is none of ``allowed``."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """ValueError where the parameter ``name`` is not a positive, finite number."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not 0 < value < np.inf:  # type: ignore[operator]
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+def require_classification(solver: str, task: str, instead: str) -> None:
+    """ConfigError where a solver of classification alone is asked for another task."""
+    if task != "classification":
+        raise ConfigError(f"solver {solver!r} is for classification; for {task} use {instead!r}")
+
+
+def read_rows(X: Any) -> NDArray[np.float64]:
+    """A copy of all rows of X, which may be lazy, as float64; ValueError where one holds NaN or infinity."""
+    return np.array(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64, order="C")
+
+
+def checked_rows(X: Any, rows: slice) -> NDArray:
+    """X[rows]; ValueError where X is lazy, so that it was not checked before, and they hold NaN or infinity."""
+    part = np.asarray(X[rows])
+    if is_row_source(X) and not np.isfinite(part).all():
+        raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
+    return part
 
 
 @contextmanager

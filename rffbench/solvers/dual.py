@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from rffbench.solvers.statistics import (
-    SINGULAR,
     Center,
     LambdaScale,
+    RidgeSolution,
     Scoring,
-    Solutions,
-    choose_alpha,
-    cv_results,
+    best_solution,
     fold_bounds,
     penalty,
     wrong_share,
 )
 from rffbench.triangles import Triangle, recombine_triangles
-
-
-@dataclass
-class DualSolution:
-    """Coefficients (n, t) of the training rows and intercepts (t,) at ``alpha``; ``fold_error``, ``path`` as in
-    ridge."""
-
-    dual_coef: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    alpha: float
-    fold_error: NDArray[np.float64]
-    path: Solutions = field(default_factory=list)
-
-    def cv_results(self, alphas: Sequence[float]) -> dict[str, NDArray]:
-        return cv_results(alphas, self.fold_error)
 
 
 def solve_dual_cv(
@@ -50,12 +32,13 @@ def solve_dual_cv(
     center: Center = True,
     scoring: Scoring = None,
     path: bool = False,
-) -> DualSolution:
+) -> RidgeSolution:
     """(K + nλI)⁻¹(y − ȳ) at the alpha of the smallest mean held-out error over contiguous folds: the mean square, or
     with ``scoring='accuracy'`` the share of wrong labels.
 
     ``kernel`` holds K (n, n); ``work`` is a triangle of the same size to solve in; Y is (n, t). The same
-    predictions as ridge on features Z with K = ZZᵀ; worth it where Z has more columns than rows.
+    predictions as ridge on features Z with K = ZZᵀ; worth it where Z has more columns than rows. The solution's
+    ``coef`` are the coefficients (n, t) of the training rows.
     """
     n = len(Y)
     bounds = fold_bounds(n, folds)
@@ -73,17 +56,15 @@ def solve_dual_cv(
                 outputs = kernel.multiply(dual_coef)[held] + intercept
                 wrong = wrong_share(outputs, Y[held]) if scoring else np.mean((outputs - Y[held]) ** 2)
                 fold_error[index, fold] = wrong
-    alpha = choose_alpha(alphas, fold_error)
-    solutions: Solutions = []
-    for each in alphas if path else [alpha]:
+
+    def solve(index: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         try:
-            solutions.append(_solve(kernel, work, Y, np.arange(n), each, lambda_scale, center))
+            return _solve(kernel, work, Y, np.arange(n), alphas[index], lambda_scale, center)
         except LinAlgError:
-            solutions.append(None)
-    solution = solutions[list(alphas).index(alpha) if path else 0]
-    if solution is None:
-        raise LinAlgError(SINGULAR.format(alpha))
-    return DualSolution(*solution, alpha, fold_error, solutions if path else [])
+            return None
+
+    solutions = [solve(index) for index in range(len(alphas))] if path else []
+    return best_solution(alphas, fold_error, lambda index: solutions[index] if path else solve(index), solutions)
 
 
 def _solve(

@@ -13,7 +13,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.kernels import make_kernel
 from rffbench.solvers.base import Classifier, Regressor, check_penalties, no_singular
 from rffbench.solvers.dual import solve_dual_cv
-from rffbench.solvers.statistics import Center, LambdaScale, Scoring
+from rffbench.solvers.statistics import Center, LambdaScale, Scoring, cv_results
 from rffbench.triangles import TriangleStack
 
 BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
@@ -49,12 +49,13 @@ class _KernelRidge:
                 scoring=self.scoring,
             )
         self.timing_ = {"feature_s": 0.0, "gram_s": gram_s, "solve_s": perf_counter() - started - gram_s}
+        self.metrics_ = {"model_size": float(n)}
         self.X_fit_ = X
         single = y.ndim == 1 and Y.shape[1] == 1
-        self.dual_coef_ = solution.dual_coef[:, 0] if single else solution.dual_coef
+        self.dual_coef_ = solution.coef[:, 0] if single else solution.coef
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.alpha_ = solution.alpha
-        self.cv_results_ = solution.cv_results(alphas)
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         kernel = make_kernel(self.kernel, self.gamma)
@@ -77,6 +78,7 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
     dual_coef_ : (n,) or (n, t) float64
     intercept_ : float or (t,)
     alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the kernel matrix counts as 'gram_s'.
+    metrics_ : 'model_size', n.
     """
 
     def __init__(

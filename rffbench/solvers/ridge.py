@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.solvers.base import Classifier, Regressor, check_penalties, no_singular
 from rffbench.solvers.dual import solve_dual_cv
 from rffbench.solvers.statistics import (
-    SINGULAR,
     Center,
     FoldStatistics,
     HeldOut,
@@ -28,7 +26,7 @@ from rffbench.solvers.statistics import (
     RidgeSolution,
     Scoring,
     Solutions,
-    choose_alpha,
+    best_solution,
     cv_results,
     fold_bounds,
     solve_folds,
@@ -267,13 +265,12 @@ class _StreamedRidge:
                 self.timing_["solve_s"] += perf_counter() - started
             kept = [index for index, _ in solved]
             fold_error[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
-        alpha = choose_alpha(alphas, fold_error)
-        solutions = self._solve_rows(X, Y, alphas if self.path else [alpha], [(0, 0, n)], rows)
-        solution = solutions[alphas.index(alpha) if self.path else 0]
-        if solution is None:
-            raise LinAlgError(SINGULAR.format(alpha))
-        path = solutions if self.path else []
-        return self._restore_origin(RidgeSolution(*solution, alpha, fold_error, path))
+        everything = [(0, 0, n)]
+        path = self._solve_rows(X, Y, alphas, everything, rows) if self.path else []
+        return self._restore_origin(best_solution(
+            alphas, fold_error,
+            lambda index: path[index] if path else self._solve_rows(X, Y, [alphas[index]], everything, rows)[0], path,
+        ))
 
     def _solve_rows(
         self, X: Any, Y: NDArray, alphas: list[float], bounds: list[tuple[int, int, int]], rows: int
@@ -308,7 +305,7 @@ class _StreamedRidge:
             scoring=self.scoring, path=self.path,
         )
         path = [each and (Z.T @ each[0], each[1]) for each in dual.path]
-        solution = RidgeSolution(Z.T @ dual.dual_coef, dual.intercept, dual.alpha, dual.fold_error, path)
+        solution = RidgeSolution(Z.T @ dual.coef, dual.intercept, dual.alpha, dual.fold_error, path)
         self.timing_["solve_s"] += perf_counter() - started
         return self._restore_origin(solution)
 

@@ -330,17 +330,29 @@ def solve_ridge_cv(
         for fold in everything:
             solutions = solve([other for other in everything if other != fold], alphas)
             fold_error[:, fold] = (held_out or squared)(fold, solutions)
-    alpha = choose_alpha(alphas, fold_error)
-    solutions = solve(everything, alphas if path else [alpha])
-    solution = solutions[alphas.index(alpha) if path else 0]
-    if solution is None:
-        raise LinAlgError(SINGULAR.format(alpha))
-    return RidgeSolution(*solution, alpha, fold_error, solutions if path else [])
+    solutions = solve(everything, alphas) if path else []
+    return best_solution(
+        alphas, fold_error, lambda index: solutions[index] if path else solve(everything, [alphas[index]])[0], solutions
+    )
 
 
-def choose_alpha(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> float:
-    """The alpha of the smallest mean held-out error, the first of equals."""
-    return float(alphas[int(np.argmin(fold_error.mean(axis=1)))] if fold_error.shape[1] else alphas[0])
+def best_solution(
+    alphas: Sequence[float],
+    fold_error: NDArray[np.float64],
+    solve: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]] | None],
+    path: Solutions,
+) -> RidgeSolution:
+    """The solution ``solve(index)`` at the alpha of the smallest mean held-out error, the first of equals; where that
+    alpha, enough for every fold, is too small for all rows, at the next best. Without held-out errors, at the first
+    alpha. LinAlgError where none has a solution."""
+    order = [0]
+    if fold_error.shape[1]:
+        mean = fold_error.mean(axis=1)
+        order = [int(index) for index in np.argsort(mean, kind="stable") if np.isfinite(mean[index])] or [0]
+    for index in order:
+        if (solution := solve(index)) is not None:
+            return RidgeSolution(*solution, float(alphas[index]), fold_error, path)
+    raise LinAlgError(SINGULAR.format(alphas[order[0]]))
 
 
 def cv_results(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> dict[str, NDArray]:

@@ -1,0 +1,126 @@
+"""The papers' reported numbers, as they print them, and the registry that says what is there and what it means.
+
+A file of numbers keeps the paper's own columns and dataset names; ``references.yaml`` maps them to this suite's.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+from rffbench import yamlfile
+from rffbench.errors import ConfigError, unknown
+
+FOLDER = Path(__file__).parent
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Table(_Strict):
+    """A paper's table: what its score is, and which of its columns hold what."""
+
+    title: str
+    metric: str = Field(description="the score, as trials name it")
+    factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
+    columns: dict[str, str] = Field(description="of multiple, reported, reported_std, reported_significant: the file's")
+    trials: int | None = Field(default=None, description="trials behind a reported mean")
+    tolerance: float = Field(gt=0, description="how far a measured mean may be off; a column of that name in the file "
+                             "says it for a row")
+    tolerance_unit: Literal["points", "percent"] = Field(
+        default="points", description="points of the score, or percent of the reported number"
+    )
+    costs: dict[str, str] = Field(default_factory=dict, description="metric of trials: the file's column")
+
+
+class Paper(_Strict):
+    datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name in the paper")
+    stated: dict[str, Any] = Field(default_factory=dict, description="the protocol of the text, as a part of a config")
+    tables: dict[str, Table] = Field(default_factory=dict)
+
+
+class _Registry(_Strict):
+    papers: dict[str, Paper]
+
+
+class Reference(_Strict):
+    """What a config's ``reference`` names: a paper, or one of its tables."""
+
+    name: str
+    paper: str
+    datasets: dict[str, str]
+    stated: dict[str, Any]
+    table: Table | None
+
+    @property
+    def citation(self) -> str:
+        """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
+        (item,) = json.loads((FOLDER / f"{self.paper}.json").read_text(encoding="utf-8"))
+        *others, last = [author["family"] for author in item["author"]]
+        authors = f"{', '.join(others)} and {last}" if others else last
+        year = f" ({item['issued']['date-parts'][0][0]})" if "issued" in item else ""
+        where = item.get("container-title") or item["genre"]
+        parts = [f"{authors}{year}", item["title"], where, *([self.table.title] if self.table else [])]
+        return ", ".join(parts)
+
+    @property
+    def claims(self) -> Path:
+        """The file of the paper's claims."""
+        return FOLDER / f"{self.paper}_claims.yaml"
+
+    def numbers(self) -> pd.DataFrame:
+        """The table's rows as printed, with the suite's names beside the paper's.
+
+        ``paper_dataset``; ``method`` (with the kernel behind it where the table has one: ``RF gaussian``); ``multiple``
+        (s/d; missing where the table has no sizes); ``reported``, ``reported_std`` (the score in the suite's unit),
+        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; and a column a cost metric. No rows for a
+        reference without a table.
+        """
+        if self.table is None:
+            return pd.DataFrame(columns=["paper_dataset", "method", *_NUMBERS])
+        printed = pd.read_csv(FOLDER / f"{self.name.replace('-', '_')}.csv")
+        columns = self.table.columns
+        numbers = pd.DataFrame({"paper_dataset": printed["dataset"], "method": printed["method"]})
+        if "kernel" in printed:
+            numbers["method"] = printed["method"] + " " + printed["kernel"]
+        for name in _NUMBERS:
+            numbers[name] = printed[columns[name]] if name in columns else float("nan")
+        numbers[["reported", "reported_std"]] *= self.table.factor
+        numbers["multiple"] = numbers["multiple"].astype("Int64")
+        numbers["reported_trials"] = self.table.trials if self.table.trials else float("nan")
+        numbers["tolerance"] = printed.get("tolerance", self.table.tolerance)
+        for metric, column in self.table.costs.items():
+            numbers[metric] = printed[column].astype(float)
+        return numbers
+
+    def dataset_statistics(self) -> pd.DataFrame:
+        """What the paper says of its datasets' sizes, by its names; empty where it says nothing."""
+        path = FOLDER / f"{self.paper}_datasets.csv"
+        return pd.read_csv(path, index_col="dataset") if path.exists() else pd.DataFrame()
+
+
+_NUMBERS = ["multiple", "reported", "reported_std", "reported_significant"]
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """Every reference by its name: the papers, and their tables as ``<paper>-<table>``."""
+    found = {}
+    for name, paper in yamlfile.load(FOLDER / "references.yaml", _Registry).papers.items():
+        for key, table in ((name, None), *((f"{name}-{key}", table) for key, table in paper.tables.items())):
+            found[key] = Reference(name=key, paper=name, datasets=paper.datasets, stated=paper.stated, table=table)
+    return found
+
+
+def load_reference(name: str) -> Reference:
+    """The reference of that name; ConfigError where there is none."""
+    known = references()
+    if name not in known:
+        raise ConfigError(unknown("reference", name, known))
+    return known[name]

@@ -1,0 +1,194 @@
+"""Which protocol gives a paper's numbers? The protocols of a sweep, ranked by their distance to the reported rows.
+
+The distance of a protocol on a dataset is the root mean square, over sizes and methods, of its mean scores less the
+reported ones, in points (or percent, where the reference's tolerance is). Trials are resampled with replacement, the
+same ones for every protocol, for a 95 % interval of each distance and for how often each protocol comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rffbench.configvalues import listed
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.papers import Reference, load_reference, references
+from rffbench.papers import Table as PaperTable
+from rffbench.report.claims import paper_name
+from rffbench.report.frame import Results
+from rffbench.report.table import Table
+from rffbench.seeds import stream
+
+ALL = "all datasets"
+RESAMPLES = 2000
+SHOWN = 10  # protocols a dataset in text and Markdown
+
+Protocols = Sequence[tuple[Mapping[str, str], Results]]
+
+
+class NoSweep(ResultsError):
+    """The experiment has no protocols to choose from."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The ranking. ``ranking`` has a row a dataset (and ``ALL``) and protocol: dataset, rank, one column an axis,
+    distance, low, high (its 95 % interval), first (the share of resamples in which it is the nearest), cells, trials,
+    stated (whether it is what the paper's text says). ``left_out`` says in sentences what could not be ranked."""
+
+    title: str
+    reference: Reference
+    axes: list[str]
+    ranking: pd.DataFrame
+    left_out: list[str]
+
+    def to_csv(self) -> str:
+        return self.ranking.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+
+    def table(self) -> Table:
+        """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""
+        table = Table(f"{self.title}: protocols by distance to {self.reference.citation}",
+                      ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"])
+        for dataset, ranked in self.ranking.groupby("dataset", sort=False):
+            for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
+                table.rows.append([
+                    str(dataset), f"{row['rank']}{' ‡' if row['stated'] else ''}", *(row[axis] for axis in self.axes),
+                    f"{row['distance']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}", f"{row['first']:.0%}",
+                ])
+        counts = self.ranking[self.ranking["dataset"] != ALL].groupby("dataset", sort=False)
+        sizes = [f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
+                 for name, rows in counts]
+        table.notes = [
+            f"Distance: root mean square of measured less reported: {'; '.join(sizes)}.",
+            "95 %: resampling trials; first: share of resamples in which the protocol is nearest.",
+            "‡ as the paper's text states it." if self.ranking["stated"].any()
+            else "The protocol that the paper's text states is not among them.",
+            *self.left_out,
+        ]
+        return table
+
+
+def search(protocols: Protocols) -> Search:
+    """Rank the protocols of one experiment, as :func:`rffbench.report.frame.load_protocols` gives them.
+
+    On every dataset all are judged by the cells that all of them have; one with so few that less than half of the cells
+    would be left is left out, and said so. Over all datasets: the root mean square of a protocol's distances.
+
+    Raises NoSweep where nothing was swept, ConfigError where the config names no reference with numbers, ResultsError
+    where none of them is measured.
+    """
+    results = protocols[0][1]
+    axes = list(protocols[0][0])
+    where = results.folder / "config.yaml"
+    if not axes:
+        raise NoSweep(f"{where}: sweeps nothing; a search is over the protocols of an experiment with sweep")
+    tables = [name for name, reference in references().items() if reference.table]
+    name = results.config.get("reference")
+    if not name or (reference := load_reference(name)).table is None:
+        raise ConfigError(f"{where}: names no reference with numbers to search by; known: {', '.join(tables)}")
+    labels = [tuple(labels.values()) for labels, _ in protocols]
+    stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if _agrees(reference.stated, each.config)}
+    numbers = reference.numbers()
+    parts: dict[str, pd.DataFrame] = {}
+    distances: dict[str, pd.DataFrame] = {}
+    left_out: list[str] = []
+    for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
+        reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
+        scores = {key: _differences(reference.table, reported, each, dataset)
+                  for key, (_, each) in zip(labels, protocols, strict=True)}
+        kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
+        if not cells:
+            left_out.append(f"{dataset}: no cell that is both measured and reported.")
+            continue
+        if few := len(protocols) - len(kept):
+            left_out.append(f"{dataset}: {few} of {len(protocols)} protocols have too few finished cells to be ranked.")
+        distances[dataset] = pd.DataFrame({key: _distances(table[cells], dataset) for key, table in kept.items()})
+        trials = max(len(table) for table in kept.values())
+        parts[dataset] = _ranked(distances[dataset], dataset, len(cells), trials, stated, axes)
+    if not parts:
+        raise ResultsError(f"{where}: no cell of {name} is measured: {' '.join(left_out)}")
+    if len(parts) > 1:
+        parts[ALL] = _overall(distances, parts, stated, axes)
+    return Search(results.title, reference, axes, pd.concat(parts.values(), ignore_index=True), left_out)
+
+
+def _differences(table: PaperTable, reported: pd.DataFrame, results: Results, dataset: str) -> pd.DataFrame:
+    """Measured less reported, a row a trial, a column a cell (multiple, method)."""
+    trials = results.trials[results.trials["dataset"] == dataset].dropna(subset=[table.metric])
+    trials = trials.assign(method=trials["method"].map(paper_name))
+    keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
+    both = trials.merge(reported, on=keys)
+    both["difference"] = both[table.metric] - both["reported"]
+    if table.tolerance_unit == "percent":
+        both["difference"] *= 100 / both["reported"]
+    return both.pivot_table(index="trial", columns=keys, values="difference")
+
+
+def _common(tables: dict[Any, pd.DataFrame]) -> tuple[dict[Any, pd.DataFrame], list[Any]]:
+    """The protocols that can be ranked together, and the cells that all of them have."""
+    every = {cell for table in tables.values() for cell in table.columns}
+    kept = dict(sorted(tables.items(), key=lambda item: -item[1].shape[1]))
+    while kept:
+        cells = [cell for cell in next(iter(kept.values())).columns if all(cell in table for table in kept.values())]
+        if len(cells) >= len(every) / 2:
+            return {key: table for key, table in tables.items() if key in kept}, cells
+        kept.popitem()
+    return {}, []
+
+
+def _distances(table: pd.DataFrame, dataset: str) -> np.ndarray:
+    """The distance, and behind it those of the resamples: the root mean square over cells of the mean over trials.
+
+    A resample draws trial numbers, so that protocols are resampled alike; a cell that lost all its trials in a resample
+    keeps its mean over all.
+    """
+    values = table.to_numpy(float)
+    count = int(table.index.max()) + 1
+    draws = np.random.default_rng(stream("protocol search", dataset)).integers(count, size=(RESAMPLES, count))
+    weights = np.stack([(draws == trial).sum(axis=1) for trial in table.index], axis=1)
+    weights = np.concatenate([np.ones((1, len(values)), int), weights])
+    total = weights @ np.nan_to_num(values)
+    present = weights @ np.isfinite(values).astype(int)
+    means = np.where(present > 0, total / np.maximum(present, 1), total[0] / present[0])
+    return np.sqrt(np.mean(means**2, axis=1))
+
+
+def _ranked(distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any],
+            axes: Sequence[str]) -> pd.DataFrame:
+    """A row a protocol, nearest first; equally near ones share a rank."""
+    resamples = distances.iloc[1:]
+    low, high = resamples.quantile([0.025, 0.975]).to_numpy()
+    nearest = resamples.eq(resamples.min(axis=1), axis=0)
+    rows = pd.DataFrame([dict(zip(axes, key, strict=True)) for key in distances.columns])
+    rows.insert(0, "dataset", dataset)
+    rows.insert(1, "rank", distances.iloc[0].rank(method="min").astype(int).to_numpy())
+    rows["distance"], rows["low"], rows["high"] = distances.iloc[0].to_numpy(), low, high
+    rows["first"] = nearest.div(nearest.sum(axis=1), axis=0).mean().to_numpy()
+    rows["cells"], rows["trials"] = cells, trials
+    rows["stated"] = [int(tuple(key) in stated) for key in distances.columns]
+    return rows.sort_values("rank", kind="stable")
+
+
+def _overall(distances: Mapping[str, pd.DataFrame], parts: Mapping[str, pd.DataFrame], stated: set[Any],
+             axes: Sequence[str]) -> pd.DataFrame:
+    shared = [key for key in next(iter(distances.values())).columns if all(key in each for each in distances.values())]
+    mean_square = pd.concat([each[shared] ** 2 for each in distances.values()], keys=distances).groupby(level=1).mean()
+    cells = sum(int(part["cells"].iloc[0]) for part in parts.values())
+    trials = min(int(part["trials"].iloc[0]) for part in parts.values())
+    return _ranked(mean_square**0.5, ALL, cells, trials, stated, axes)
+
+
+def _agrees(stated: Any, config: Any) -> bool:
+    """Whether a config says all that ``stated`` says; a value stands for a list of itself."""
+    if isinstance(stated, Mapping):
+        return bool(stated) and isinstance(config, Mapping) and all(
+            key in config and _agrees(value, config[key]) for key, value in stated.items())
+    return bool(listed(stated) == listed(config))
+
+
+def _unit(reference: Reference) -> str:
+    return "%" if reference.table and reference.table.tolerance_unit == "percent" else "points"

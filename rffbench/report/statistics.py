@@ -1,0 +1,157 @@
+"""Does a method win over all datasets? Paired tests, effect sizes with intervals, mean ranks.
+
+Two kinds of rows. Of one dataset: the unit is the trial, its differences averaged over sizes, and the test a paired
+t-test. Of all datasets: the unit is the cell (dataset and size), its scores averaged over trials, and the test
+Wilcoxon's signed-rank test; Friedman's test is over the same cells (Demšar 2006, JMLR 7). Sizes of a dataset share its
+rows and their frequencies, so the p-values over cells are smaller than independent cells would give. The p-values of
+one kind of rows are one family, with Holm's correction.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from rffbench.report.frame import Results
+from rffbench.report.significance import holm, mean_interval, paired_p_value
+from rffbench.report.table import Table
+
+ALL = "all"
+COLUMNS = ["dataset", "method", "baseline", "unit", "pairs", "difference", "low", "high", "effect_size", "test", "p",
+           "p_holm"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """``pairs`` has a row for every two methods over ALL and on every dataset, with ``COLUMNS``: difference (the mean
+    of method less baseline, so oriented that more is better: points of accuracy, percent of the baseline's error), its
+    95 % interval, effect_size (Cohen's d_z: the mean difference over the differences' standard deviation), two-sided p.
+
+    ``ranks`` is each method's mean rank over cells (1 is best); ``friedman`` the test's χ² and p, None with fewer than
+    three methods or two cells; ``cells`` how many cells all methods have, ``left_out`` how many they don't.
+    """
+
+    title: str
+    pairs: pd.DataFrame
+    ranks: pd.Series
+    friedman: tuple[float, float] | None
+    cells: int
+    left_out: int
+
+    def to_csv(self) -> str:
+        return self.pairs.to_csv(index=False, lineterminator="\n")
+
+    def table(self) -> Table:
+        """What there is over all datasets."""
+        table = Table(f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
+                      ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"])
+        for row in self.pairs[self.pairs["dataset"] == ALL].to_dict("records"):
+            table.rows.append([
+                row["method"], row["baseline"], f"{row['difference']:+.2f}",
+                "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
+                "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
+                "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
+            ])
+        ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in self.ranks.items())
+        chi2, p = self.friedman or (np.nan, np.nan)
+        friedman = f"; Friedman χ² = {chi2:.2f}, p = {p:.2g}" if self.friedman else ""
+        table.notes = [
+            f"Mean ranks (1 is best): {ranks}{friedman}.",
+            "Differences: points of accuracy or percent of an error, positive where the method is better. Cells of a "
+            "dataset are not independent: read the p-values as lower bounds.",
+            "statistics.csv has every dataset's own tests.",
+        ]
+        if self.left_out:
+            table.notes.append(f"{self.left_out} cells that not all methods have are left out.")
+        return table
+
+
+def compute_statistics(results: Results) -> Statistics | None:
+    """The statistics of an experiment; None where fewer than two methods share a cell."""
+    scores = _scores(results)
+    by_cell = scores.groupby(["dataset", "n_features", "method"], sort=False)["score"].mean().unstack("method")
+    methods = [label for label in results.methods if label in by_cell]
+    complete = by_cell[methods].dropna()
+    if len(methods) < 2 or complete.empty:
+        return None
+    relative = {dataset: results.score(dataset).better == "less" for dataset in results.datasets}
+    over_cells = [_pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
+                  for method, baseline in itertools.combinations(methods, 2)]
+    within = []
+    for dataset in complete.index.unique("dataset"):
+        of_dataset = scores[scores["dataset"] == dataset]
+        by_trial = of_dataset.pivot_table(index=["dataset", "trial", "n_features"], columns="method", values="score")
+        for method, baseline in itertools.combinations(methods, 2):
+            gains = _gain(by_trial[method], by_trial[baseline], relative).dropna().groupby("trial").mean()
+            within.append(_pair(str(dataset), method, baseline, gains, "trial"))
+    pairs = pd.DataFrame([*_corrected(over_cells), *_corrected(within)], columns=COLUMNS)
+    signs = [-1.0 if relative[name] else 1.0 for name in complete.index.get_level_values("dataset")]
+    oriented = complete.mul(signs, axis=0)
+    ranks = oriented.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
+    return Statistics(results.title, pairs, ranks, _friedman(oriented), len(complete), len(by_cell) - len(complete))
+
+
+def _scores(results: Results) -> pd.DataFrame:
+    """dataset, n_features, method, trial, score: the metric that the dataset is judged by."""
+    trials = results.trials
+    score = pd.concat([trials.loc[trials["dataset"] == dataset, results.score(dataset).name]
+                       for dataset in results.datasets])
+    return trials.assign(score=score)[["dataset", "n_features", "method", "trial", "score"]].dropna()
+
+
+def _gain(method: pd.Series, baseline: pd.Series, relative: dict[str, bool]) -> pd.Series:
+    """How much better, by unit: points of a score, percent of the baseline's error."""
+    errors = np.array([relative[name] for name in method.index.get_level_values("dataset")])
+    return (method - baseline).where(~errors, 100 * (baseline - method) / baseline)
+
+
+def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str) -> dict[str, Any]:
+    low, high = mean_interval(gains) if len(gains) else (-np.inf, np.inf)
+    spread = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
+    test, p = ("Wilcoxon", _wilcoxon(gains)) if unit == "cell" else ("paired t", _two_sided(gains))
+    return {"dataset": dataset, "method": method, "baseline": baseline, "unit": unit, "pairs": len(gains),
+            "difference": gains.mean(), "low": low, "high": high,
+            "effect_size": gains.mean() / spread if spread > 0 else np.nan, "test": test, "p": p}
+
+
+def _two_sided(gains: pd.Series) -> float:
+    """Of a paired t-test; NaN from a single trial."""
+    zero = pd.Series(0.0, gains.index)
+    return float(np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"),
+                                                paired_p_value(gains, zero, "less"))))
+
+
+def _wilcoxon(gains: pd.Series) -> float:
+    """Two-sided; NaN from a single cell, 1 where no cell differs."""
+    if len(gains) < 2:
+        return np.nan
+    return float(stats.wilcoxon(gains).pvalue) if gains.any() else 1.0
+
+
+def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    tested = [row for row in rows if not np.isnan(row["p"])]
+    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
+        row["p_holm"] = p
+    return [{"p_holm": np.nan, **row} for row in rows]
+
+
+def _friedman(scores: pd.DataFrame) -> tuple[float, float] | None:
+    if scores.shape[1] < 3 or len(scores) < 2 or (scores.nunique(axis=1) == 1).all():
+        return None
+    result = stats.friedmanchisquare(*(scores[method] for method in scores))
+    return float(result.statistic), float(result.pvalue)
+
+
+def significance_matrix(statistics: Statistics) -> pd.DataFrame:
+    """Holm's p-values over cells of every two methods, as a symmetric table with 1 on its diagonal."""
+    methods = list(statistics.ranks.index)
+    matrix = pd.DataFrame(1.0, index=methods, columns=methods)
+    for row in statistics.pairs[statistics.pairs["dataset"] == ALL].to_dict("records"):
+        matrix.loc[row["method"], row["baseline"]] = matrix.loc[row["baseline"], row["method"]] = row["p_holm"]
+    return matrix.fillna(1.0)
+

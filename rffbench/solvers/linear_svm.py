@@ -1,0 +1,211 @@
+"""Linear machines on features, for classification: LIBLINEAR, or our own Newton steps on Z held or streamed."""
+
+from __future__ import annotations
+
+from ctypes import pointer
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import row_blocks
+from rffbench.seeds import RandomState
+from rffbench.solvers.base import Classifier, check_choice, check_positive, require_classification
+from rffbench.solvers.nodes import NODE, dense_nodes, problem_of
+from rffbench.solvers.primal_newton import PARTS, FeatureRows, minimise_squared_hinge, warm_up
+from rffbench.solvers.ridge import default_block_rows
+
+LOSSES = ("squared-hinge", "hinge")
+METHODS = ("auto", "held", "streamed", "liblinear", "liblinear-dual")
+# LIBLINEAR's solver (its -s) for a loss and a method; the methods that are not here are our own.
+LIBLINEAR = {("squared-hinge", "liblinear"): 2, ("squared-hinge", "liblinear-dual"): 1, ("hinge", "liblinear-dual"): 3}
+OURS = ("held", "streamed")
+VECTORS = 12  # of n and of p numbers, that a solver keeps besides Z
+
+
+class _Machine(NamedTuple):
+    """The weights (p,), and what else is told of the fit: steps and passes over the rows, where they are known."""
+
+    weights: NDArray[np.float64]
+    counts: dict[str, float]
+
+
+class LinearSVM(Classifier):
+    """The linear machine min ½(‖w‖² + b²) + C·Σ L(zᵢᵀw + B·b, yᵢ) on features z, with an intercept B·b.
+
+    Multiplied by 1/(CN) that is (λ/2)‖w‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 6): their λN = 1 is C = 1.
+
+    Parameters
+    ----------
+    features : transformer or None
+        A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
+    loss : 'squared-hinge' or 'hinge'
+        L = max(0, 1 − yz)², or max(0, 1 − yz), for which the method must be 'liblinear-dual'.
+    C : float
+        The weight of the loss, C > 0.
+    bias : float
+        B: a constant column of this value joins the features, as with LIBLINEAR's ``-B``; 0: no intercept.
+    method : 'auto', 'held', 'streamed', 'liblinear' or 'liblinear-dual'
+        'liblinear' is its Newton method in the primal (``-s 2``), which the paper used, 'liblinear-dual' its
+        coordinate descent (``-s 1``, hinge ``-s 3``). Both hold Z as sparse nodes, 16 bytes a number. The others are
+        `rffbench.solvers.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows anew at each pass over
+        them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'.
+    tolerance : float
+        When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
+    memory : int or None
+        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+
+    Attributes
+    ----------
+    coef_ : w, (D,), or (classes, D) one against the rest where there are more than two classes.
+    intercept_ : B·b, a float or (classes,).
+    features_ : the fitted feature map, where there is one.
+    metrics_ : 'model_size', D; 'objective', (λ/2)(‖w‖² + b²) + (1/N)Σ L; 'training_bytes', the memory that was told
+        beforehand; 'newton_steps' and 'passes' over the rows where the method is ours.
+    timing_ : seconds; mapping is 'feature_s', all else 'solve_s'.
+
+    References
+    ----------
+    R.-E. Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9, 2008.
+    """
+
+    def __init__(
+        self, features: Any = None, loss: str = "squared-hinge", C: float = 1.0, *, bias: float = 1.0,
+        method: str = "auto", tolerance: float = 0.01, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.features = features
+        self.loss = loss
+        self.C = C
+        self.bias = bias
+        self.method = method
+        self.tolerance = tolerance
+        self.memory = memory
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("method", self.method, METHODS)
+        check_positive("C", self.C)
+        check_positive("tolerance", self.tolerance)
+        if self.bias != 0:
+            check_positive("bias", self.bias)
+        if self.loss == "hinge" and self.method != "liblinear-dual":
+            raise ValueError(f"method must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        self.check_parameters()
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._plan(X, known)
+        waited, started = getattr(X, "seconds", 0.0), perf_counter()
+        columns = int(X.shape[1])
+        if self.features is not None:
+            self.features_ = clone(self.features).fit(X, y)
+            columns = int(self.features_.transform(X[:1]).shape[1])
+        feature_s = perf_counter() - started - (getattr(X, "seconds", 0.0) - waited)
+        method, training_bytes = self._plan(X, columns)
+        if method in OURS:
+            warm_up(X.dtype)
+        solve = self._newton if method in OURS else self._liblinear
+        waited, started = getattr(X, "seconds", 0.0), perf_counter()
+        machines, map_s = solve(X, Y, columns, method)
+        solve_s = perf_counter() - started - (getattr(X, "seconds", 0.0) - waited) - map_s
+        self.timing_ = {"feature_s": feature_s + map_s, "gram_s": 0.0, "solve_s": solve_s}
+        weights = np.stack([machine.weights for machine in machines])
+        single = len(machines) == 1
+        self.coef_ = weights[0, :columns] if single else weights[:, :columns]
+        intercepts = self.bias * weights[:, columns] if self.bias else np.zeros(len(machines))
+        self.intercept_ = float(intercepts[0]) if single else intercepts
+        self.metrics_ = {"model_size": float(columns), "training_bytes": float(training_bytes)}
+        for name in machines[0].counts:
+            self.metrics_[name] = float(np.mean([machine.counts[name] for machine in machines]))
+
+    def _plan(self, X: Any, columns: int) -> tuple[str, int]:
+        """The method to take and the bytes it will need; MemoryBudgetError where these are too many."""
+        n, p = X.shape[0], columns + (self.bias != 0)
+        block = min(n, default_block_rows(p)) * p * X.dtype.itemsize
+        vectors = 8 * (VECTORS * (n + p) + PARTS * p)
+        needed = {
+            "held": n * p * X.dtype.itemsize + vectors,
+            "streamed": block + vectors,
+            "liblinear": NODE.itemsize * n * (p + 1) + block + vectors,
+        }
+        needed["liblinear-dual"] = needed["liblinear"]
+        method = self.method
+        if method == "auto":
+            method = "held" if self.memory is None or needed["held"] <= self.memory else "streamed"
+        if self.memory is not None and needed[method] > self.memory:
+            what = "LIBLINEAR" if "liblinear" in method else "a linear machine"
+            raise MemoryBudgetError(f"{what} on {n} rows of {columns} features", needed[method], self.memory)
+        return method, needed[method]
+
+    def _newton(
+        self, X: Any, Y: NDArray[np.float64], columns: int, method: str
+    ) -> tuple[list[_Machine], float]:
+        """A machine for each column of Y, and the seconds that mapping took."""
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, float(self.bias), hold=method == "held",
+            block_rows=default_block_rows(columns),
+        )  # fmt: skip
+        machines = []
+        for y in Y.T:
+            before = rows.passes
+            found = minimise_squared_hinge(rows, y, float(self.C), float(self.tolerance))
+            counts = {
+                "objective": found.objective / (self.C * rows.n), "newton_steps": found.steps,
+                "passes": rows.passes - before,
+            }  # fmt: skip
+            machines.append(_Machine(found.w, counts))
+        return machines, rows.feature_s
+
+    def _liblinear(
+        self, X: Any, Y: NDArray[np.float64], columns: int, method: str
+    ) -> tuple[list[_Machine], float]:
+        """The same by LIBLINEAR."""
+        from liblinear.liblinear import liblinear, parameter, problem
+
+        n, p = X.shape[0], columns + (self.bias != 0)
+        nodes = dense_nodes(n, p)
+        values = nodes["value"][:, :p]
+        values[:, columns:] = self.bias
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
+        )
+        for part, Z, _ in rows.visit(np.arange(n)):
+            values[part, :columns] = Z
+        solver = LIBLINEAR[self.loss, method]
+        options = parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
+        machines = []
+        for y in Y.T:
+            data = problem_of(problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
+            model = liblinear.train(data, options)
+            w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
+            liblinear.free_and_destroy_model(pointer(model))
+            decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
+            slack = np.maximum(0, 1 - y * decision)
+            loss = slack if self.loss == "hinge" else slack**2
+            machines.append(_Machine(w, {"objective": float(w @ w) / (2 * self.C * n) + float(loss.mean())}))
+        return machines, rows.feature_s
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        """Zw + B·b, block by block: (n,) or (n, classes)."""
+        columns = self.coef_.shape[-1]
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
+        )
+        out = np.empty((rows.n, *self.coef_.shape[:-1]))
+        for part, Z, _ in rows.visit(np.arange(rows.n)):
+            out[part] = Z @ self.coef_.T
+        return out + self.intercept_
+
+
+def make_linear_svm(
+    *, task: str, features: Any, kernel: str, gamma: float, memory: int | None, n_features: int | None,
+    random_state: RandomState, **config: Any,
+) -> LinearSVM:  # fmt: skip
+    """The linear machine a config describes; ``kernel`` and ``gamma`` are the feature map's business."""
+    require_classification("linear-svm", task, "ridge")
+    return LinearSVM(features, **config, memory=memory)
