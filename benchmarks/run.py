@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from importlib import import_module
+from math import isnan
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,6 +26,7 @@ TITLES = {
     "leverage": "Leverage scores and their surrogate",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
+    "structured": "Structured and training-efficient maps",
     "svm": "Support vector machines",
     "table": "The table as a whole",
     "workers": "Workers and start-up",
@@ -78,7 +80,8 @@ def section(name: str, measured: dict[str, Any]) -> str:
         sign = "≥" if result["bound"] == "at least" else "≤"
         busy = " ¹" if result.get("contended") else ""
         cells = [
-            result["name"], result["peer"], ours, peer, f"**{result['ratio']:.2f}**{spread}{busy}",
+            result["name"], result["peer"], ours, peer,
+            "–" if isnan(result["ratio"]) else f"**{result['ratio']:.2f}**{spread}{busy}",
             "–" if result["goal"] is None else f"{sign} {result['goal']:g}", MET[result["met"]],
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")

@@ -56,16 +56,10 @@ def walsh_hadamard(A: NDArray) -> NDArray:
     return A
 
 
-def warm_up(dtype: str | np.dtype) -> None:
-    """Have the transform compiled, or loaded from numba's cache, before anything is timed."""
-    walsh_hadamard(np.zeros(WITHIN, dtype))
-
-
 def _vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: Any, width: int) -> Any:
     """A pointer to the ``width`` numbers from array[index] on, as one vector."""
-    data = context.make_array(array_type)(context, builder, array).data
-    vector = ir.VectorType(data.type.pointee, width)
-    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+    first = builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+    return builder.bitcast(first, ir.VectorType(context.get_data_type(array_type.dtype), width).as_pointer())
 
 
 @intrinsic

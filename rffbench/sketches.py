@@ -46,9 +46,12 @@ class Sketch:
             if start + len(block) <= self.n:
                 self._add(block, start, total)
             start += len(block)
-        if start != self.n:
-            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {start}")
+        self._check(start)
         return total
+
+    def _check(self, count: int) -> None:
+        if count != self.n:
+            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {count}")
 
     def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
         """total (k, m) += Θᵢᵀ·Aᵢ, where the block Aᵢ (rows, m) is A's rows from ``start`` on, and Θᵢ Θ's."""
@@ -105,6 +108,7 @@ class SRHT(Sketch):
             total[:, columns] += (walsh_hadamard(transformed)[:, q] * factors).T
 
     def columns(self, A: NDArray) -> NDArray:
+        self._check(A.shape[1])
         transformed = np.zeros((len(A), self.padded), A.dtype)
         np.multiply(A, self.signs, out=transformed[:, : self.n])
         return walsh_hadamard(transformed)[:, self.sampled] / A.dtype.type(np.sqrt(self.k))
@@ -123,8 +127,7 @@ class CountSketch(Sketch):
         _add_to_buckets(block, self.signs[part], self.buckets[part], total)
 
     def columns(self, A: NDArray) -> NDArray:
-        if A.shape[1] != self.n:
-            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {A.shape[1]}")
+        self._check(A.shape[1])
         out = np.zeros((len(A), self.k), A.dtype)
         _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
         return out

@@ -6,8 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def one_thread():
+    """For many small matrices: threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 import pytest
 import trials
 
-from benchmarks import bench_table, plain_table, run
+from benchmarks import bench_structured, bench_table, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.execution import environment
@@ -76,6 +76,18 @@ def test_a_figure_without_a_goal_is_neither_met_nor_missed():
     assert single("what", [1.0], 1.2, goal=1.1, peer="–", unit="MB")["met"] is False
     page = run.section("scale", {"environment": environment.record(), "results": [shown]})
     assert "| what | – | 1 → 2 MB | – | **2.00** | – | – |" in page
+
+
+def test_a_map_is_ahead_from_the_dimension_after_the_last_where_it_is_behind():
+    assert bench_structured.crossing({16: 0.5, 32: 1.2, 64: 0.9, 128: 1.1, 256: 4.0}) == 128
+    assert bench_structured.crossing({16: 2.0, 32: 3.0}) == 16
+    assert bench_structured.crossing({16: 2.0, 32: 0.9}) == float("inf")
+
+
+def test_what_could_not_be_compared_is_said_to_be():
+    shown = single("no comparison (not installed)", [], float("nan"), goal=None, peer="a package", unit="s")
+    page = run.section("structured", {"environment": environment.record(), "results": [shown]})
+    assert "| no comparison (not installed) | a package | – | – | – | – | – |" in page
 
 
 @pytest.mark.parametrize("method", ["fourier", "qmc", "leverage", "surrogate-leverage"])

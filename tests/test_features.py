@@ -9,7 +9,6 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 from rffbench import (
     LeverageScoreFeatures,
@@ -19,6 +18,8 @@ from rffbench import (
 )
 from rffbench.features.base import BLOCK_ROWS
 from rffbench.kernels import SPECTRAL_KERNELS, make_kernel
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 GAMMA = 0.8
 rng = np.random.default_rng(0)
@@ -50,13 +51,6 @@ ALL = {
     "surrogate, released": SurrogateLeverageFeatures(variant="as-released"),
 }
 SIZES = (16, 32, 64, 128, 256)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Many small matrices: threads would only wait for each other."""
-    with threadpool_limits(1):
-        yield
 
 
 def errors(features, kernel, X=X, repetitions=60, gamma=GAMMA, true_gamma=GAMMA):

@@ -6,6 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import qmc
 
 from rffbench import QuasiMonteCarloFeatures
+from rffbench.features import make_features
 from rffbench.features.qmc import low_discrepancy_points
 from rffbench.kernels import SPECTRAL_KERNELS
 
@@ -70,3 +71,14 @@ def test_as_released_is_the_fixed_halton_set_whatever_the_other_parameters():
     ).fit(X)
     expected = points(8, 5, scramble="rr2", skip=1000, leap=700)
     np.testing.assert_allclose(ndtr(released.frequencies_.T / np.sqrt(2 * gamma)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("scramble", [True, False])
+def test_the_digital_net_stays_one_in_the_784_columns_of_the_widest_dataset(scramble):
+    """Of 64 points from the first on, each 1/64 of each coordinate holds one."""
+    features = make_features(
+        {"name": "qmc", "sequence": "sobol", "scramble": scramble, "skip": 0 if scramble else 64}, n_features=64,
+        kernel="gaussian", gamma=0.5, random_state=0,
+    )  # fmt: skip
+    points = ndtr(features.fit(np.zeros((2, 784))).frequencies_)
+    np.testing.assert_array_equal(np.sort(np.floor(64 * points), axis=1), np.tile(np.arange(64), (784, 1)))

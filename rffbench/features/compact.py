@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FeatureMap
 from rffbench.features.fourier import RandomFourierFeatures
-from rffbench.hadamard import warm_up as warm_up_hadamard
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.sketches import SRHT
 
@@ -48,7 +47,7 @@ class ProjectedFeatures(FeatureMap):
         X = self._validated(X, reset=True)
         self.fourier_ = RandomFourierFeatures(
             self.n_expanded, kernel=self.kernel, gamma=self.gamma, random_state=seed_sequence(self.random_state)
-        ).fit(X[:1])
+        ).fit(X[0:1])
         return X
 
     def fill(self, X: NDArray, out: NDArray) -> None:
@@ -110,8 +109,3 @@ class CompactFeatures(ProjectedFeatures):
 
     def _project(self, F: NDArray, out: NDArray) -> None:
         out[:] = self.sketch_.columns(F)
-
-    @staticmethod
-    def warm_up(dtype: str | np.dtype) -> None:
-        """Have what ``fill`` calls compiled, or loaded from numba's cache, before anything is timed."""
-        warm_up_hadamard(dtype)

@@ -22,14 +22,15 @@ class NystroemFeatures(FeatureMap):
 
     Parameters
     ----------
-    n_components : l, the number of landmarks and of output columns, no more than training rows.
+    n_components : l, the number of landmarks and of output columns. Where there are fewer training rows, all of
+        them are landmarks and the columns beyond are zero.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)) or 'laplacian' (exp(−γ‖Δ‖₁)).
     gamma : γ > 0.
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
     Attributes
     ----------
-    landmarks_ : their row numbers, (l,), ascending.
+    landmarks_ : their row numbers, (l,) or, with fewer rows, (n,), ascending.
     nystroem_ : the fitted `sklearn.kernel_approximation.Nystroem`.
 
     References
@@ -55,11 +56,7 @@ class NystroemFeatures(FeatureMap):
         """Choose the landmarks among the rows X (n, d); y is not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        n, count = X.shape[0], self.n_components
-        if count > n:
-            raise ValueError(
-                f"n_components={count} exceeds the rows to choose from (n_samples = {n}); use {n} or fewer"
-            )
+        n, count = X.shape[0], min(self.n_components, X.shape[0])
         rng = generator(seed_sequence(self.random_state), "landmarks")
         self.landmarks_ = np.sort(rng.choice(n, count, replace=False))
         parts = []
@@ -74,5 +71,7 @@ class NystroemFeatures(FeatureMap):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
+        landmarks = len(self.landmarks_)
         for rows in row_blocks(len(X)):
-            out[rows] = self.nystroem_.transform(X[rows].astype(np.float64, copy=False))
+            out[rows, :landmarks] = self.nystroem_.transform(X[rows].astype(np.float64, copy=False))
+        out[:, landmarks:] = 0

@@ -31,7 +31,8 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     Parameters
     ----------
     n_components : number of output columns, even.
-    sequence : 'halton' or 'sobol'.
+    sequence : 'halton'; or 'sobol', a digital net (base 2, the direction numbers of Joe and Kuo, for up to
+        21,201 columns).
     scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
         shift for Sobol), which makes the estimate unbiased; False, the plain sequence; 'rr2' (Halton only),
         the reverse-radix permutation of the digits, fixed, as MATLAB's ``scramble(haltonset, 'RR2')``.

@@ -122,8 +122,3 @@ class CountSketchGaussianFeatures(FourierFeatures):
             self.sketch_.columns(X), self.gaussian_.astype(X.dtype, copy=False), cos=out[:, :s],
             sin=out[:, s:] if out.shape[1] > s else None, scale=self.scale_,
         )  # fmt: skip
-
-    @staticmethod
-    def warm_up(dtype: str | np.dtype) -> None:
-        """Have what ``fill`` calls compiled, or loaded from numba's cache, before anything is timed."""
-        CountSketch(1, 1).columns(np.zeros((1, 1), dtype))

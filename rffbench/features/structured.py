@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FourierFeatures, row_blocks
 from rffbench.hadamard import next_power_of_two, walsh_hadamard
-from rffbench.hadamard import warm_up as warm_up_hadamard
 from rffbench.kernels import make_spectral_kernel
 from rffbench.linalg import TILE_COLUMNS, cos_sin_columns
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -134,14 +133,6 @@ class _HadamardFeatures(FourierFeatures):
             out[:, :s], out[:, s:] if out.shape[1] > s else None,
             n=len(X), s=s, dtype=X.dtype, scale=self.scale_, width=max(TILE_COLUMNS, parts[0].shape[-1]),
         )  # fmt: skip
-
-    @staticmethod
-    def warm_up(dtype: str | np.dtype) -> None:
-        """Have what ``fill`` calls compiled, or loaded from numba's cache, before anything is timed."""
-        warm_up_hadamard(dtype)
-        X, row = np.zeros((1, 1), dtype), np.zeros((1, 1), dtype)
-        _multiply(X, row, np.zeros((1, 1, 1), dtype))
-        _permute_and_multiply(np.zeros((1, 1, 1), dtype), np.zeros((1, 1), np.int32), row, np.zeros((1, 1, 1), dtype))
 
     def _in(self, dtype: np.dtype) -> tuple[NDArray, NDArray]:
         """Diagonals and lengths in the data's dtype."""

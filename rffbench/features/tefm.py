@@ -12,7 +12,6 @@ from scipy.linalg.blas import dsymm, dsyrk
 
 from rffbench.features.base import BLOCK_ROWS, _check_count, row_blocks
 from rffbench.features.compact import ProjectedFeatures
-from rffbench.hadamard import warm_up as warm_up_hadamard
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
 
@@ -40,7 +39,8 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     Parameters
     ----------
-    n_components : l, the number of output columns, no more than training rows.
+    n_components : l, the number of output columns. Where there are fewer training rows, n, Θ has n columns, and Q
+        is completed to l orthonormal ones by directions that the training rows have nothing in.
     sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
         (Kapralov et al. 2016).
@@ -96,16 +96,13 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     def fit(self, X: Any, y: Any = None) -> TrainingEfficientFeatureMap:
         """Find Q on the rows X (n, d); y is not used."""
         X = self._expand(X)
-        n, m = X.shape[0], self.n_expanded
-        if self.n_components > n:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the rows to find as many directions in "
-                f"(n_samples = {n}); use {n} or fewer"
-            )
-        sketch = _SKETCHES[self.sketch](n, self.n_components, m, seed_sequence(self.fourier_.random_state))
+        m, directions = self.n_expanded, min(self.n_components, X.shape[0])
+        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
         self.power_ = 0 if self.sketch == "srht" else self.power
         gram = np.zeros((m, m), order="F") if self._sums_gram else None
-        Q = _orthonormal(sketch.row_blocks(self._blocks(X, gram), m).T)
+        Y = np.zeros((m, self.n_components))
+        Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
+        Q = _orthonormal(Y)
         for _ in range(self.power_):
             Q = _orthonormal(self._gram_times(X, Q) if gram is None else dsymm(1.0, gram, Q))
         self.components_ = Q
@@ -132,14 +129,8 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     def _project(self, F: NDArray, out: NDArray) -> None:
         np.matmul(F, self.components_.astype(F.dtype, copy=False), out=out)
 
-    @staticmethod
-    def warm_up(dtype: str | np.dtype) -> None:
-        """Have what ``fit`` calls compiled, or loaded from numba's cache, before anything is timed."""
-        warm_up_hadamard("float64")
-        CountSketchGaussian(1, 1, 1).rows(np.zeros((1, 1)))
-
 
 def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique."""
+    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique, else a basis is completed."""
     Q, R = np.linalg.qr(Y)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
