@@ -11,7 +11,7 @@ from rffbench.measures import MEASURES, MapOnPoints, Points
 
 
 def test_the_uniform_bound_where_lamberts_function_is_known():
-    """With D = 4(d + 2) and 2⁸(σ·diam)²/δ = e it is W(e) = 1, so ε = 1; with D = 8(d + 2) and 2⁹(…)²/δ = 2e², √(2/2)."""
+    """D = 4(d + 2) and 2⁸(σ·diam)²/δ = e give W(e) = 1, ε = 1; D = 8(d + 2) and e², W(2e²) = 2, ε = √(2/2)."""
     assert bounds.sup_error_bound(16, 2, 1.0, math.sqrt(math.e * 0.01 / 256), 0.01) == pytest.approx(1)
     diameter = math.sqrt(math.e**2 * 0.01 / 256)
     assert bounds.sup_error_bound(32, 2, 1.0, diameter, 0.01) == pytest.approx(1)
@@ -26,7 +26,8 @@ def test_the_uniform_bound_solves_the_theorems_inequality():
 
 def test_a_density_without_a_variance_has_no_uniform_bound():
     kernel = make_spectral_kernel("laplacian", 1.0)
-    assert bounds.sup_error_bound([10, 20], 3, math.sqrt(3 * kernel.spectral_variance), 1.0, 0.1).tolist() == [math.inf] * 2
+    sigma_p = math.sqrt(3 * kernel.spectral_variance)
+    assert bounds.sup_error_bound([10, 20], 3, sigma_p, 1.0, 0.1).tolist() == [math.inf, math.inf]
 
 
 def test_bounds_of_entries_and_norms_by_hand():
@@ -48,11 +49,12 @@ def test_the_spectral_variance_is_the_kernels_curvature_at_0(name):
 
 
 def test_what_is_measured_keeps_below_its_bound():
-    """Of 100 draws: an entry leaves Hoeffding's bound in at most about δ of them, all of them never the uniform one, and
-    the mean norm is below the one that concentration gives; none of the bounds is so loose that it says nothing."""
+    """Of 100 draws: an entry leaves Hoeffding's bound in at most δ of them, all entries at once theirs too, and the mean
+    norm is below the one that concentration gives, which is no looser than ten times."""
     X = np.random.default_rng(0).random((40, 3))
     points, m, delta = Points(X, make_spectral_kernel("gaussian", 2.0)), 50, 0.05
-    maps = [MapOnPoints(RandomFourierFeatures(2 * m, gamma=2.0, random_state=seed).fit(X), points) for seed in range(100)]
+    draws = [RandomFourierFeatures(2 * m, gamma=2.0, random_state=seed).fit(X) for seed in range(100)]
+    maps = [MapOnPoints(features, points) for features in draws]
     entry = bounds.entry_error_bound(m, delta)
     outside = np.mean([mapped.entries > entry for mapped in maps])
     assert outside <= delta

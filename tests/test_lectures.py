@@ -1,4 +1,4 @@
-"""What the lectures and TEFM's figures need: measures of maps, the median bandwidth, fewer rows, exponents, crossovers."""
+"""What the lectures and TEFM's figures need: measures of maps, the median bandwidth, fewer rows, exponents, crossings."""
 
 import math
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_a_countsketchs_estimate_is_the_kernel_of_the_sketched_points_and_nears_
     X = rows(40, 30)
 
     def error(buckets, s=4000):
-        maps = [CountSketchGaussianFeatures(2 * s, buckets=buckets, gamma=GAMMA, random_state=seed) for seed in range(8)]
+        maps = [CountSketchGaussianFeatures(2 * s, buckets=buckets, gamma=GAMMA, random_state=i) for i in range(8)]
         return np.mean([MEASURES["entry_error"](measured(features, X)) for features in maps])
 
     few, many = error(8), error(128)
@@ -137,19 +137,18 @@ def test_a_point_at_the_origin_has_no_marginal():
 
 def test_marginals_near_the_normal_as_the_root_of_s_but_not_for_one_hadamard_transform_of_few_entries():
     X = np.eye(16)
-    few, many = (MEASURES["marginal_ks"](measured(RandomFourierFeatures(2 * s, gamma=GAMMA, random_state=0), X)) for s in (256, 4096))
+    gaussian = [measured(RandomFourierFeatures(2 * s, gamma=GAMMA, random_state=0), X) for s in (256, 4096)]
+    few, many = map(MEASURES["marginal_ks"], gaussian)
     assert few / many == pytest.approx(4, rel=0.35)
     assert many == pytest.approx(0.87 / math.sqrt(4096), rel=0.4)
     signs = measured(SRHTFeatures(2 * 4096, gamma=GAMMA, random_state=0), X)
     assert MEASURES["marginal_ks"](signs) == pytest.approx(stats.norm.cdf(1) - 0.5, abs=0.02)  # half are 1, half −1
-    assert MEASURES["marginal_energy"](signs) > 20 * MEASURES["marginal_energy"](
-        measured(RandomFourierFeatures(2 * 4096, gamma=GAMMA, random_state=0), X)
-    )
+    assert MEASURES["marginal_energy"](signs) > 20 * MEASURES["marginal_energy"](gaussian[1])
 
 
 CONFIG = {
-    "name": "maps", "datasets": ["synthetic-regression"], "n_features": [8], "methods": {"RFF": {"features": "fourier"}},
-    "solver": {"name": "none"},
+    "name": "maps", "datasets": ["synthetic-regression"], "n_features": [8],
+    "methods": {"RFF": {"features": "fourier"}}, "solver": {"name": "none"},
 }  # fmt: skip
 
 
@@ -307,7 +306,8 @@ def bound_results(tmp_path):
 
 def test_exponents_are_told_for_n_points_for_n_equal_m_and_for_its_square(bound_results):
     table = slope_table(frame.load_protocols(bound_results))
-    found = {(row.bandwidth, row.method, row.error, row.points): (row.exponent, row.theory) for row in table.itertuples()}
+    found = {(row.bandwidth, row.method, row.error, row.points): (row.exponent, row.theory)
+             for row in table.itertuples()}  # fmt: skip
     for method in ("RFF", "Fastfood"):
         assert found["sigma=1", method, "sup_error", "n = 500"] == (pytest.approx(-0.5), -0.5)
         assert found["sigma=1", method, "spectral_error", "n = 500"] == (pytest.approx(-1), -0.5)
@@ -335,7 +335,7 @@ def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
     assert written[-3:] == ["slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"]
 
 
-DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # seconds: the dense map ∝ d, and a quicker one
+DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # seconds of the dense map, and of another
 
 
 @pytest.fixture
@@ -375,7 +375,8 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     assert [axis.get_title() for axis in figure.axes] == [
         "(a) relative kernel error", "(b) Kolmogorov–Smirnov distance", "(c) energy distance", "(d) feature time (s)"]
     assert {axis.get_xlabel() for axis in figure.axes} == {"dimension d"}
-    np.testing.assert_allclose(figure.axes[-1].containers[1][0].get_ydata(orig=False), [quick for _, quick in DIMENSIONS.values()])
+    seconds = figure.axes[-1].containers[1][0].get_ydata(orig=False)
+    np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
     assert "Fastfood: from d ≈ 406" in figure.axes[-1].texts[0].get_text()
     assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
 
@@ -412,6 +413,7 @@ def test_a_method_without_features_is_a_line_across(tmp_path, monkeypatch):
 def test_the_synthetic_cards_differ_in_their_dimension_alone():
     cards = [load_card(f"synthetic-{d}") for d in (64, 128, 256, 512, 1024, 2048, 4096)]
     assert [card.columns for card in cards] == [64, 128, 256, 512, 1024, 2048, 4096]
-    assert [card.format.sigma for card in cards] == pytest.approx([math.sqrt(card.columns / 6) for card in cards], abs=0.05)
+    wide = [math.sqrt(card.columns / 6) for card in cards]
+    assert [card.format.sigma for card in cards] == pytest.approx(wide, abs=0.05)
     own = {"name", "title", "columns", "format", "folder"}
     assert len({card.model_dump_json(exclude=own) for card in cards}) == 1
