@@ -49,7 +49,7 @@ def test_the_spectral_variance_is_the_kernels_curvature_at_0(name):
 
 
 def test_what_is_measured_keeps_below_its_bound():
-    """Of 100 draws: an entry leaves Hoeffding's bound in at most δ of them, all entries at once theirs too, and the mean
+    """Of 100 draws: an entry leaves Hoeffding's bound in at most δ of them, all entries at once theirs too; the mean
     norm is below the one that concentration gives, which is no looser than ten times."""
     X = np.random.default_rng(0).random((40, 3))
     points, m, delta = Points(X, make_spectral_kernel("gaussian", 2.0)), 50, 0.05

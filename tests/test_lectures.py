@@ -1,4 +1,4 @@
-"""What the lectures and TEFM's figures need: measures of maps, the median bandwidth, fewer rows, exponents, crossings."""
+"""What the lectures and TEFM ask for: measures of maps, the median bandwidth, fewer rows, exponents, crossings."""
 
 import math
 from dataclasses import replace
