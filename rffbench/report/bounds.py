@@ -17,7 +17,7 @@ from rffbench.kernels import make_spectral_kernel
 from rffbench.measures import ENTRY_QUANTILE
 from rffbench.report.frame import Protocols, Results, find_card
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
-from rffbench.report.style import STYLES, log_axis, room_below, size_axis, tidy_panel
+from rffbench.report.style import STYLES, log_axis, room_for_text, size_axis, tidy_panel
 
 DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
@@ -155,7 +155,7 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
     if over_root:
         axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
     axis.set_yscale("log")
-    room_below(axis, 0.08 * (len(slopes) + 1))
+    room_for_text(axis, len(slopes) + 1, "bottom")
     log_axis(axis)
     axis.text(0.03, 0.03, "\n".join(["exponents:", *slopes]), transform=axis.transAxes, fontsize=6.2, va="bottom",
               bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from rffbench.report.crossover import by_dimension, crossovers
 from rffbench.report.frame import METRICS, Results
-from rffbench.report.style import STYLES, log_axis, tidy_panel
+from rffbench.report.style import STYLES, log_axis, room_for_text, tidy_panel
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 
@@ -45,6 +45,7 @@ def dimension_figure(results: Results) -> Figure | None:
     found = crossovers(results)
     if found and names[-1] == "feature_s":
         lines = [f"quicker than {found[0].baseline}:", *map(str, found)]
+        room_for_text(panels[-1], len(lines), "top")
         panels[-1].text(0.03, 0.97, "\n".join(lines), transform=panels[-1].transAxes, fontsize=6.0, va="top",
                         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
     handles, labels = panels[0].get_legend_handles_labels()

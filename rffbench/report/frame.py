@@ -104,10 +104,10 @@ class Results:
         return [label for label in self.methods if self.config["methods"][label].get("features") == "none"]
 
     def score(self, dataset: str) -> Metric:
-        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; of a dataset
-        without a score, that of its task."""
+        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
+        was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
         trials = self.trials[self.trials["dataset"] == dataset]
-        measured = [name for name in SCORES if trials[name].notna().any()]
+        measured = [name for name in (*SCORES, *MAP_MEASURES) if trials[name].notna().any()]
         return METRICS[measured[0] if measured else _score_of_task(dataset)]
 
     def planned_trials(self, n_features: int, multiple: int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -64,10 +64,11 @@ def log_axis(panel: Axes) -> None:
     panel.yaxis.set_minor_formatter(NullFormatter())
 
 
-def room_below(panel: Axes, share: float) -> None:
-    """Lower the bottom of a logarithmic y axis by a share of its length."""
+def room_for_text(panel: Axes, lines: int, where: Literal["top", "bottom"]) -> None:
+    """Lengthen a logarithmic y axis so that so many lines of small print hide no curve."""
     low, high = panel.get_ylim()
-    panel.set_ylim(low * (low / high) ** share, high)
+    factor = (high / low) ** (0.075 * lines)
+    panel.set_ylim(low / (factor if where == "bottom" else 1), high * (factor if where == "top" else 1))
 
 
 def tidy_panel(panel: Axes) -> None:
