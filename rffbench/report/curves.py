@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.frame import METRICS, Results, size_label
+from rffbench.report.frame import METRICS, SCORES, Results, size_label
 from rffbench.report.style import STYLES, tidy_panel
 
 MOST_SIZES = 4
@@ -99,7 +99,7 @@ def score_time_figure(results: Results, dataset: str) -> Figure | None:
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     score = METRICS["relative_rmse"] if trials["relative_rmse"].notna().any() else results.score(dataset)
     trials = trials.dropna(subset=[score.name, "train_s"])
-    if results.config.get("timing") != "exclusive" or trials.empty:
+    if results.config.get("timing") != "exclusive" or score.name not in SCORES or trials.empty:
         return None
     figure = Figure(figsize=(3.9, 3.0), layout="constrained")
     panel = figure.subplots()
@@ -115,7 +115,7 @@ def score_time_figure(results: Results, dataset: str) -> Figure | None:
     panel.set_ylabel(score.label)
     tidy_panel(panel)
     _legend(figure, panel)
-    contended = " (some seconds while other work used the processors)" if trials["contended"].any() else ""
+    contended = "\n(some seconds were taken while other work used the processors)" if trials["contended"].any() else ""
     figure.suptitle(dataset + contended, fontsize=8.5)
     return figure
 

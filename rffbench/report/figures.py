@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_lowercase
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +18,7 @@ from rffbench.errors import ConfigError
 from rffbench.report.bounds import bound_figures
 from rffbench.report.curves import path_figure, progress_figure, score_time_figure
 from rffbench.report.dimension import dimension_figure
-from rffbench.report.frame import MAP_MEASURES, METRICS, Metric, Protocols, Results
+from rffbench.report.frame import MAP_MEASURES, METRICS, SCORES, Metric, Protocols, Results
 from rffbench.report.style import METADATA, RC, STYLES, log_axis, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
@@ -78,37 +79,48 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
     scores = dict.fromkeys([results.score(dataset).name, "relative_rmse"])
     wanted = [METRICS[name] for name in (*MAP_MEASURES, *scores, "feature_s")]
-    measured = set(summary.loc[summary["n_ok"] > 0, "metric"])
+    summary = summary[summary["n_ok"] > 0]
+    levels = _without_size(results, summary)
+    measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
     if not metrics:
         return None
     figure = Figure(figsize=(2.45 * len(metrics), 2.75), layout="constrained")
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    handles: dict[str, Any] = {}
     for letter, panel, metric in zip(ascii_lowercase, panels, metrics, strict=False):
         here = summary[summary["metric"] == metric.name]
-        _draw_panel(panel, here, metric, results.methods, results.without_features)
+        sized = here[~here["method"].isin(levels)]
+        _draw_panel(panel, sized, metric, results.methods)
+        for method, mean in here.loc[here["method"].isin(levels), ["method", "mean"]].itertuples(index=False):
+            if metric.name in SCORES:
+                color = STYLES[results.methods.index(method) % len(STYLES)]["color"]
+                panel.axhline(mean, label=method, color=color, linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_title(f"({letter}) {metric.label}")
-        panel.set_xlabel(_size_name(results, dataset))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False,
-                  handlelength=3.4, columnspacing=1.8)
+        panel.set_xlabel(_size_name(results, sized))
+        found, names = panel.get_legend_handles_labels()
+        handles |= dict(zip(names, found, strict=True))
+    labels = [method for method in results.methods if method in handles]
+    figure.legend([handles[label] for label in labels], labels, loc="outside lower center", ncols=min(len(labels), 5),
+                  frameon=False, handlelength=3.4, columnspacing=1.8)  # fmt: skip
     mark = results.mark(dataset)
     figure.suptitle(f"{dataset}: {mark}" if mark else dataset, fontsize=8.5)
     return figure
 
 
-def _draw_panel(
-    panel: Axes, summary: pd.DataFrame, metric: Metric, methods: list[str], without_features: list[str]
-) -> None:
-    """Mean and deviation against size, a curve a method; a dashed line across for those that have no features."""
+def _without_size(results: Results, summary: pd.DataFrame) -> list[str]:
+    """The methods without a feature map that have a single size, which then means nothing: lines across the panels.
+    None of them where there is no other method."""
+    sizes = summary.groupby("method")["n_features"].nunique()
+    levels = [method for method, count in sizes.items()
+              if count == 1 and results.config["methods"][method].get("features") == "none"]  # fmt: skip
+    return [str(method) for method in levels] if len(levels) < len(sizes) else []
+
+
+def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: list[str]) -> None:
     logarithmic = metric.name != "accuracy"
     for index, method in enumerate(methods):
-        cells = summary[(summary["method"] == method) & (summary["n_ok"] > 0)]
-        if method in without_features:
-            for mean in cells["mean"]:
-                panel.axhline(mean, label=method, color=STYLES[index % len(STYLES)]["color"], linestyle=(0, (6, 3)),
-                              linewidth=0.9)
-            continue
+        cells = summary[summary["method"] == method]
         s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
         below = above = np.nan_to_num(std)
         if logarithmic:  # a bar that would reach zero ends a decade below the mean
@@ -120,17 +132,14 @@ def _draw_panel(
     panel.set_xscale("log")
     if logarithmic:
         log_axis(panel)
-    sizes = summary[~summary["method"].isin(without_features)]
-    size_axis(panel, sizes[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     tidy_panel(panel)
 
 
-def _size_name(results: Results, dataset: str) -> str:
+def _size_name(results: Results, sizes: pd.DataFrame) -> str:
     """What s counts, and the input dimension where the sizes are multiples of it."""
     if results.config.get("count") == "columns":
         return "columns"
-    trials = results.trials[~results.trials["method"].isin(results.without_features)]
-    sizes = trials.loc[trials["dataset"] == dataset, ["n_features", "multiple"]]
     if sizes["multiple"].isna().any():
         return "frequencies s"
     return f"frequencies s (d = {sizes['n_features'].iloc[0] // sizes['multiple'].iloc[0]})"

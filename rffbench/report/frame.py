@@ -98,11 +98,6 @@ class Results:
         """The labels of the methods, in the config's order."""
         return [str(label) for label in self.config["methods"]]
 
-    @property
-    def without_features(self) -> list[str]:
-        """The labels of the methods that map nothing: their sizes mean nothing."""
-        return [label for label in self.methods if self.config["methods"][label].get("features") == "none"]
-
     def score(self, dataset: str) -> Metric:
         """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
         was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
