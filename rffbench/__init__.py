@@ -17,6 +17,8 @@ _PUBLIC = {
     "OrthogonalRandomFeatures": "rffbench.features.structured",
     "StructuredOrthogonalFeatures": "rffbench.features.structured",
     "FastfoodFeatures": "rffbench.features.structured",
+    "SRHTFeatures": "rffbench.features.sketched",
+    "CountSketchGaussianFeatures": "rffbench.features.sketched",
     "CompactFeatures": "rffbench.features.compact",
     "TrainingEfficientFeatureMap": "rffbench.features.tefm",
     "NystroemFeatures": "rffbench.features.nystroem",

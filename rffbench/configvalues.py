@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.spec import MEDIAN
 
 DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands for all the others
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -58,7 +59,7 @@ def check_features(name: str) -> None:
 
 
 def check_measure(name: str) -> None:
-    from rffbench.metrics import MEASURES
+    from rffbench.measures import MEASURES
 
     if name not in MEASURES:
         raise ConfigError(unknown("measure", name, MEASURES))
@@ -83,14 +84,16 @@ def number(value: object) -> object:
 
 
 def bandwidths(value: object) -> object:
-    """A positive number, or several for cross-validation to choose from."""
+    """A positive number, ``median``, or several numbers for cross-validation to choose from."""
+    if value == MEDIAN:
+        return value
     values = value if isinstance(value, list) else [value]
     wrong = [
         each for each in values
         if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each < float("inf")
     ]  # fmt: skip
     if wrong or not values:
-        raise ValueError(f"must be a positive number, or a list of them, not {value!r}")
+        raise ValueError(f"must be a positive number, or a list of them, or {MEDIAN}, not {value!r}")
     return value
 
 
@@ -137,7 +140,7 @@ def text_keys(value: object) -> object:
 
 Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
 PositiveNumber = Annotated[Number, Field(gt=0)]
-Bandwidths = Annotated[float | list[float], BeforeValidator(bandwidths)]
+Bandwidths = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths)]
 PositiveInt = Annotated[StrictInt, Field(gt=0)]
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
 Sizes = Annotated[list[Size], Field(min_length=1)]

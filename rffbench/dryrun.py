@@ -44,7 +44,7 @@ def describe(
     for dataset in dict.fromkeys(spec.dataset for spec in specs):
         card, mine = load_card(dataset), [spec for spec in specs if spec.dataset == dataset]
         sizes = dict.fromkeys(f"{spec.multiple}d" if spec.multiple else str(spec.n_features) for spec in mine)
-        rows_of = f"{card.columns:>5}{card.n_train:>9}{card.n_test:>9}"
+        rows_of = f"{card.columns:>5}{max(map(_train_rows, mine)):>9}{card.n_test:>9}"
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
     lines += ["", f"methods: {methods}", f"{len(specs)} trials, {len(specs) - len(todo)} already done"]
@@ -85,14 +85,20 @@ def operations(spec: TrialSpec) -> float:
     """Multiply-adds of one trial: all rows' features, a Gram triangle, a Cholesky for each λ and fold."""
     card = load_card(spec.dataset)
     columns = _columns(spec)
-    features = (card.n_train + card.n_test) * (card.columns * columns / 2 + TRIGONOMETRY * columns)
-    gram = card.n_train * columns**2 / 2
+    n_train = _train_rows(spec)
+    features = (n_train + card.n_test) * (card.columns * columns / 2 + TRIGONOMETRY * columns)
+    if spec.solver["name"] == "none":
+        return features
+    gram = n_train * columns**2 / 2
     factorisations = (len(spec.solver.get("lambda", [1])) * _folds(spec) + 1) * columns**3 / 6
     return features + gram + factorisations
 
 
 def peak_bytes(spec: TrialSpec) -> int:
-    """Memory of one trial's arrays: a float64 Gram triangle for each fold, and one to work in."""
+    """Memory of one trial's arrays: a float64 Gram triangle for each fold, and one to work in; of a map alone,
+    the kernel matrix of its points and their difference to the map's."""
+    if spec.solver["name"] == "none":
+        return 8 * 2 * spec.kernel_error_points**2
     return int(8 * (_folds(spec) + 1) * _columns(spec) ** 2 / 2)
 
 
@@ -112,6 +118,11 @@ def multiply_adds_per_second() -> float:
 
 def _cell(spec: TrialSpec) -> Cell:
     return spec.dataset, spec.method, spec.n_features
+
+
+def _train_rows(spec: TrialSpec) -> int:
+    there = load_card(spec.dataset).n_train
+    return min(spec.train_rows or there, there)
 
 
 def _columns(spec: TrialSpec) -> int:

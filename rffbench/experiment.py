@@ -48,7 +48,7 @@ from rffbench.configvalues import (
     text_keys,
 )
 from rffbench.errors import ConfigError, unknown
-from rffbench.spec import TrialSpec
+from rffbench.spec import MEDIAN, TrialSpec
 from rffbench.yamlfile import Misplaced
 
 Value = TypeVar("Value")
@@ -70,7 +70,9 @@ class Kernel(_Strict):
         description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²), perceptron 1-c·γ‖Δ‖.",
     )
     sigma: Bandwidths | None = Field(
-        default=None, description="Bandwidth σ, γ = 1/(2σ²), 1/σ, 1/σ², 1/σ in turn; 1 where gamma is not given."
+        default=None,
+        description="Bandwidth σ, γ = 1/(2σ²), 1/σ, 1/σ², 1/σ in turn; 1 where gamma is not given. median: the median "
+        "distance between training rows.",
     )
     gamma: Bandwidths | None = Field(default=None, description="γ itself, instead of sigma.")
 
@@ -80,6 +82,8 @@ class Kernel(_Strict):
             raise Misplaced("give sigma or gamma, not both", "gamma")
         if self.sigma is None and self.gamma is None and self.name not in SCALED_BY_DATA:
             self.sigma = 1.0
+        if MEDIAN in (self.sigma, self.gamma) and self.name in SCALED_BY_DATA:
+            raise Misplaced(f"{MEDIAN} is not for the {self.name} kernel, whose radius must reach all rows", "sigma")
         try:
             self.spec()
         except ValueError as error:
@@ -87,11 +91,11 @@ class Kernel(_Strict):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """The name and γ: a number, a list of them, or None where the data give it."""
+        """The name and γ: a number, a list of them, or what the data shall give: None, or median."""
         from rffbench.kernels import gamma_from_sigma
 
-        if self.sigma is None:
-            return {"name": self.name, "gamma": self.gamma}
+        if self.sigma is None or isinstance(self.sigma, str):
+            return {"name": self.name, "gamma": self.sigma or self.gamma}
         if isinstance(self.sigma, list):
             return {"name": self.name, "gamma": [gamma_from_sigma(self.name, sigma) for sigma in self.sigma]}
         return {"name": self.name, "gamma": gamma_from_sigma(self.name, self.sigma)}
@@ -187,7 +191,7 @@ class Significance(_Strict):
     correction: Literal["none", "holm"] = Field(default="none", description="For many comparisons.")
 
 
-PER_DATASET_OR_SIZE = ("preprocess", "n_features", "trials", "kernel_error_points")
+PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
 
 
 # ---- The experiment ----------------------------------------------------------------------------------------
@@ -213,6 +217,13 @@ class Experiment(_Strict):
     )
     preprocess_fit: Literal["train", "all"] = Field(
         default="train", description="The rows that column-wise preprocessing takes its statistics from."
+    )
+    train_rows: Annotated[
+        dict[str, PositiveInt | None],
+        BeforeValidator(by_default, json_schema_input_type=int | None | dict[str, int | None]),
+    ] = Field(
+        default={DEFAULT: None},
+        description="Training rows of a trial: so many of the split's, in their random order, or all; per dataset too.",
     )
     kernel: Kernel = Field(default_factory=Kernel, description="The kernel to approximate.")
     n_features: Annotated[
@@ -255,7 +266,7 @@ class Experiment(_Strict):
     )
     measures: list[MeasureName] = Field(
         default=["kernel_error"],
-        description="What is measured of a map's kernel matrix on kernel_error_points training rows.",
+        description="What is measured of a map on kernel_error_points training rows.",
     )
     sweep: dict[StrictStr, Annotated[dict[StrictStr, dict[str, Any]], Field(min_length=1)]] = Field(
         default={},
@@ -265,7 +276,7 @@ class Experiment(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:
-        for key in ("preprocess", "n_features", "kernel_error_points"):
+        for key in PER_DATASET:
             _check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
         sizes = [
             str(size) for dataset in self.datasets for label in self.methods for _, size in self.sizes(dataset, label)
@@ -293,6 +304,7 @@ class Experiment(_Strict):
         from rffbench.data.cards import load_card
         from rffbench.features import make_features
         from rffbench.features.base import FourierFeatures
+        from rffbench.measures import check_measurable
         from rffbench.solvers import make_solver
 
         solver, kernel = self.solver_of(label), self.kernel_of(label)
@@ -312,7 +324,8 @@ class Experiment(_Strict):
                 raise Misplaced(message, "methods", label, "datasets", index)
         datasets = self.datasets_of(label)
         tasks: list[Any] = sorted({load_card(dataset).task for dataset in datasets})
-        for gamma in kernel["gamma"] if isinstance(kernel["gamma"], list) else [kernel["gamma"] or 1.0]:
+        known = kernel["gamma"] if kernel["gamma"] not in (None, MEDIAN) else 1.0  # the data's may be any
+        for gamma in known if isinstance(known, list) else [known]:
             for n in sorted({n for dataset in datasets for n, _ in self.sizes(dataset, label)}):
                 try:
                     made = make_features(
@@ -320,6 +333,11 @@ class Experiment(_Strict):
                     )
                 except ConfigError as error:
                     raise Misplaced(str(error), "methods", label) from None
+                for i, measure in enumerate(self.measures if made is not None else []):
+                    try:
+                        check_measurable(measure, made)
+                    except ValueError as error:
+                        raise Misplaced(str(error), "measures", i) from None
                 if self.device != "cpu" and not isinstance(made, FourierFeatures):
                     message = f"device: {self.device} runs Fourier feature maps, not {method.features}"
                     raise Misplaced(message, "methods", label)
@@ -332,6 +350,7 @@ class Experiment(_Strict):
                         raise Misplaced(str(error), *own) from None
         for dataset in datasets:
             folds, rows = solver.get("folds"), load_card(dataset).n_train
+            rows = min(rows, self._at(self.train_rows, dataset) or rows)
             if folds and folds > rows:
                 raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", *own, "folds")
 
@@ -430,12 +449,13 @@ class Experiment(_Strict):
                         kernel_error_points=self._at(self.kernel_error_points, dataset),
                         exclusive=self.timing == "exclusive",
                         measures=self.measures,
+                        train_rows=self._at(self.train_rows, dataset),
                     )
 
     def to_dict(self) -> dict[str, Any]:
         """The resolved config: as the YAML would say it, every default written out."""
         resolved = self.model_dump(mode="json", by_alias=True)
-        for key in PER_DATASET_OR_SIZE:
+        for key in (*PER_DATASET, "trials"):
             if list(resolved[key]) == [DEFAULT]:
                 resolved[key] = resolved[key][DEFAULT]
         resolved["solver"] = self.solver.spec()
@@ -447,6 +467,8 @@ class Experiment(_Strict):
             resolved["methods"][label] = {key: value for key, value in written.items() if value is not None}
         if self.measures == ["kernel_error"]:
             del resolved["measures"]
+        if resolved["train_rows"] is None:
+            del resolved["train_rows"]
         if not self.sweep:
             del resolved["sweep"]
         return resolved

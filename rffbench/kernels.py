@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import gammaln, ndtri
 
 from rffbench.errors import unknown
@@ -56,6 +56,11 @@ class SpectralKernel(Kernel):
     def spectral_scale(self) -> float:
         """What a standard draw is multiplied by to give a coordinate of a frequency."""
 
+    @property
+    @abstractmethod
+    def spectral_variance(self) -> float:
+        """The variance of a coordinate of a frequency: −∂²k/∂Δⱼ² at 0, and E‖w‖² over d."""
+
     def sample(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
         """Draw s frequencies from the spectral density: W, shape (d, s), float64.
 
@@ -73,7 +78,9 @@ class GaussianKernel(SpectralKernel):
     """k = exp(−γ‖Δ‖²), w ~ N(0, 2γ I)."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-        return np.exp(-self.gamma * cdist(X, X if Y is None else Y, "sqeuclidean"))
+        distances = _distances(X, Y, "sqeuclidean")
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
 
     def _standard(self, rng: Generator, size: tuple[int, int]) -> NDArray[np.float64]:
         return rng.standard_normal(size)
@@ -85,12 +92,18 @@ class GaussianKernel(SpectralKernel):
     def spectral_scale(self) -> float:
         return math.sqrt(2 * self.gamma)
 
+    @property
+    def spectral_variance(self) -> float:
+        return 2 * self.gamma
+
 
 class LaplacianKernel(SpectralKernel):
     """k = exp(−γ‖Δ‖₁), w ~ Cauchy(0, γ) in each coordinate."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-        return np.exp(-self.gamma * cdist(X, X if Y is None else Y, "cityblock"))
+        distances = _distances(X, Y, "cityblock")
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
 
     def _standard(self, rng: Generator, size: tuple[int, int]) -> NDArray[np.float64]:
         return rng.standard_cauchy(size)
@@ -101,6 +114,10 @@ class LaplacianKernel(SpectralKernel):
     @property
     def spectral_scale(self) -> float:
         return self.gamma
+
+    @property
+    def spectral_variance(self) -> float:
+        return math.inf
 
 
 class CauchyKernel(SpectralKernel):
@@ -124,6 +141,10 @@ class CauchyKernel(SpectralKernel):
     def spectral_scale(self) -> float:
         return math.sqrt(self.gamma)
 
+    @property
+    def spectral_variance(self) -> float:
+        return 2 * self.gamma
+
 
 class PerceptronKernel(Kernel):
     """k = 1 − c_d·γ‖Δ‖₂, c_d = Γ(d/2)/(√π Γ((d+1)/2)); for points within 1/γ of the origin.
@@ -136,7 +157,7 @@ class PerceptronKernel(Kernel):
     """
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-        distances = cdist(X, X if Y is None else Y, "euclidean")
+        distances = _distances(X, Y, "euclidean")
         distances *= -mean_abs_coordinate(np.shape(X)[1]) * self.gamma
         distances += 1
         return distances
@@ -181,6 +202,22 @@ def gamma_from_sigma(name: str, sigma: float) -> float:
     if not 1e-150 < sigma < 1e150:
         raise ValueError(f"sigma must lie between 1e-150 and 1e150, so that σ² is a number, got {sigma!r}")
     return 1 / {"gaussian": 2 * sigma**2, "laplacian": sigma, "cauchy": sigma**2, "perceptron": sigma}[name]
+
+
+def median_distance(name: str, X: ArrayLike) -> float:
+    """The median of ‖x − x′‖ over pairs of the rows X (n, d), in the norm of the kernel ``name``: ‖·‖₁ for the
+    laplacian, ‖·‖₂ for the others. 0 of a single row.
+
+    As σ it is the median heuristic (A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012, Section 8).
+    """
+    _kernel_class(name)
+    pairs = pdist(X, "cityblock" if name == "laplacian" else "euclidean")
+    return float(np.median(pairs)) if len(pairs) else 0.0
+
+
+def _distances(X: ArrayLike, Y: ArrayLike | None, metric: str) -> NDArray[np.float64]:
+    """The distances between X (n, d) and Y (m, d), (n, m); between pairs of X, each computed once, without Y."""
+    return squareform(pdist(X, metric)) if Y is None else cdist(X, Y, metric)
 
 
 def _kernel_class(name: str) -> type[Kernel]:

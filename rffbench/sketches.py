@@ -126,6 +126,12 @@ class CountSketch(Sketch):
         part = slice(start, start + len(block))
         _add_to_buckets(block, self.signs[part], self.buckets[part], total)
 
+    def columns(self, A: NDArray) -> NDArray:
+        self._check(A.shape[1])
+        out = np.zeros((len(A), self.k), A.dtype)
+        _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
+        return out
+
 
 class CountSketchGaussian(Sketch):
     """A CountSketch to ``buckets`` columns, then a Gaussian one to k: in place of a Gaussian sketch of many rows.
@@ -151,3 +157,11 @@ def _add_to_buckets(block, signs, buckets, total):
         row, sign = total[buckets[i]], signs[i]
         for j in range(len(row)):
             row[j] += sign * block[i, j]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_columns_to_buckets(A, signs, buckets, out):
+    """out[i, buckets[j]] += signs[j]·A[i, j]."""
+    for i in range(len(A)):
+        for j in range(len(signs)):
+            out[i, buckets[j]] += signs[j] * A[i, j]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal
 
+MEDIAN = "median"  # in γ's place: the bandwidth is the median distance between training rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable"]
 
 
@@ -22,8 +23,9 @@ class TrialSpec:
     """One cell of the grid, one trial: everything its result may depend on, and nothing else.
 
     ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
-    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron), or a
-    list for cross-validation to choose from. ``measures`` are taken of the feature map's kernel matrix.
+    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron),
+    ``'median'`` for the one of the rows' median distance, or a list for cross-validation to choose from. ``measures``
+    are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all).
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
     asks for the machine alone, so that its seconds are comparable.
@@ -47,12 +49,13 @@ class TrialSpec:
     kernel_error_points: int = 1000
     exclusive: bool = False
     measures: list[str] = field(default_factory=lambda: ["kernel_error"])
+    train_rows: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, but those added since the first release where they say nothing new: so that a trial's key
         stays what it was in older logs."""
         values = asdict(self)
-        return {name: value for name, value in values.items() if name not in _ADDED or value != _ADDED[name]}
+        return {name: value for name, value in values.items() if name not in ADDED or value != ADDED[name]}
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> TrialSpec:
@@ -71,7 +74,8 @@ class TrialSpec:
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
 
-_ADDED: dict[str, Any] = {"measures": ["kernel_error"]}
+ADDED: dict[str, Any] = {"measures": ["kernel_error"], "train_rows": None}
+"""Fields that came after the first release, and what a row without them means."""
 
 
 @dataclass

@@ -10,20 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from rffbench import data, linalg, metrics
 from rffbench.data import Split
+from rffbench.errors import DataError
 from rffbench.execution.measure import Contention, OwnMemory, private_memory, touch_memory
 from rffbench.features import make_features
 from rffbench.features.base import row_blocks
-from rffbench.kernels import make_kernel
+from rffbench.kernels import gamma_from_sigma, make_kernel, median_distance
+from rffbench.measures import MEASURES, MapOnPoints, Points
 from rffbench.plan import Channel
 from rffbench.seeds import feature_stream, generator, split_stream
 from rffbench.solvers import NONE, check_solver, make_solver
 from rffbench.solvers.ridge import default_block_rows
-from rffbench.spec import TrialResult, TrialSpec
+from rffbench.spec import MEDIAN, TrialResult, TrialSpec
 from rffbench.triangles import TriangleStack
 
+MEDIAN_ROWS = 1000  # training rows whose median distance is the bandwidth, where a config asks for that
 EFFECTIVE_ROWS = 1000  # training rows, in their random order, whose mean ‖z(x)‖² scales the effective λ
 
 
@@ -40,15 +44,20 @@ class Problem:
     def of(cls, spec: TrialSpec) -> Problem:
         split = data.train_test(
             spec.dataset, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
-            preprocess_fit=spec.preprocess_fit, dtype=spec.dtype,
+            preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
         )  # fmt: skip
         n_train = len(split.X_train)
-        rng = generator(split_stream(spec.seed, spec.dataset, spec.trial), "kernel error")
+        stream = split_stream(spec.seed, spec.dataset, spec.trial)
+        rng = generator(stream, "kernel error")
         points = min(spec.kernel_error_points, n_train)
         linalg.warm_up(spec.dtype)  # compiling, or loading what was compiled, is no part of what is timed
         subsample = np.sort(rng.choice(n_train, size=points, replace=False))
-        gamma = spec.kernel["gamma"]
-        return cls(split, spec.kernel["name"], 1 / _radius(split.X_train) if gamma is None else gamma, subsample)
+        name, gamma = spec.kernel["name"], spec.kernel["gamma"]
+        if gamma is None:
+            gamma = 1 / _radius(split.X_train)
+        elif gamma == MEDIAN:
+            gamma = gamma_from_sigma(name, _median_distance(name, split.X_train, stream))
+        return cls(split, name, gamma, subsample)
 
     @property
     def n_classes(self) -> int:
@@ -91,6 +100,8 @@ class Problem:
         scores = scores | getattr(solver, "metrics_", {}) | self.measures(spec, features)
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
+        if spec.kernel["gamma"] == MEDIAN:
+            scores["gamma"] = self.gamma
         if (scale := self._effective(spec, features)) and alpha is not None:
             scores["effective_lambda"] = alpha * scale
         curves = getattr(solver, "curves_", {})
@@ -99,11 +110,11 @@ class Problem:
         return TrialResult(spec, "ok", scores, timing, chosen_lambda=alpha, curves=curves)
 
     def measures(self, spec: TrialSpec, features: Any) -> dict[str, float]:
-        """What is measured of the fitted map's kernel matrix on the subsample, where there is a map and a subsample."""
+        """What is measured of the fitted map on the subsample, where there is a map and a subsample."""
         if features is None or not len(self.subsample):
             return {}
-        Z = features.transform(self._points)
-        return {name: metrics.MEASURES[name](self._kernel_matrix, Z) for name in spec.measures}
+        mapped = MapOnPoints(features, self._points)
+        return {name: MEASURES[name](mapped) for name in spec.measures}
 
     def _effective(self, spec: TrialSpec, features: Any) -> float | None:
         """What λ is multiplied by to give the effective λ: that of features scaled to k̃(x, x) = 1 on average.
@@ -128,12 +139,8 @@ class Problem:
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
 
     @cached_property
-    def _points(self) -> NDArray:
-        return self.split.X_train[self.subsample]
-
-    @cached_property
-    def _kernel_matrix(self) -> NDArray[np.float64]:
-        return make_kernel(self.kernel_name, self.gamma)(self._points.astype(np.float64))
+    def _points(self) -> Points:
+        return Points(self.split.X_train[self.subsample], make_kernel(self.kernel_name, self.gamma))
 
 
 def _stream(spec: TrialSpec) -> SeedSequence:
@@ -144,6 +151,15 @@ def _radius(X: Any) -> float:
     """The largest ‖x‖ of the rows X (n, d): R of the perceptron kernel, γ = 1/R (Lin & Li 2008)."""
     largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
     return float(np.sqrt(largest)) or 1.0
+
+
+def _median_distance(kernel: str, X: Any, stream: SeedSequence) -> float:
+    """The median distance between MEDIAN_ROWS of the rows X (n, d): σ by the median heuristic."""
+    chosen = generator(stream, "median distance").choice(X.shape[0], min(MEDIAN_ROWS, X.shape[0]), replace=False)
+    median = median_distance(kernel, X[np.sort(chosen)].astype(np.float64))
+    if not median:
+        raise DataError("the median distance between training rows is 0: more than half are alike; give sigma a number")
+    return median
 
 
 class _MapAlone:
@@ -188,8 +204,22 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     return problem.result(spec, solver, scores, timing)
 
 
+_warm: set[tuple[type, str]] = set()
+
+
+def _warm_up(features: Any, dtype: np.dtype) -> None:
+    """Have what the map's class calls compiled, or loaded from numba's cache, by a tiny fit once a process: that is no
+    part of what is timed."""
+    if (key := (type(features), dtype.name)) not in _warm:
+        X = np.eye(2, dtype=dtype)
+        clone(features).set_params(n_components=2).fit(X, np.array([-1.0, 1.0])).transform(X)
+        _warm.add(key)
+
+
 def _make_solver(spec: TrialSpec, problem: Problem, memory: int | None) -> Any:
     features = problem.features(spec)
+    if features is not None:
+        _warm_up(features, problem.split.X_train.dtype)
     if spec.solver["name"] == NONE:
         return _MapAlone(features)
     if spec.device != "cpu":

@@ -20,7 +20,8 @@ from rffbench.errors import ConfigError, DataError, DataUnavailable
 from rffbench.resources import resource_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-EMBEDDED = {"digits", "breast-cancer", "synthetic", "synthetic-regression"}
+DIMENSIONS = {f"synthetic-{d}" for d in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)}
+EMBEDDED = {"digits", "breast-cancer", "synthetic", "synthetic-regression"} | DIMENSIONS
 IN_NO_MIRROR = {"cod-rna-paper", "census", "year-prediction", "slice-localization"}
 needs_mirror = pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="RFFBENCH_MIRROR is not set")
 

@@ -29,6 +29,7 @@ reference: liu2020-table3
 """
 SHIPPED = [
     "quickstart", "table3", "table3-as-released", "figure1", "covtype-full", "free-lambda", "protocol-search",
+    "error-bounds", "fake-gaussian", "svm-rff", "tefm-figure1", "tefm-figure2", "tefm-figure3",
 ]
 
 

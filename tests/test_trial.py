@@ -1,6 +1,7 @@
 """A trial is what a slow transcription of it says: map, ridge by cross-validation, score."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from trials import METHODS, Heard, spec
 
 from rffbench import data, metrics, plan, trial
 from rffbench.features import make_features
+from rffbench.kernels import make_kernel
+from rffbench.measures import MapOnPoints, Points, kernel_error
 from rffbench.seeds import feature_stream
 from rffbench.trial import Problem, run_trial
 
@@ -216,10 +219,15 @@ def test_the_kernel_error_is_of_dense_spectral_norms():
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_an_exact_factor_of_the_kernel_has_no_error(n):
     X = np.random.default_rng(0).standard_normal((n, 3))
-    K = np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2))
-    assert metrics.kernel_error(K, np.linalg.cholesky(K)) < 1e-12
-    assert metrics.kernel_error(K, np.zeros((n, 1))) == pytest.approx(1)
-    assert metrics.kernel_error(K, 2 * np.linalg.cholesky(K)) == pytest.approx(3, rel=1e-5)
+    points = Points(X, make_kernel("gaussian", 1.0))
+    root = np.linalg.cholesky(points.kernel_matrix)
+
+    def error(Z):
+        return kernel_error(MapOnPoints(SimpleNamespace(transform=lambda X: Z), points))
+
+    assert error(root) < 1e-12
+    assert error(np.zeros((n, 1))) == pytest.approx(1)
+    assert error(2 * root) == pytest.approx(3, rel=1e-5)
 
 
 def test_a_norm_of_two_opposite_eigenvalues_is_found():

@@ -70,15 +70,16 @@ def load(name: str) -> Dataset:
 
 def train_test(
     name: str, *, seed: int, trial: int, preprocess: Sequence[str] = ("none",),
-    preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64,
+    preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64, train_rows: int | None = None,
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
     The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
-    and in what order, depends on (seed, name, trial) and on nothing else.
+    and in what order, depends on (seed, name, trial) and on nothing else; ``train_rows`` keeps the first of them.
     """
     data = load(name)
     train, test = split_rows(data.card, seed, trial)
+    train = train[:train_rows]
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
     scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
     return Split(

@@ -23,6 +23,8 @@ FEATURES = {
     "orthogonal": "rffbench.features.structured:OrthogonalRandomFeatures",
     "sorf": "rffbench.features.structured:StructuredOrthogonalFeatures",
     "fastfood": "rffbench.features.structured:FastfoodFeatures",
+    "srht": "rffbench.features.sketched:SRHTFeatures",
+    "countsketch-gaussian": "rffbench.features.sketched:CountSketchGaussianFeatures",
     "compact": "rffbench.features.compact:CompactFeatures",
     "tefm": "rffbench.features.tefm:TrainingEfficientFeatureMap",
     "nystroem": "rffbench.features.nystroem:NystroemFeatures",

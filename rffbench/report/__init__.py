@@ -23,11 +23,15 @@ __all__ = ["Table", "compare_folder", "experiment_folders", "redraw", "search_fo
 
 
 def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write summary.csv, the tables and the figures of one experiment's folder anew; the paths written."""
+    """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv) of one
+    experiment's folder anew; the paths written."""
+    from rffbench.report.crossover import write_crossover
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
+    from rffbench.report.slopes import write_slopes
 
     protocols = load_protocols(folder)
-    return [write_summary(protocols), *_write_table(protocols)[1], *draw_figures(protocols, formats)]
+    findings = [*write_slopes(protocols), *write_crossover(protocols)]
+    return [write_summary(protocols), *_write_table(protocols)[1], *findings, *draw_figures(protocols, formats)]
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:

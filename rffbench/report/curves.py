@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.frame import METRICS, Results, size_label
+from rffbench.report.frame import METRICS, SCORES, Results, size_label
 from rffbench.report.style import STYLES, tidy_panel
 
 MOST_SIZES = 4
@@ -87,6 +87,36 @@ def progress_figure(results: Results, dataset: str) -> Figure | None:
         tidy_panel(panel)
     _legend(figure, panels[0])
     figure.suptitle(dataset, fontsize=8.5)
+    return figure
+
+
+def score_time_figure(results: Results, dataset: str) -> Figure | None:
+    """The score against the time to make the training features and to learn, both means over trials: a curve a method
+    through its sizes, a dot for one without features. Where a dataset has a relative RMSE, it is that.
+
+    None where the trials' seconds are not comparable (timing: exclusive was not asked for) or nothing was learnt.
+    """
+    trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
+    score = METRICS["relative_rmse"] if trials["relative_rmse"].notna().any() else results.score(dataset)
+    trials = trials.dropna(subset=[score.name, "train_s"])
+    if results.config.get("timing") != "exclusive" or score.name not in SCORES or trials.empty:
+        return None
+    figure = Figure(figsize=(3.9, 3.0), layout="constrained")
+    panel = figure.subplots()
+    for index, method in enumerate(results.methods):
+        sizes = trials[trials["method"] == method].groupby("n_features")[["train_s", score.name]]
+        mean, std = sizes.mean(), sizes.std().fillna(0)
+        if len(mean):
+            panel.errorbar(mean["train_s"], mean[score.name], xerr=np.minimum(std["train_s"], 0.9 * mean["train_s"]),
+                           yerr=std[score.name], label=method, elinewidth=0.7, capsize=1.4,
+                           **STYLES[index % len(STYLES)])  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_xlabel("time to map the training rows and to learn (s)")
+    panel.set_ylabel(score.label)
+    tidy_panel(panel)
+    _legend(figure, panel)
+    contended = "\n(some seconds were taken while other work used the processors)" if trials["contended"].any() else ""
+    figure.suptitle(dataset + contended, fontsize=8.5)
     return figure
 
 

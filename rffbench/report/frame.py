@@ -12,6 +12,7 @@ import yaml
 
 from rffbench.errors import ResultsError, RffbenchError
 from rffbench.execution.log import Row, latest, read_rows
+from rffbench.spec import ADDED
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ METRICS = {
         Metric("spectral_error", "spectral error ‖K−K̃‖₂", "less"),
         Metric("sup_error", "largest entry error", "less"),
         Metric("entry_error", "entry error (RMS)", "less"),
+        Metric("entry_quantile", "entry error (99th percentile)", "less"),
+        Metric("marginal_ks", "Kolmogorov–Smirnov distance", "less"),
+        Metric("marginal_energy", "energy distance", "less"),
+        Metric("kernel_norm", "‖K‖₂", None),
+        Metric("diameter", "diameter of the points", None),
         Metric("objective", "objective", None),
         Metric("model_size", "model size", None),
         Metric("train_s", "training time (s)", None),
@@ -48,13 +54,15 @@ METRICS = {
     )
 }
 
-KERNEL_MEASURES = ("kernel_error", "spectral_error", "sup_error", "entry_error")  # of maps, in panels' order
+MAP_MEASURES = (  # in panels' order
+    "kernel_error", "spectral_error", "sup_error", "entry_error", "marginal_ks", "marginal_energy",
+)  # fmt: skip
 SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
 
 _CELL = ["dataset", "n_features", "method"]
 _SETTINGS = {
     "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
-    "kernel_error_points", "measures",
+    "kernel_error_points", "measures", "train_rows",
 }
 # Of a method's entries, all but its map's parameters.
 _OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
@@ -91,10 +99,10 @@ class Results:
         return [str(label) for label in self.config["methods"]]
 
     def score(self, dataset: str) -> Metric:
-        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; of a dataset
-        without a score, that of its task."""
+        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
+        was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
         trials = self.trials[self.trials["dataset"] == dataset]
-        measured = [name for name in SCORES if trials[name].notna().any()]
+        measured = [name for name in (*SCORES, *MAP_MEASURES) if trials[name].notna().any()]
         return METRICS[measured[0] if measured else _score_of_task(dataset)]
 
     def planned_trials(self, n_features: int, multiple: int | None) -> int:
@@ -107,11 +115,11 @@ class Results:
 
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
-        card = _card(dataset)
+        card = find_card(dataset)
         return card.mark if card else None
 
 
-def _card(dataset: str) -> Any:
+def find_card(dataset: str) -> Any:
     """The dataset's card; None for results of a dataset that this version has no card for."""
     from rffbench.data.cards import load_card
 
@@ -122,7 +130,7 @@ def _card(dataset: str) -> Any:
 
 
 def _score_of_task(dataset: str) -> str:
-    card = _card(dataset)
+    card = find_card(dataset)
     return "rmse" if card and card.task == "regression" else SCORES[0]
 
 
@@ -247,7 +255,7 @@ def _has(config: dict[str, Any], dataset: str, method: str) -> bool:
 def _sizes(config: dict[str, Any], dataset: str, method: str) -> set[str]:
     """A method's sizes on a dataset, as the config writes them."""
     own = config["methods"][method].get("n_features")
-    return {str(size) for size in own or _of_dataset(config.get("n_features", []), dataset)}
+    return {str(size) for size in own or of_dataset(config.get("n_features", []), dataset)}
 
 
 def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
@@ -259,20 +267,22 @@ def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
 def _as_configured(row: Row, config: dict[str, Any], name: str) -> bool:
     """Whether a row was measured with one of the config's settings: its method's own, or the experiment's.
 
-    A setting that the config or the row does not state is not compared.
+    A setting that the config or the row does not state is not compared, but for those of which a row that does not
+    state them is known to have the default.
     """
     method = config["methods"][row["method"]]
-    wanted = method.get(name, config.get(name))
-    if wanted is None or name not in row:
+    default = ADDED.get(name)
+    wanted, found = method.get(name, config.get(name, default)), row.get(name, default)
+    if name not in ADDED and None in (wanted, found):
         return True
-    if name in ("preprocess", "kernel_error_points"):
-        wanted = _of_dataset(wanted, row["dataset"])
+    if name in ("preprocess", "kernel_error_points", "train_rows"):
+        wanted = of_dataset(wanted, row["dataset"])
     if name == "preprocess" and isinstance(wanted, str):
         wanted = [wanted]
-    return bool(row[name] == wanted)
+    return bool(found == wanted)
 
 
-def _of_dataset(value: Any, dataset: str) -> Any:
+def of_dataset(value: Any, dataset: str) -> Any:
     """A config's value for one dataset: the value itself, or its entry in a mapping with a ``default``."""
     return value.get(dataset, value.get("default", [])) if isinstance(value, dict) else value
 

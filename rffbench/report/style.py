@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from rffbench.report.frame import size_label
 
@@ -52,6 +52,23 @@ def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
         last = here if roomy else last
     panel.set_xticks(counts, labels)
     panel.xaxis.set_minor_locator(NullLocator())
+
+
+def log_axis(panel: Axes) -> None:
+    """A logarithmic y axis whose labels are plain numbers."""
+    panel.set_yscale("log")
+    low, high = panel.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
+    panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(NullFormatter())
+
+
+def room_for_text(panel: Axes, lines: int, where: Literal["top", "bottom"]) -> None:
+    """Lengthen a logarithmic y axis so that so many lines of small print hide no curve."""
+    low, high = panel.get_ylim()
+    factor = (high / low) ** (0.075 * lines)
+    panel.set_ylim(low / (factor if where == "bottom" else 1), high * (factor if where == "top" else 1))
 
 
 def tidy_panel(panel: Axes) -> None:

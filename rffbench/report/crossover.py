@@ -1,0 +1,103 @@
+"""From which dimension on a map is quicker than another: read off trials on synthetic data of several dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from rffbench.report.frame import Protocols, Results, find_card
+from rffbench.report.significance import significance_settings
+
+FEWEST_DIMENSIONS = 3
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Where a method's feature time falls below the baseline's.
+
+    ``faster_from`` is the least dimension measured from which on it is quicker at each, None where it isn't at the
+    largest; ``at`` is where the lines between the measured times cross, log-log, None where the method is quicker from
+    the first dimension on, or never.
+    """
+
+    method: str
+    baseline: str
+    faster_from: int | None
+    at: float | None
+
+    def __str__(self) -> str:
+        if self.faster_from is None:
+            return f"{self.method}: not quicker"
+        crossing = f"≈ {self.at:.0f}" if self.at else f"= {self.faster_from} or less"
+        return f"{self.method}: from d {crossing}"
+
+
+def by_dimension(results: Results) -> pd.DataFrame | None:
+    """The trials of maps at the largest size on synthetic data, with a column ``d``; None where projections were not
+    measured, or at fewer than FEWEST_DIMENSIONS dimensions."""
+    if results.trials["marginal_ks"].isna().all():
+        return None
+    dimensions = {dataset: d for dataset in results.datasets if (d := _synthetic_dimension(dataset))}
+    trials = results.trials[results.trials["dataset"].isin(dimensions) & (results.trials["status"] == "ok")]
+    trials = trials[trials["n_features"] == trials["n_features"].max()]
+    trials = trials.assign(d=trials["dataset"].map(dimensions))
+    return trials if trials["d"].nunique() >= FEWEST_DIMENSIONS else None
+
+
+def _synthetic_dimension(dataset: str) -> int | None:
+    card = find_card(dataset)
+    return card.columns if card and card.format.kind == "synthetic" else None
+
+
+def median_times(trials: pd.DataFrame) -> pd.DataFrame:
+    """The median seconds of the features at each d (rows) of each method (columns)."""
+    return trials.pivot_table(index="d", columns="method", values="feature_s", aggfunc="median")
+
+
+def crossovers(results: Results) -> list[Crossover]:
+    """Of every method against the first of the config's baselines; none where `by_dimension` has nothing."""
+    trials, baselines = by_dimension(results), significance_settings(results)["baselines"]
+    if trials is None or not baselines:
+        return []
+    times, baseline = median_times(trials), baselines[0]
+    return [_crossover(times[[method, baseline]].dropna(), method, baseline)
+            for method in results.methods if method in times and method != baseline]  # fmt: skip
+
+
+def _crossover(times: pd.DataFrame, method: str, baseline: str) -> Crossover:
+    d, ratio = times.index.to_numpy(float), np.log((times[method] / times[baseline]).to_numpy(float))
+    slower = np.flatnonzero(ratio >= 0)
+    if len(slower) == 0:
+        return Crossover(method, baseline, int(d[0]), None)
+    last = slower[-1]
+    if last == len(d) - 1:
+        return Crossover(method, baseline, None, None)
+    share = ratio[last] / (ratio[last] - ratio[last + 1])
+    at = np.exp(np.log(d[last]) + share * np.log(d[last + 1] / d[last]))
+    return Crossover(method, baseline, int(d[last + 1]), float(at))
+
+
+def write_crossover(protocols: Protocols) -> list[Path]:
+    """Write crossover.csv into the folder: of each method the dimension that it is quicker from, and its median seconds
+    over the baseline's at every d; the path, or none where there is nothing to tell."""
+    rows = []
+    for labels, results in protocols:
+        for each in crossovers(results):
+            trials = by_dimension(results)
+            assert trials is not None
+            times = median_times(trials)
+            ratios = {f"seconds over {each.baseline}'s, d={d}": value
+                      for d, value in (times[each.method] / times[each.baseline]).items()}  # fmt: skip
+            rows.append({
+                **labels, "method": each.method, "baseline": each.baseline, "n_features": trials["n_features"].iloc[0],
+                "faster_from_d": each.faster_from, "crosses_at_d": each.at, **ratios,
+            })  # fmt: skip
+    if not rows:
+        return []
+    path = protocols[0][1].folder / "crossover.csv"
+    table = pd.DataFrame(rows).astype({"faster_from_d": "Int64"})
+    table.to_csv(path, index=False, float_format="%.3g", lineterminator="\n")
+    return [path]

@@ -1,0 +1,116 @@
+"""Errors as powers of the number of features: exponents with intervals, of what was measured of maps alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rffbench.report.frame import Protocols, Results, of_dataset
+from rffbench.report.significance import mean_interval
+from rffbench.spec import canonical_json
+
+FEWEST_SIZES = 3
+_OF_SIZES = ("n_features", "kernel_error_points", "trials")
+
+# What of the rows' measures goes as a power of m, and the exponent that theory has: with n points fixed 1/√m; the norm
+# ‖K̃ − K‖₂ ≤ √n where n = m, from entries, and where n = m², by matrix concentration (Musco's notes, Section 4.3).
+FIXED, EQUAL, SQUARE = "fixed", "n = m", "n = m²"
+ERRORS = {"sup_error": -0.5, "entry_error": -0.5, "entry_quantile": -0.5, "spectral_error": -0.5}
+THEORY = {
+    **{(FIXED, name): exponent for name, exponent in ERRORS.items()},
+    (EQUAL, "spectral_error"): 0.5,
+    (SQUARE, "spectral_error"): 1.0,
+}
+
+
+class Slope(NamedTuple):
+    """An exponent, its 95 % interval, and the sizes and trials it comes from."""
+
+    exponent: float
+    low: float
+    high: float
+    sizes: int
+    trials: int
+
+    def __str__(self) -> str:
+        return f"{self.exponent:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+
+
+def fitted_slope(trials: pd.DataFrame, metric: str) -> Slope | None:
+    """The exponent p of metric ∝ m^p over the sizes m of one method: the mean of the least-squares slopes of log metric
+    against log m, a trial each, with Student's interval. A trial's sizes share their frequencies, trials do not.
+
+    None with fewer than FEWEST_SIZES sizes or two trials.
+    """
+    table = trials.pivot(index="trial", columns="n_features", values=metric).dropna()
+    if table.shape[1] < FEWEST_SIZES or len(table) < 2:
+        return None
+    slopes = pd.Series(np.polyfit(np.log(table.columns.to_numpy(float)), np.log(table.to_numpy()).T, 1)[0])
+    return Slope(float(slopes.mean()), *mean_interval(slopes), table.shape[1], len(table))
+
+
+def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:
+    """The trials of protocols that differ in their sizes and numbers of points only, put together: the labels they have
+    in common, the first of the results, and the trials with a column ``points`` more, n."""
+    groups: dict[str, list[tuple[dict[str, str], Results]]] = {}
+    for labels, results in protocols:
+        settings = {key: value for key, value in results.config.items() if key not in _OF_SIZES}
+        groups.setdefault(canonical_json(settings), []).append((labels, results))
+    for members in groups.values():
+        common = dict(set.intersection(*(set(labels.items()) for labels, _ in members)))
+        trials = pd.concat([_with_points(results) for _, results in members], ignore_index=True)
+        trials = trials[trials["status"] == "ok"]
+        axes = {axis: common[axis] for axis in members[0][0] if axis in common}
+        yield axes, members[0][1], trials.drop_duplicates(["dataset", "method", "n_features", "trial", "points"])
+
+
+def _with_points(results: Results) -> pd.DataFrame:
+    asked = results.config.get("kernel_error_points")
+    return results.trials.assign(points=[of_dataset(asked, dataset) for dataset in results.trials["dataset"]])
+
+
+def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame]]:
+    """What of one dataset's trials goes together: (FIXED, n, trials) of every n measured at several sizes, then
+    (EQUAL, None, …) and (SQUARE, None, …)."""
+    m, n = trials["n_features"], trials["points"]
+    for points, rows in trials.groupby("points"):
+        if rows["n_features"].nunique() >= FEWEST_SIZES:
+            yield FIXED, int(str(points)), rows
+    for relation, rows in ((EQUAL, trials[m == n]), (SQUARE, trials[m**2 == n])):
+        if rows["n_features"].nunique() >= FEWEST_SIZES:
+            yield relation, None, rows
+
+
+def slope_table(protocols: Protocols) -> pd.DataFrame:
+    """A row a sweep's label, dataset, method, number of points and error: the fitted exponent in m, its interval, and
+    what theory has; empty where no error of a map alone was measured at several sizes."""
+    rows = []
+    for labels, results, trials in measured_of_maps(protocols):
+        for dataset in results.datasets:
+            for relation, points, mine in series(trials[trials["dataset"] == dataset]):
+                for method in results.methods:
+                    for metric in ERRORS:
+                        theory = THEORY.get((relation, metric))
+                        slope = fitted_slope(mine[mine["method"] == method], metric) if theory is not None else None
+                        if slope is not None:
+                            rows.append({
+                                **labels, "dataset": dataset, "method": method, "error": metric,
+                                "points": f"n = {points}" if points else relation, **slope._asdict(), "theory": theory,
+                            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def write_slopes(protocols: Protocols) -> list[Path]:
+    """Write slopes.csv into the folder of an experiment that measures the errors of maps alone; the path, or none."""
+    if any((results.config.get("solver") or {}).get("name") != "none" for _, results in protocols):
+        return []
+    table = slope_table(protocols)
+    if table.empty:
+        return []
+    path = protocols[0][1].folder / "slopes.csv"
+    table.to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
+    return [path]
