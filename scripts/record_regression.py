@@ -1,8 +1,9 @@
 """Write what the regression gate expects: python scripts/record_regression.py RESULTS...
 
 RESULTS are folders of the experiment `regression` run on this version under different conditions: BLAS kernels
-(OPENBLAS_CORETYPE), threads, workers. Trials are drawn from their seeds, so that conditions change rounding alone, and
-a cell's measured spread is how far its means are apart. Written is rffbench/papers/rffbench_regression.csv:
+(OPENBLAS_CORETYPE), threads, and `dtype: float32`, whose rounding is far coarser than any other machine's. Trials are
+drawn from their seeds, so that conditions change rounding alone, and a cell's measured spread is how far its means are
+apart. Written is rffbench/papers/rffbench_regression.csv:
 
 - `recorded`: the mean over the conditions, with a tolerance of three times the spread and a row of the test part that
   changes sides in every trial (for a regression, 0.1 % of the recorded error);
