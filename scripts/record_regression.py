@@ -8,9 +8,9 @@ apart. Written is rffbench/papers/rffbench_regression.csv:
 - `recorded`: the mean over the conditions, with a tolerance of three times the spread, and five rows of the test part
   that change sides in every trial (for a regression, 0.1 % of the recorded error), as other processors were not tried;
 - `paper`: for the cells whose protocol is that of results/table3-as-released and that come out there (verdict
-  reproduced), the paper's mean, with a tolerance of the half-width of Welch's 95 % interval of the paper's ten trials and
-  as many as the gate's; and of Yen et al. 2014 the exact Gaussian machines, on CPU within half a unit of the last printed digit,
-  on cod-RNA within the 95 % interval of a share of 10,000 drawn test rows against another 10,000.
+  reproduced), the paper's mean, with a tolerance of the half-width of Welch's 95 % interval of the paper's ten trials
+  and as many as the gate's; and of Yen et al. 2014 the exact Gaussian machines, on CPU within half a unit of the last
+  printed digit, on cod-RNA within the 95 % interval of a share of 10,000 drawn test rows against another 10,000.
 """
 
 from __future__ import annotations
