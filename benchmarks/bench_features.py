@@ -12,9 +12,11 @@ from rffbench import RandomFourierFeatures
 from rffbench.linalg import fourier_columns
 
 SHAPES = [(14, 256), (14, 1792), (54, 256), (54, 864), (54, 1728)]  # (d, s): EEG's and covtype's dimensions
+SMALL = {"n": 7_490, "d": 14, "multiples": (1, 2, 4, 8, 16, 32)}  # EEG's smaller sizes
 ELEMENTS = 8_000_000  # rows are chosen so that Z has about this many numbers
 RBF_GOALS = {"float64": 5.0, "float32": 2.0}
 PRODUCT_GOAL, PRODUCT_DIMENSION = 2.5, 54
+SMALL_GOAL = 1.05  # never slower, but for what a clock cannot tell
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -26,7 +28,29 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             for dtype in ("float64", "float32"):
                 for d, s in SHAPES[:3] if quick else SHAPES:
                     results += _at(d, s, dtype, count, ELEMENTS // (8 if quick else 1), repeats)
+    if count > 1:
+        results += [_small(multiple, dtype, count, repeats) for dtype in RBF_GOALS for multiple in SMALL["multiples"]]
     return results
+
+
+def _small(multiple: int, dtype: str, count: int, repeats: int) -> dict[str, Any]:
+    """All threads against one where there is little to map."""
+    n, d = SMALL["n"], SMALL["d"]
+    s = multiple * d
+    X = np.random.default_rng(0).uniform(size=(n, d)).astype(dtype)
+    W = np.random.default_rng(1).normal(size=(d, s)).astype(dtype)
+    Z = np.empty((n, 2 * s), dtype)
+
+    def mapped(on: int) -> None:
+        with threads(on):
+            for _ in range(10):
+                fourier_columns(X, W, Z[:, :s], Z[:, s:], scale=s**-0.5)
+
+    return compare(
+        f"cos and sin of {dtype}, n={n:,}, d={d}, s={s} ({multiple}d), {count} threads, 10 times",
+        lambda: mapped(count), lambda: mapped(1), goal=SMALL_GOAL, bound="at most", repeats=repeats,
+        peer_name="1 thread", n=n, d=d, frequencies=s, dtype=dtype, threads=count,
+    )  # fmt: skip
 
 
 def _at(d: int, s: int, dtype: str, count: int, elements: int, repeats: int) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from rffbench.execution.measure import Contention, peak_memory, reset_peak
 
 Bound = Literal["at least", "at most"]
+BLAS_AWAKE_S = 0.05  # OpenBLAS's threads wait for more work in a busy loop for up to 2^26 ticks
 Work = Callable[[], object]
 
 
@@ -39,14 +40,14 @@ def thread_counts() -> list[int]:
 
 
 def compare(
-    name: str, ours: Work, peer: Work, *, goal: float, bound: Bound = "at least", repeats: int = 7,
+    name: str, ours: Work, peer: Work, *, goal: float | None, bound: Bound = "at least", repeats: int = 7,
     peer_name: str, scale_peer: float = 1.0, warm_up: bool = True, **details: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Time ``ours`` and ``peer`` in turn, after one run of each (``warm_up``) that doesn't count.
 
     With the bound 'at least' the ratio is peer/ours (how many times faster ours is), else ours/peer. The
     median is over the ratios of the rounds. ``scale_peer`` multiplies the peer's seconds, where it does a
-    known share of the same work.
+    known share of the same work. Before each run BLAS's threads of the last one have fallen asleep.
     """
     if warm_up:
         ours(), peer()
@@ -56,6 +57,7 @@ def compare(
     for _ in range(repeats):
         for work, seconds, scale in ((ours, ours_s, 1.0), (peer, peer_s, scale_peer)):
             gc.collect()
+            sleep(BLAS_AWAKE_S)
             with contention:
                 started = perf_counter()
                 work()

@@ -26,6 +26,7 @@ TITLES = {
     "leverage": "Leverage scores and their surrogate",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
+    "sparse": "Sparse random features",
     "structured": "Structured and training-efficient maps",
     "svm": "Support vector machines",
     "table": "The table as a whole",

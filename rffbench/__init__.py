@@ -26,6 +26,10 @@ _PUBLIC = {
     "StreamedRidgeCV": "rffbench.solvers.ridge",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge",
     "StreamedRidgeClassifierCV": "rffbench.solvers.ridge",
+    "SparseRandomFeaturesRegressor": "rffbench.solvers.sparse_rf",
+    "SparseRandomFeaturesClassifier": "rffbench.solvers.sparse_rf",
+    "BoostedFeaturesRegressor": "rffbench.solvers.boosting",
+    "BoostedFeaturesClassifier": "rffbench.solvers.boosting",
 }
 
 __all__ = ["__version__", *_PUBLIC]

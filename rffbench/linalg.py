@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
-from threading import Lock
+from threading import local
 
 import numba
 import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases: it stays in a level-2 cache
-# Phases that take longer than a thread needs to get going: some 3 ms, where a BLAS thread that has just worked
-# still spins on the other processor, as it does between the blocks of a fit.
-WORTH_A_THREAD = 1 << 21
+WORTH_A_THREAD = 1 << 17  # phases that take longer than a thread needs to get going
+PARTS_PER_THREAD = 4
 FAR = 1e5  # beyond it the reduction of the argument is left to the mathematical library
 
 # π = the sum of these, the first ones short enough that n·part is exact for |n·π| ≤ FAR (Cody and Waite).
@@ -48,23 +49,73 @@ _COS = {
 # Adding and subtracting it rounds to the nearest integer.
 _ROUNDER = {"float64": 1.5 * 2**52, "float32": 1.5 * 2**23}
 
+_nested = local()  # whether this thread is one of several that work side by side
+
+
+def thread_count() -> int:
+    """Threads there are for the caller: numba's (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``); inside one
+    of several threads, that one."""
+    return 1 if getattr(_nested, "inside", False) else numba.get_num_threads()
+
+
+def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = None) -> None:
+    """Call every task once; each of ``threads`` (None: all there are) takes the next when done with its last.
+
+    BLAS has one thread meanwhile: two threads with a product each are faster than one product in two threads,
+    and leave no BLAS thread behind that waits for more work in a busy loop, on a processor that others want.
+    A task that computes much must release the GIL. Plain threads rather than numba's own parallel loops: those
+    abort in a process that was forked.
+    """
+    threads = min(thread_count(), len(tasks), threads or len(tasks))
+    waiting = deque(tasks)
+    if getattr(_nested, "inside", False):
+        _work_off(waiting)
+        return
+    with _blas().limit(limits=1):
+        if threads <= 1:
+            _work_off(waiting)
+            return
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(_work_off, waiting) for _ in range(threads - 1)]
+            _work_off(waiting)
+            for other in others:
+                other.result()
+
+
+def _work_off(waiting: deque[Callable[[], object]]) -> None:
+    before, _nested.inside = getattr(_nested, "inside", False), True
+    try:
+        while True:
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            task()
+    finally:
+        _nested.inside = before
+
 
 def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:
-    """Call ``work(first, last)`` on contiguous parts of range(count), one part a thread.
+    """Call ``work(first, last)`` on contiguous parts of range(count), ``side_by_side`` where that is worthwhile.
 
-    The number of threads is numba's (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``); ``work`` must release
-    the GIL. Plain threads rather than numba's own parallel loops: those abort in a process that was forked.
+    There are more parts than threads, so that one that is held up does fewer.
     """
-    threads = min(numba.get_num_threads(), count) if worthwhile else 1
-    if threads <= 1:
+    threads = thread_count() if worthwhile else 1
+    parts = min(count, PARTS_PER_THREAD * threads) if threads > 1 else 1
+    if parts <= 1:
         work(0, count)
         return
-    bounds = [count * part // threads for part in range(threads + 1)]
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(work, *part) for part in pairwise(bounds[1:])]
-        work(bounds[0], bounds[1])
-        for other in others:
-            other.result()
+    bounds = [count * part // parts for part in range(parts + 1)]
+    side_by_side([partial(work, *part) for part in pairwise(bounds)])
+
+
+def _over_tiles(work: Callable[[int, int], object], count: int, phases: int) -> None:
+    """``in_threads`` where so many phases are worth it; else BLAS has one thread all the same: for a tile's product
+    a second does not pay."""
+    if phases > WORTH_A_THREAD and thread_count() > 1:
+        in_threads(work, count)
+    else:
+        side_by_side([partial(work, 0, count)])
 
 
 @cache
@@ -76,42 +127,62 @@ def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
     return tuple(tuple(number(value) for value in values) for values in groups)
 
 
+@numba.njit(nogil=True, cache=True, fastmath={"contract"}, forceinline=True)
+def _cos_sin_row(phases, cosines, sines, offset, scale, plain, pi, sin_series, cos_series):
+    """cosines, sines ← scale·cos, sin of (phases + offset)."""
+    one, half, inverse_pi, rounder, far_limit = plain
+    two = one + one
+    far = False
+    for j in range(len(phases)):
+        x = phases[j] + offset[j]
+        n = (x * inverse_pi + rounder) - rounder
+        r = x
+        for k in range(len(pi)):
+            r = r - n * pi[k]
+        odd = n - two * ((n * half + rounder) - rounder)  # −1 or 1 where n is odd, else 0
+        signed_scale = scale[j] * (one - two * (odd * odd))  # cos(r + nπ) = (−1)ⁿ cos r, and so for sin
+        z = r * r
+        p = sin_series[-1]
+        for k in range(len(sin_series) - 2, -1, -1):
+            p = p * z + sin_series[k]
+        q = cos_series[-1]
+        for k in range(len(cos_series) - 2, -1, -1):
+            q = q * z + cos_series[k]
+        cosines[j] = signed_scale * (one - (half * z - (z * z) * q))
+        sines[j] = signed_scale * (r + r * (z * p))
+        far |= not (abs(x) <= far_limit)
+    if far:  # also where x is not a number
+        for j in range(len(phases)):
+            x = phases[j] + offset[j]
+            if not (abs(x) <= far_limit):
+                cosines[j] = scale[j] * np.cos(x)
+                sines[j] = scale[j] * np.sin(x)
+
+
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def _cos_sin(
     phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series
 ):
     """cos, sin ← scale·cos, sin of (phase + offset), for rows of length s that begin ``…_step`` apart."""
-    one, half, inverse_pi, rounder, far_limit = plain
-    two = one + one
     for i in range(rows):
-        phases = phase[i * s : i * s + s]
-        cosines = cos[i * cos_step : i * cos_step + s]
-        sines = sin[i * sin_step : i * sin_step + s]
-        far = False
+        _cos_sin_row(
+            phase[i * s : i * s + s], cos[i * cos_step : i * cos_step + s], sin[i * sin_step : i * sin_step + s],
+            offset, scale, plain, pi, sin_series, cos_series,
+        )  # fmt: skip
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract"})
+def _add_products(phase, y, cos_sums, sin_sums, offset, scale, plain, pi, sin_series, cos_series):
+    """cos_sums, sin_sums += yᵀ·(scale·cos, sin of (phase + offset)), for rows as long as the sums."""
+    s = len(cos_sums)
+    cosines, sines = np.empty(s, phase.dtype), np.empty(s, phase.dtype)
+    for i in range(len(y)):
+        _cos_sin_row(
+            phase[i * s : i * s + s], cosines, sines, offset, scale, plain, pi, sin_series, cos_series
+        )
         for j in range(s):
-            x = phases[j] + offset[j]
-            n = (x * inverse_pi + rounder) - rounder
-            r = x
-            for k in range(len(pi)):
-                r = r - n * pi[k]
-            odd = n - two * ((n * half + rounder) - rounder)  # −1 or 1 where n is odd, else 0
-            signed_scale = scale[j] * (one - two * (odd * odd))  # cos(r + nπ) = (−1)ⁿ cos r, and so for sin
-            z = r * r
-            p = sin_series[-1]
-            for k in range(len(sin_series) - 2, -1, -1):
-                p = p * z + sin_series[k]
-            q = cos_series[-1]
-            for k in range(len(cos_series) - 2, -1, -1):
-                q = q * z + cos_series[k]
-            cosines[j] = signed_scale * (one - (half * z - (z * z) * q))
-            sines[j] = signed_scale * (r + r * (z * p))
-            far |= not (abs(x) <= far_limit)
-        if far:  # also where x is not a number
-            for j in range(s):
-                x = phases[j] + offset[j]
-                if not (abs(x) <= far_limit):
-                    cosines[j] = scale[j] * np.cos(x)
-                    sines[j] = scale[j] * np.sin(x)
+            cos_sums[j] += y[i] * cosines[j]
+            sin_sums[j] += y[i] * sines[j]
 
 
 def fourier_columns(
@@ -193,16 +264,7 @@ def cos_sin_columns(
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
 
-    _over_rows(fill_rows, n, s)
-
-
-def _over_rows(work: Callable[[int, int], object], n: int, s: int) -> None:
-    """Call ``work(begin, end)`` on parts of n rows of s phases in threads, where that is worthwhile."""
-    if min(numba.get_num_threads(), n) > 1 and n * s > WORTH_A_THREAD:
-        with _blas().limit(limits=1):  # each thread multiplies its own tiles
-            in_threads(work, n)
-    else:
-        work(0, n)
+    _over_tiles(fill_rows, n, n * s)
 
 
 def fourier_products(
@@ -215,40 +277,34 @@ def fourier_products(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """cosᵀy and sinᵀy, (s,) each, of the columns that ``fourier_columns`` would write: they stay in the cache.
 
-    X, W, offset and scale as there; y is (n,). The sums are of float64, whatever X is of.
+    X, W, offset and scale as there; y is (n,). The sums are of float64, whatever X is of, and the same for any
+    number of threads.
     """
     n, s = X.shape[0], W.shape[1]
     dtype = X.dtype
-    products = np.zeros((2, s))
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
     scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
     constants = _constants(dtype.name)
     width = min(s, TILE_COLUMNS)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
-    adding = Lock()
+    sums = np.zeros((-(-n // height), 2, s))  # of each tile's rows
 
-    def add_rows(begin: int, end: int) -> None:
-        tiles = np.empty((3, height * width), dtype)
-        sums = np.zeros((2, s))
+    def add_tiles(begin: int, end: int) -> None:
+        scratch = np.empty(height * width, dtype)
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
-            columns = block.stop - first
             W_block, offset_block, scale_block = W[:, block], offset[block], scale[block]
-            for row in range(begin, end, height):
-                rows = min(end, row + height) - row
-                phase, cos, sin = tiles[:, : rows * columns]
-                np.matmul(X[row : row + rows], W_block, out=phase.reshape(rows, columns))
-                _cos_sin(
-                    phase, cos, columns, sin, columns, offset_block, scale_block, rows, columns, *constants
-                )
-                for index, tile in enumerate((cos, sin)):
-                    tile = tile.reshape(rows, columns).astype(np.float64, copy=False)
-                    sums[index, block] += y[row : row + rows] @ tile
-        with adding:
-            products[:] += sums
+            for tile in range(begin, end):
+                rows = slice(tile * height, min(n, (tile + 1) * height))
+                y_block = y[rows]
+                phase = scratch[: len(y_block) * W_block.shape[1]]
+                np.matmul(X[rows], W_block, out=phase.reshape(len(y_block), -1))
+                cos_sums, sin_sums = sums[tile, :, block]
+                _add_products(phase, y_block, cos_sums, sin_sums, offset_block, scale_block, *constants)
 
-    _over_rows(add_rows, n, s)
-    return products[0], products[1]
+    _over_tiles(add_tiles, len(sums), n * s)
+    cos_products, sin_products = sums.sum(axis=0)
+    return cos_products, sin_products
 
 
 def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, scale: float = 1.0) -> None:
@@ -278,7 +334,7 @@ def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, s
                 np.matmul(X[rows], W[:, block], out=out[rows, block])
                 _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
 
-    _over_rows(fill_rows, n, s)
+    _over_tiles(fill_rows, n, n * s)
 
 
 @numba.njit(nogil=True, cache=True)

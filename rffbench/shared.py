@@ -144,7 +144,9 @@ class SharedPool:
                     feature_s += self.gram_s[:strips].sum()
                 selection, seconds = _timed(lambda: self._select(features, size, n))
                 features.set_selection(W, selection)
-                feature_s += seconds + _mapping_seconds(features, split.X_train)
+                distinct = features.distinct()
+                mapped = features if distinct is None else distinct.features
+                feature_s += seconds + _mapping_seconds(mapped, split.X_train)
             else:
                 selection = whole_pool(size)
                 features.set_pairs(W)
@@ -160,7 +162,10 @@ class SharedPool:
             rows = default_block_rows(features.n_components)
             solution = solve_ridge_cv(
                 view, alphas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
-                held_out=solver.held_out(X, y[:, None], self.statistics.folds, rows, spread), path=settings["path"],
+                path=settings["path"],
+                held_out=solver.held_out(
+                    X, y[:, None], self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
+                ),
             )  # fmt: skip
             solution.coef = spread(solution.coef)
             solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]

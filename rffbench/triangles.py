@@ -11,7 +11,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -19,9 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cython_blas, cython_lapack
 
-from rffbench.linalg import in_threads
+from rffbench.linalg import in_threads, side_by_side
 
 TILE = 64  # rows and columns of a tile in transposing sums: two float64 tiles fit a level-1 cache
+GRAM_TILE = 512  # rows of a Gram matrix in a task: enough that its products run at full speed
+GRAM_WORTH_A_THREAD = 1 << 24  # multiplications that take longer than a thread needs to get going
+SYMV_WORTH_A_THREAD = 1 << 19
 
 
 @cache
@@ -105,7 +109,11 @@ class Triangle:
 
     @property
     def _pointer(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.storage.ctypes.data + 8 * self.start)
+        return self._element(0, 0)
+
+    def _element(self, i: int, j: int) -> ctypes.c_void_p:
+        at = self.start + i * self.row_step + j * self.column_step
+        return ctypes.c_void_p(self.storage.ctypes.data + 8 * at)
 
     def set_rows(self, start: int, rows: NDArray[np.float64]) -> None:
         """Set the rows from ``start`` on to ``rows`` (m, start + m or more), up to the diagonal."""
@@ -127,42 +135,47 @@ class Triangle:
         sum_triangles(self, [other])
 
     def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
-        """Add factor·ZᵀZ (symmetric rank-k update); Z is (rows, p), float64, rows or columns contiguous."""
-        rows, columns = Z.shape
-        by_rows = columns == 1 or Z.strides[1] == 8
-        if columns != self.p or Z.dtype != np.float64 or not (by_rows or rows == 1 or Z.strides[0] == 8):
-            raise ValueError(f"Z must be float64 with {self.p} columns, contiguous, got {Z.dtype} {Z.shape}")
-        if not rows:
-            return
-        operation, stride, least = (b"N", Z.strides[0], columns) if by_rows else (b"T", Z.strides[1], rows)
-        _call(
-            "dsyrk", self._uplo, operation, self.p, rows, factor, _address(Z), max(stride // 8, least),
-            1.0, self._pointer, self._leading_dimension,
-        )  # fmt: skip
+        """Add factor·ZᵀZ; Z is (rows, p), float64, rows or columns contiguous."""
+        self.add_gram_strip(Z, 0, self.p, factor)
 
-    def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int) -> None:
-        """Of ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
+    def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int, factor: float = 1.0) -> None:
+        """Of factor·ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
 
-        Z is (rows, p), float64, rows contiguous. Strips that cover 0…p make the whole update.
+        Z as in ``add_gram``. Strips that cover 0…p make the whole update. Threads: as many as numba's, each
+        with its own tiles of the strip, the largest first.
         """
-        if Z.dtype != np.float64 or Z.shape[1] != self.p or (self.p > 1 and Z.strides[1] != 8):
-            raise ValueError(f"Z must be float64 with {self.p} contiguous columns, got {Z.dtype} {Z.shape}")
+        by_rows = Z.shape[1] == 1 or Z.strides[1] == 8
+        if (
+            Z.shape[1] != self.p or Z.dtype != np.float64
+            or not (by_rows or len(Z) == 1 or Z.strides[0] == 8)
+        ):  # fmt: skip
+            raise ValueError(f"Z must be float64 with {self.p} columns, contiguous, got {Z.dtype} {Z.shape}")
         if not len(Z) or stop <= start:
             return
-        strip = Triangle(
-            self.storage, self.start + start * (self.row_step + self.column_step), stop - start,
-            self.row_step, self.column_step,
+        tiles = -(-(stop - start) // GRAM_TILE)
+        edges = [start + (stop - start) * tile // tiles for tile in range(tiles + 1)]
+        tasks = [partial(self._add_gram_rows, Z, *rows, factor, by_rows) for rows in pairwise(edges)]
+        enough = len(Z) * (stop - start) * stop > GRAM_WORTH_A_THREAD
+        side_by_side(tasks[::-1], None if enough else 1)
+
+    def _add_gram_rows(
+        self, Z: NDArray[np.float64], start: int, stop: int, factor: float, by_rows: bool
+    ) -> None:
+        """Rows start…stop−1 of factor·ZᵀZ: a symmetric rank-k update, and the block left of it."""
+        stride = max(Z.strides[0] // 8, self.p) if by_rows else max(Z.strides[1] // 8, len(Z))
+        symmetric, plain, transposed = (b"N", b"N", b"T") if by_rows else (b"T", b"T", b"N")
+        corner = self._element(start, start)
+        new, old = (_address(Z[:, start:]), stop - start), (_address(Z), start)
+        _call(
+            "dsyrk", self._uplo, symmetric, stop - start, len(Z), factor, new[0], stride,
+            1.0, corner, self._leading_dimension,
         )  # fmt: skip
-        strip.add_gram(Z[:, start:stop])
         if start:
-            stride = max(Z.strides[0] // 8, self.p)
-            new, old = (_address(Z[:, start:]), stop - start), (_address(Z), start)
-            # The block left of the strip, or, of a row-ordered triangle, its transpose.
+            # The block left of the diagonal, or, of a row-ordered triangle, its transpose.
             (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
-            corner = ctypes.c_void_p(self.storage.ctypes.data + 8 * (self.start + start * self.row_step))
             _call(
-                "dgemm", b"N", b"T", m, n, len(Z), 1.0, left, stride, right, stride,
-                1.0, corner, self._leading_dimension,
+                "dgemm", plain, transposed, m, n, len(Z), factor, left, stride, right, stride,
+                1.0, self._element(start, 0), self._leading_dimension,
             )  # fmt: skip
 
     def cholesky(self) -> None:
@@ -198,11 +211,15 @@ class Triangle:
         """A·B for B (p, t)."""
         B = np.asfortranarray(B, dtype=np.float64)
         product = np.empty_like(B, order="F")
-        for t in range(B.shape[1]):
-            _call(
-                "dsymv", self._uplo, self.p, 1.0, self._pointer, self._leading_dimension,
-                _address(B[:, t]), 1, 0.0, _address(product[:, t]), 1,
-            )  # fmt: skip
+
+        def multiply_columns(first: int, last: int) -> None:
+            for t in range(first, last):
+                _call(
+                    "dsymv", self._uplo, self.p, 1.0, self._pointer, self._leading_dimension,
+                    _address(B[:, t]), 1, 0.0, _address(product[:, t]), 1,
+                )  # fmt: skip
+
+        in_threads(multiply_columns, B.shape[1], worthwhile=self.p * self.p > SYMV_WORTH_A_THREAD)
         return product
 
 

@@ -250,3 +250,31 @@ def test_products_with_the_targets_are_those_of_the_columns(dtype, phased):
     for product, columns in zip(products, (cos, sin), strict=True):
         assert product.dtype == np.float64
         np.testing.assert_allclose(product, y @ columns.astype(np.float64), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("map_class", [LeverageScoreFeatures, SurrogateLeverageFeatures])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_map_without_its_equal_columns_makes_the_same_kernel_and_the_same_outputs(map_class, dtype):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 4)).astype(dtype)
+    y = np.sign(X[:, 0])
+    features = map_class(120, gamma=0.3, random_state=1).fit(X, y)
+    distinct = features.distinct()
+    left = distinct.features.n_components
+    assert left == 2 * len(np.unique(features.frequencies_[0])) < 120
+    assert features.n_components == 120
+    whole, once = features.transform(X).astype(float), distinct.features.transform(X).astype(float)
+    assert once.shape == (50, left)
+    atol = 1e-12 if dtype == "float64" else 1e-5
+    np.testing.assert_allclose(once @ once.T, whole @ whole.T, atol=atol)
+    coef = rng.normal(size=(left, 2))
+    np.testing.assert_allclose(whole @ distinct.spread(coef), once @ coef, atol=10 * atol)
+    np.testing.assert_allclose(distinct.collapse(distinct.spread(coef)), coef, rtol=1e-12)
+    full = rng.normal(size=120)
+    np.testing.assert_allclose(once @ distinct.collapse(full), whole @ full, atol=10 * atol)
+
+
+def test_a_map_without_equal_columns_stays_as_it_is():
+    X = np.random.default_rng(3).normal(size=(50, 4))
+    assert LeverageScoreFeatures(120, variant="as-released", random_state=1).fit(X).distinct() is None
+    assert LeverageScoreFeatures(2, pool=100, random_state=1).fit(X).distinct() is None

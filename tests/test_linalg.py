@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from functools import partial
+from threading import get_ident
 
 import numba
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from rffbench import linalg
-from rffbench.linalg import FAR, fourier_columns, in_threads
+from rffbench.linalg import FAR, fourier_columns, fourier_products, in_threads, side_by_side, thread_count
 
 TOLERANCE = {"float64": 5e-16, "float32": 3e-7}
 
@@ -82,6 +85,29 @@ def test_one_and_two_threads_give_the_same_columns(monkeypatch):
     np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_products_are_the_same_digits_for_any_number_of_threads(monkeypatch, dtype):
+    monkeypatch.setattr(linalg, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(linalg, "TILE_BYTES", 1 << 14)
+    rng = np.random.default_rng(1)
+    X, W, y = rng.normal(size=(1001, 9)).astype(dtype), rng.normal(size=(9, 700)).astype(dtype), rng.normal(size=1001)
+    phase = X @ W
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        cos, sin = fourier_products(X, W, y, scale=0.5)
+        if threads == 1:
+            first = cos, sin
+            np.testing.assert_allclose(cos, 0.5 * y @ np.cos(phase), atol=1e-11 if dtype == "float64" else 1e-3)
+        np.testing.assert_array_equal((cos, sin), first)
+
+
+def test_arguments_beyond_the_reduction_s_reach_are_right_in_products_too():
+    x = np.array([1.01e5, -3e6, 7.7e8, 0.5])
+    y = np.array([1.0, -2.0, 3.0, 4.0])
+    cos, sin = fourier_products(x[:, None], np.ones((1, 1)), y)
+    np.testing.assert_allclose([cos[0], sin[0]], [y @ np.cos(x), y @ np.sin(x)], rtol=0, atol=1e-14)
+
+
 def test_work_is_covered_once_by_any_number_of_threads(monkeypatch):
     for threads in (1, 2, 3, 7):
         monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
@@ -103,6 +129,27 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
 
     with pytest.raises(RuntimeError, match="the second half"):
         in_threads(fail_late, 4)
+
+
+def blas_threads():
+    return {library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"}
+
+
+def test_tasks_are_done_once_each_on_one_blas_thread_and_start_no_more_threads(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
+    before = blas_threads()
+    seen = []
+
+    def task(number):
+        side_by_side([lambda: seen.append((number, thread_count(), *blas_threads(), get_ident()))])
+
+    for threads in (None, 2, 1):
+        seen.clear()
+        side_by_side([partial(task, number) for number in range(20)], threads)
+        assert sorted(number for number, *_ in seen) == list(range(20))
+        assert {tuple(counts) for _, *counts, _ in seen} == {(1, 1)}
+        assert len({thread for *_, thread in seen}) <= (threads or 3)
+        assert (thread_count(), blas_threads()) == (3, before)
 
 
 def test_wrong_shapes_dtypes_and_layouts_are_refused():

@@ -1,24 +1,23 @@
-"""The committed results, a small part of them measured again on real data: the accuracies have not changed.
+"""The gate: a small fixed part of everything measured again on real data, and what it must not let through.
 
-Trials are drawn from their seeds, so each must come out as it is in results/, to what a processor or a BLAS
-rounds. A cell that does not is told with how far it is off, and apart from it what could not be measured.
+`rffbench run configs/regression.yaml && rffbench compare results/regression` holds the scores against the papers where
+they come out and against our own recorded means, each with a tolerance from a measured spread. Deliberate mistakes must
+turn it red.
 """
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from rffbench.experiment import load_experiment
+
 ROOT = Path(__file__).parents[1]
-COMMITTED = ROOT / "results" / "table3"
-SIZES = ["1d", "2d", "4d"]
-TRIALS = 2
-POINTS = 0.05  # what rounding may change of a trial's accuracy: a few test rows on the boundary
-PAPER_POINTS = 0.6  # two standard errors of the difference of two means of ten trials
-# Without exclusive timing trials share their work, which changes seconds and no score.
-SHARED = {"timing": "shared", "kernel_error_points": 0}
+CONFIG = ROOT / "configs" / "regression.yaml"
+EEG = ("RFF", "Ours released", "Ours written")
 
 
 def on_real_data(test):
@@ -27,107 +26,101 @@ def on_real_data(test):
     return pytest.mark.regression(pytest.mark.data(unset(test)))
 
 
-def cells(log):
-    """The latest row of every (dataset, size, method, trial) in a trials.jsonl."""
-    rows = map(json.loads, log.read_text().splitlines()) if log.is_file() else []
-    return {(row["dataset"], row["n_features"], row["method"], row["trial"]): row for row in rows}
-
-
-def verdict(committed, measured, asked):
-    """What is wrong, a line a trial: (regressed, could not be measured)."""
-    regressed, unmeasured = [], []
-    for cell in asked:
-        before, now = committed.get(cell), measured.get(cell)
-        name = "{} s={} {} trial {}".format(*cell)
-        if now is None or now["status"] != "ok":
-            why = "no row" if now is None else f"{now['status']}: {now['error']['message']}"
-            unmeasured.append(f"could not be measured: {name}: {why}")
-        elif before is None or before["status"] != "ok":
-            unmeasured.append(f"could not be compared: {name}: not in the committed results")
-        else:
-            old, new = before["metrics"]["accuracy"], now["metrics"]["accuracy"]
-            if not abs(new - old) <= POINTS:
-                change = f"{new:.2f} % now, {old:.2f} % committed, {new - old:+.2f}"
-                regressed.append(f"regressed: {name}: {change}")
-    return regressed, unmeasured
-
-
-@pytest.fixture(scope="module")
-def on_mirror(tmp_path_factory, rffbench_in):
-    """Run commands on the mirror's data, in one folder."""
-    folder = tmp_path_factory.mktemp("regression")
-
-    def run(*arguments):
-        return rffbench_in(folder, *arguments, RFFBENCH_MIRROR=os.environ["RFFBENCH_MIRROR"])
-
-    def write(config):
-        path = folder / f"{config['name']}.yaml"
-        path.write_text(yaml.safe_dump(config, sort_keys=False))
-        return path
-
-    run.folder, run.write = folder, write
-    return run
-
-
 @on_real_data
-@pytest.mark.parametrize("dataset", ["eeg", "magic04", "cod-rna"])
-def test_a_part_of_table_3_measures_as_committed(on_mirror, dataset):
-    if not (COMMITTED / "trials.jsonl").is_file():
-        pytest.skip("there are no committed results in results/table3")
-    committed = cells(COMMITTED / "trials.jsonl")
-    config = yaml.safe_load((COMMITTED / "config.yaml").read_text())
-    part = {"name": dataset, "datasets": [dataset], "n_features": SIZES, "trials": TRIALS, **SHARED}
-    result = on_mirror("run", on_mirror.write(config | part))
-    measured = cells(on_mirror.folder / "results" / dataset / "trials.jsonl")
-    if not measured:
-        message = f"could not be measured: {dataset}: status {result.returncode}: {result.stderr}"
-        pytest.fail(message, pytrace=False)
-    d = min(size for _, size, *_ in measured)
-    asked = [
-        (dataset, int(size[:-1]) * d, method, trial)
-        for size in SIZES for method in config["methods"] for trial in range(TRIALS)
-    ]  # fmt: skip
-    regressed, unmeasured = verdict(committed, measured, asked)
-    if regressed or unmeasured:
-        pytest.fail("\n".join(["", *regressed, *unmeasured]), pytrace=False)
-    assert result.returncode == 0, result.stderr
+def test_the_gate_is_green(tmp_path, rffbench_in):
+    def command(*arguments):
+        return rffbench_in(tmp_path, *arguments, RFFBENCH_MIRROR=os.environ["RFFBENCH_MIRROR"])
 
-
-@on_real_data
-def test_the_released_protocol_gives_the_papers_magic04(on_mirror):
-    """The paper's 73.62/77.78 (RFF) and 73.61/77.77 (Ours) at s = d and 4d: means over ten trials, as there."""
-    config = yaml.safe_load((ROOT / "configs" / "table3-as-released.yaml").read_text())
-    config |= {"name": "released", **SHARED, "datasets": ["magic04"], "n_features": ["1d", "4d"]}
-    config["preprocess"] = config["preprocess"]["magic04"]
-    config["methods"] = {label: config["methods"][label] for label in ("RFF", "Ours")}
-    run = on_mirror("run", on_mirror.write(config))
+    run = command("run", CONFIG)
     if run.returncode:
-        pytest.fail(f"could not be measured: magic04: status {run.returncode}: {run.stderr}", pytrace=False)
-    compared = on_mirror("compare", "results/released", "--tolerance", PAPER_POINTS)
+        pytest.fail(f"could not be measured: status {run.returncode}: {run.stdout}{run.stderr}", pytrace=False)
+    compared = command("compare", "results/regression")
     if compared.returncode:
         pytest.fail(f"regressed:\n{compared.stdout}{compared.stderr}", pytrace=False)
-    assert f"4 of 4 within {PAPER_POINTS} points" in compared.stdout
+    rows = [json.loads(line) for line in (tmp_path / "results/regression/trials.jsonl").read_text().splitlines()]
+    assert len(rows) == len(load_experiment(CONFIG).grid())
 
 
-# ---- The verdict itself ------------------------------------------------------------------------------------
+def eeg(tmp_path, **changes):
+    """EEG's part of the gate measured in this process, and what compare says of it."""
+    from rffbench import plan
+    from rffbench.report.compare import compare
+    from rffbench.report.frame import load_results
+    from rffbench.spec import TrialResult
+
+    class Rows:
+        memory_limit = None
+
+        def __init__(self):
+            self.rows = []
+
+        def begin(self, spec):
+            pass
+
+        def result(self, result):
+            result.timing["contended"] = True
+            self.rows.append(result.to_row())
+
+        def fail(self, spec, error):
+            self.result(TrialResult.failed(spec, "error", type(error).__name__, str(error)))
+
+    config = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    config |= {"datasets": ["eeg"], "n_features": ["1d", "4d", "16d"], "preprocess": config["preprocess"]["eeg"]}
+    config |= {"trials": 3}
+    config["methods"] = {label: config["methods"][label] | {"datasets": ["eeg"]} for label in EEG}
+    config |= {key: value for key, value in changes.items() if key != "written"}
+    for label in EEG:
+        if "written" in label and "written" in changes:
+            config["methods"][label]["solver"] = config["methods"][label]["solver"] | changes["written"]
+    from rffbench.data import ensure
+    from rffbench.experiment import Experiment
+
+    ensure("eeg")
+    experiment = Experiment.model_validate(config)
+    channel = Rows()
+    for task in plan.tasks([replace(spec, exclusive=False) for spec in experiment.grid()]):
+        plan.run_group(task, channel)
+    (tmp_path / "config.yaml").write_text(experiment.to_yaml(), encoding="utf-8")
+    (tmp_path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in channel.rows), encoding="utf-8")
+    cells = compare(load_results(tmp_path)).cells
+    return cells[cells["verdict"].isin(["reproduced", "close", "differs"])]
 
 
-def row(accuracy=None, status="ok"):
-    if status != "ok":
-        return {"status": status, "error": {"message": "no server answers"}, "metrics": {}}
-    return {"status": "ok", "error": None, "metrics": {"accuracy": accuracy}}
+def red(cells, methods):
+    """The methods of which some cell differs, in the order of ``methods``."""
+    return [method for method in methods if ((cells["method"] == method) & (cells["verdict"] == "differs")).any()]
 
 
-def test_a_regression_is_told_with_its_cell_and_its_size_apart_from_what_could_not_be_measured():
-    eeg = [("eeg", 14, "RFF", trial) for trial in range(5)]
-    committed = {eeg[0]: row(80.0), eeg[1]: row(80.0), eeg[2]: row(80.0), eeg[3]: row(80.0)}
-    measured = {eeg[0]: row(80.04), eeg[1]: row(79.1), eeg[2]: row(status="unavailable"), eeg[4]: row(80.0)}
-    regressed, unmeasured = verdict(committed, measured, eeg)
-    assert regressed == ["regressed: eeg s=14 RFF trial 1: 79.10 % now, 80.00 % committed, -0.90"]
-    assert unmeasured == [
-        "could not be measured: eeg s=14 RFF trial 2: unavailable: no server answers",
-        "could not be measured: eeg s=14 RFF trial 3: no row",
-        "could not be compared: eeg s=14 RFF trial 4: not in the committed results",
-    ]
-    gained, _ = verdict({eeg[0]: row(80.0)}, {eeg[0]: row(81.0)}, eeg[:1])
-    assert gained  # better is a change too
+@on_real_data
+def test_unchanged_it_is_green_on_eeg(tmp_path):
+    cells = eeg(tmp_path)
+    assert len(cells) == 3 * len(EEG)
+    assert red(cells, EEG) == []
+
+
+@on_real_data
+def test_a_bandwidth_wrong_by_root_two_turns_it_red(tmp_path):
+    assert red(eeg(tmp_path, kernel={"name": "gaussian", "sigma": 2**0.5}), EEG) == list(EEG)
+
+
+@on_real_data
+def test_importance_weights_left_out_turn_it_red(tmp_path, monkeypatch):
+    from rffbench.features import leverage
+
+    def unweighted(scores, s, rng):
+        chosen = weighted(scores, s, rng)
+        return replace(chosen, amplitude=chosen.amplitude * 0 + s**-0.5, weights=chosen.weights * 0 + 1)
+
+    weighted = leverage.resample
+    monkeypatch.setattr(leverage, "resample", unweighted)
+    assert red(eeg(tmp_path), EEG) == ["Ours written"]
+
+
+@on_real_data
+def test_a_penalty_of_lambda_for_n_lambda_turns_it_red(tmp_path):
+    assert red(eeg(tmp_path, written={"lambda_scale": 1}), EEG) == ["Ours written"]
+
+
+@on_real_data
+def test_a_test_part_that_leaks_into_the_scaling_turns_it_red(tmp_path):
+    assert red(eeg(tmp_path, preprocess_fit="all"), EEG) == list(EEG)

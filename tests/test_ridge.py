@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import numba
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
@@ -15,13 +16,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures
 from rffbench.errors import MemoryBudgetError
+from rffbench.features import base, leverage
 from rffbench.linalg import fourier_columns
+from rffbench.solvers import make_solver
+from rffbench.solvers import statistics as solver_statistics
 from rffbench.solvers.ridge import (
     StreamedRidge,
     StreamedRidgeClassifier,
     StreamedRidgeClassifierCV,
     StreamedRidgeCV,
-    make_ridge,
 )
 from rffbench.solvers.statistics import FoldStatistics, fold_bounds, solve_ridge_cv
 
@@ -265,12 +268,12 @@ def test_one_lambda_on_single_column_features_is_the_closed_form_without_cross_v
     X = rng.uniform(size=(300, 4))
     y = np.sin(5 * X[:, 0]) + X[:, 1]
     features = clone(features).set_params(n_components=columns)
-    settings = {"lambda": 1, "lambda_scale": 1, "center": False, "folds": 5}
-    model = make_ridge(task="regression", features=features, kernel="", gamma=0, memory=None, **settings).fit(X, y)
+    config = {"name": "ridge", "lambda": 1, "lambda_scale": 1, "center": False}
+    model = make_solver(config, task="regression", features=features).fit(X, y)
     Z = features.fit_transform(X)
     np.testing.assert_allclose(model.coef_, np.linalg.solve(Z.T @ Z + np.eye(columns), Z.T @ y), atol=1e-10)
     assert (model.alpha_, model.intercept_) == (1.0, 0.0)
-    assert not len(model.cv_results_["mean_test_mse"])
+    assert not len(model.cv_results_["mean_test_error"])
 
 
 def test_two_classes_are_told_by_the_sign_of_the_regression(problem):
@@ -386,9 +389,9 @@ def test_recombined_statistics_solve_as_the_recombined_columns_would(problem, ce
     a, b = rng.normal(size=(2, size))
     b[: size // 2] = 0
     columns = a * Z[:, first] + b * Z[:, second]
-    base = gathered(Z, y, folds)
+    whole = gathered(Z, y, folds)
     for memory in (None, 0):
-        ours = solve_ridge_cv(base.recombined(first, second, a, b), ALPHAS, center=center, memory=memory)
+        ours = solve_ridge_cv(whole.recombined(first, second, a, b), ALPHAS, center=center, memory=memory)
         plain = solve_ridge_cv(gathered(columns, y, folds), ALPHAS, center=center)
         assert ours.alpha == plain.alpha
         np.testing.assert_allclose(ours.fold_error, plain.fold_error, rtol=1e-7)
@@ -409,6 +412,52 @@ def test_solving_leaves_the_statistics_as_they_were(problem):
     first = solve_ridge_cv(statistics, ALPHAS, memory=0)
     second = solve_ridge_cv(statistics, ALPHAS)
     np.testing.assert_allclose(first.coef, second.coef, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("folds", [4, 5])
+@pytest.mark.parametrize("memory", [None, 25_000, 0])
+def test_penalties_solved_side_by_side_give_what_one_after_another_does(problem, monkeypatch, folds, memory):
+    """37 columns take 11 kB a square of two triangles; a penalty that has no solution harms no other."""
+    monkeypatch.setattr(solver_statistics, "WORTH_A_FACTOR", 1)
+    Z, y = problem
+    statistics = gathered(Z @ np.diag(np.arange(37) > 0), y, folds)  # one column is all zero
+    alphas, results, factors = [1e-3, 0.0, 0.5, 20.0], [], []
+    for threads in (1, 3):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        factors.append(len(statistics.work(len(alphas), memory).factors))
+        results.append(solve_ridge_cv(statistics, alphas, center="both", memory=memory, path=True))
+    assert factors == [1, 1 if memory == 0 else 3]
+    one, several = results
+    assert one.alpha == several.alpha
+    np.testing.assert_allclose(one.fold_error, several.fold_error, rtol=1e-12)
+    assert [each is None for each in several.path] == [False, True, False, False]
+    for index in (0, 2, 3):
+        np.testing.assert_allclose(one.path[index][0], several.path[index][0], rtol=1e-9, atol=1e-12)
+    assert np.isinf(several.fold_error[1]).all()
+
+
+@pytest.mark.parametrize("center", [True, "both"])
+@pytest.mark.parametrize("strategy", ["one pass", "passes", "dual"])
+def test_frequencies_drawn_twice_are_solved_for_once_and_the_coefficients_are_all_columns(
+    problem, monkeypatch, center, strategy
+):
+    for module in (base, leverage):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 64)  # so that the map takes less memory than ridge
+    X, y = problem
+    X = X[:50] if strategy == "dual" else X
+    y = y[: len(X)]
+    features = LeverageScoreFeatures(120, gamma=0.01, random_state=1)
+    settings = {"alphas": [1e-3, 1e-2], "folds": 9, "center": center, "path": True}
+    memory = 300_000 if strategy == "passes" else None
+    model = StreamedRidgeCV(features=features, memory=memory, **settings).fit(X, y)
+    Z = features.fit(X, y).transform(X)
+    plain = StreamedRidgeCV(**settings).fit(Z, y)
+    assert model.coef_.shape == plain.coef_.shape == (120,)
+    assert model._columns < 120
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6, atol=1e-8 * np.abs(plain.coef_).max())
+    np.testing.assert_allclose(model.cv_results_["fold_test_error"], plain.cv_results_["fold_test_error"], rtol=1e-8)
+    np.testing.assert_allclose(model.predict(X), plain.predict(Z), rtol=1e-8)
+    np.testing.assert_allclose(model.predict_path(X)[1], plain.predict_path(Z)[1], rtol=1e-8)
 
 
 def test_what_cannot_fit_the_budget_is_refused_before_the_feature_map_is_fitted():

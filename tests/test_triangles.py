@@ -1,9 +1,11 @@
 """Symmetric matrices two to a square behave as the matrices they stand for."""
 
+import numba
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
+from rffbench import triangles
 from rffbench.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 
 
@@ -40,6 +42,22 @@ def test_gram_is_added_from_rows_or_columns_and_from_views(order):
             triangle.add_gram(Z)
             triangle.add_gram(Z, -0.5)
             np.testing.assert_allclose(triangle.full(), 0.5 * Z.T @ Z, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_tiles_of_a_gram_matrix_are_the_same_digits_for_any_number_of_threads(monkeypatch, order, which):
+    monkeypatch.setattr(triangles, "GRAM_TILE", 16)
+    monkeypatch.setattr(triangles, "GRAM_WORTH_A_THREAD", 0)
+    Z = np.asarray(np.random.default_rng(0).normal(size=(50, 83)), order=order)
+    first = None
+    for threads in (1, 2, 4):
+        monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
+        triangle = TriangleStack(2, 83)[which]
+        triangle.add_gram(Z, 0.5)
+        first = triangle.full() if first is None else first
+        np.testing.assert_array_equal(triangle.full(), first)
+    np.testing.assert_allclose(first, 0.5 * Z.T @ Z, atol=1e-12)
 
 
 def test_gram_of_the_wrong_shape_or_type_is_refused():

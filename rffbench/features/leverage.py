@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Hashable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -77,6 +78,29 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
         weights=np.ones(pool),
         probabilities=np.full(pool, 1 / pool),
     )
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A map without its equal columns: of k columns z·a one is left, z·a√k, which makes the same kernel.
+
+    To ridge they are the same too: its coefficient is √k times each of the k. ``of`` (columns of the whole map):
+    which column each became; ``root`` (columns left): √k.
+    """
+
+    features: FourierFeatures
+    of: NDArray[np.int64]
+    root: NDArray[np.float64]
+
+    def spread(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The coefficients (columns left, t) as those of the whole map's columns."""
+        return (coef / self.root[:, None])[self.of]
+
+    def collapse(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The coefficients of the whole map's columns, (columns,) or (columns, t), as those of the columns left."""
+        sums = np.zeros((len(self.root), *coef.shape[1:]))
+        np.add.at(sums, self.of, coef)
+        return (sums.T / self.root).T
 
 
 def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
@@ -200,6 +224,22 @@ class PooledFeatures(FourierFeatures):
         self.offset_ = None if selection.offset is None else selection.offset[columns]
         self.weights_ = selection.weights
         self.probabilities_ = selection.probabilities
+
+    def distinct(self) -> Distinct | None:
+        """This fitted map without the copies of frequencies that were drawn more than once; None without such."""
+        if self.variant == "as-released":
+            return None
+        W = self.frequencies_  # a frequency's copies stand side by side
+        new = np.append(True, (W[:, 1:] != W[:, :-1]).any(axis=0))
+        if new.all():
+            return None
+        counts = np.diff(np.flatnonzero(np.append(new, True)))
+        root, of, left = np.sqrt(counts), np.cumsum(new) - 1, len(counts)
+        features = copy(self)
+        features.n_components = 2 * left
+        features.frequencies_, features.scale_ = W[:, new], np.asarray(self.scale_)[new] * root
+        features.weights_, features.probabilities_ = self.weights_[new] * counts, self.probabilities_[new]
+        return Distinct(features, np.concatenate([of, of + left]), np.tile(root, 2))
 
     @property
     def base(self) -> Hashable | None:

@@ -27,7 +27,7 @@ class Table(_Strict):
     """A paper's table: what its score is, and which of its columns hold what."""
 
     title: str
-    metric: str = Field(description="the score, as trials name it")
+    metric: str | None = Field(default=None, description="the score, as trials name it; else each dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     columns: dict[str, str] = Field(description="of multiple, reported, reported_std, reported_significant: the file's")
     trials: int | None = Field(default=None, description="trials behind a reported mean")

@@ -27,7 +27,7 @@ import pandas as pd
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.papers import Reference, load_reference, references
 from rffbench.report.claims import NOT_MEASURED, REFUTED, TIMES, Finding, judge, load_claims, paper_name
-from rffbench.report.frame import METRICS, Results, size_label
+from rffbench.report.frame import METRICS, Metric, Results, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import welch_interval
 from rffbench.report.summary import summarise
@@ -129,7 +129,8 @@ def _cells(reference: Reference, reported: pd.DataFrame, results: Results, toler
         return pd.DataFrame(columns=CELL_COLUMNS)
     measured = summarise(results).rename(
         columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"})
-    measured = measured[measured["metric"] == reference.table.metric].drop(columns="metric")
+    scores = {dataset: score_of(reference, results, dataset).name for dataset in _planned(results)}
+    measured = measured[measured["metric"] == measured["dataset"].map(scores)].drop(columns="metric")
     measured["paper_method"] = measured["method"].map(paper_name)
     keys = ["dataset", "paper_method"]
     if reported["multiple"].notna().any():
@@ -140,7 +141,7 @@ def _cells(reference: Reference, reported: pd.DataFrame, results: Results, toler
         reported = reported.drop(columns="multiple")
     cells = reported.rename(columns={"method": "paper_method"}).merge(measured, on=keys, how="outer")
     cells["method"] = cells["method"].fillna(cells["paper_method"])
-    cells["metric"] = reference.table.metric
+    cells["metric"] = cells["dataset"].map(scores)
     cells["n_ok"] = cells["n_ok"].fillna(0).astype(int)
     cells.loc[cells["n_ok"] == 0, "measured_significant"] = np.nan
     if tolerance is not None:
@@ -158,6 +159,12 @@ def _cells(reference: Reference, reported: pd.DataFrame, results: Results, toler
     cells = cells.sort_values(["dataset", "multiple", "method"]).astype({"dataset": str, "method": str})
     cells["n_features"] = cells["n_features"].astype("Int64")
     return cells.reset_index(drop=True)[CELL_COLUMNS]
+
+
+def score_of(reference: Reference, results: Results, dataset: str) -> Metric:
+    """What the reference compares a dataset by: its table's metric, or the dataset's own score."""
+    assert reference.table is not None
+    return METRICS[reference.table.metric] if reference.table.metric else results.score(dataset)
 
 
 def _verdict(cell: Mapping[Any, Any]) -> str:
@@ -272,5 +279,6 @@ def _mismatch(reference: Reference, results: Results) -> str:
     methods = list(dict.fromkeys(reference.numbers()["method"]))
     if methods and not {paper_name(label) for label in results.methods} & set(methods):
         return f"it reports the methods {', '.join(methods)}; this experiment has {', '.join(results.methods)}"
-    score = METRICS[reference.table.metric].label if reference.table else "what its claims are about"
+    scores = {score_of(reference, results, dataset).label: None for dataset in results.datasets if reference.table}
+    score = " or ".join(scores) or "what its claims are about"
     return f"no trial has {score} at a size that it reports"

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rffbench.report.claims import paper_name
-from rffbench.report.compare import Comparison
-from rffbench.report.frame import METRICS
+from rffbench.report.compare import Comparison, score_of
 from rffbench.report.significance import LEVEL
 from rffbench.report.statistics import Statistics, significance_matrix
 from rffbench.report.style import METADATA, RC, STYLES, size_axis
@@ -73,8 +72,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     width = 2.5 if sized else 3.4
     figure = Figure(figsize=(max(width * columns, 4.6), 2.6 * rows + 0.5), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    assert comparison.reference.table is not None
-    metric = METRICS[comparison.reference.table.metric]
+    labels = [score_of(comparison.reference, comparison.results, dataset).label for dataset in datasets]
     for panel, dataset in zip(panels, datasets, strict=False):
         cells = comparison.cells[comparison.cells["dataset"] == dataset]
         (_draw_curves if sized else _draw_points)(panel, cells, comparison)
@@ -83,8 +81,9 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         panel.spines[["top", "right"]].set_visible(False)
     for panel in panels[len(datasets):]:
         panel.set_visible(False)
-    for first in panels[::columns]:
-        first.set_ylabel(metric.label)
+    for index, label in enumerate(labels):
+        if index % columns == 0 or label != labels[index - 1]:
+            panels[index].set_ylabel(label)
     handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label="reported", **_REPORTED)]
     if sized:
         handles = [*(Line2D([], [], label=method, **_of_method(comparison, method) | {"linestyle": "-"})

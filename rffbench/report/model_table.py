@@ -27,8 +27,11 @@ def make_model_table(results: Results) -> Table:
         else:
             score = ok[results.score(dataset).name]
             mark = "~" if ok["contended"].any() else ""
+            sizes = ok["model_size"]
+            if sizes.isna().all() and results.config.get("count") == "columns":  # a learner that keeps every column
+                sizes = ok["n_features"]
             row += [
-                _mean(ok["model_size"], 0), _mean(score, 2 if score.name == "accuracy" else None),
+                _mean(sizes, 0), _mean(score, 2 if score.name == "accuracy" else None),
                 mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]), _amount(ok),
             ]  # fmt: skip
         table.rows.append(row)

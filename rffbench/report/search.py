@@ -118,11 +118,12 @@ def search(protocols: Protocols) -> Search:
 
 def _differences(table: PaperTable, reported: pd.DataFrame, results: Results, dataset: str) -> pd.DataFrame:
     """Measured less reported, a row a trial, a column a cell (multiple, method)."""
-    trials = results.trials[results.trials["dataset"] == dataset].dropna(subset=[table.metric])
+    metric = table.metric or results.score(dataset).name
+    trials = results.trials[results.trials["dataset"] == dataset].dropna(subset=[metric])
     trials = trials.assign(method=trials["method"].map(paper_name))
     keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
     both = trials.merge(reported, on=keys)
-    both["difference"] = both[table.metric] - both["reported"]
+    both["difference"] = both[metric] - both["reported"]
     if table.tolerance_unit == "percent":
         both["difference"] *= 100 / both["reported"]
     return both.pivot_table(index="trial", columns=keys, values="difference")

@@ -78,12 +78,11 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 
 def _cells_table(comparison: Comparison) -> Table:
-    assert comparison.reference.table is not None
-    metric, unit = METRICS[comparison.reference.table.metric], _unit(comparison)
+    unit = _unit(comparison)
     table = Table(f"{comparison.results.title}: measured against {comparison.reference.citation}",
                   ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"])
-    decimals = 2 if metric.name == "accuracy" else 4
     for cell in comparison.cells.to_dict("records"):
+        decimals = 2 if cell["metric"] == "accuracy" else 4
         size = "" if pd.isna(cell["n_features"]) else size_label(cell["n_features"], cell["multiple"])
         size = size or ("" if pd.isna(cell["multiple"]) else f"{cell['multiple']}d")
         table.rows.append([
@@ -91,8 +90,9 @@ def _cells_table(comparison: Comparison) -> Table:
             _number(cell, "measured", decimals), _signed(cell["difference"]),
             "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}", cell["verdict"],
         ])
+    labels = dict.fromkeys(METRICS[name].label for name in comparison.cells["metric"].dropna())
     table.notes = [
-        f"Mean ± standard deviation over trials: {metric.label}. 95 %: Welch's interval of the difference.",
+        f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
         f"{REPRODUCED}: within the tolerance ({_tolerance(comparison)}), and the interval covers 0, or the paper gives "
         f"no spread; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]

@@ -32,6 +32,11 @@ RIDGE_PARAMETERS: dict[str, Any] = {
 RIDGES = ("ridge", "kernel-ridge")
 _KERNEL_RIDGE = {key: value for key, value in RIDGE_PARAMETERS.items() if key != "path"}
 
+_SPARSE: dict[str, Any] = {
+    "lambda": [1.0], "lambda_scale": 1, "steps": 100, "tol": 1e-2, "validation": 0.1, "target_score": None,
+    "record": False,
+}  # fmt: skip
+
 # name: (module of the factory, its name, parameters and their defaults, one line)
 _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "ridge": (
@@ -51,6 +56,14 @@ _BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "rffbench.solvers.linear_svm", "make_linear_svm",
         {"loss": "squared-hinge", "C": 1.0, "bias": 1.0, "method": "auto", "tolerance": 0.01},
         "linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR",
+    ),
+    "sparse-rf": (
+        "rffbench.solvers.sparse_rf", "make_sparse_rf", {**_SPARSE, "subproblem": "descent"},
+        "sparse random features: n_features drawn in steps, each minimised over with an ℓ1 penalty, zeros dropped",
+    ),
+    "boosting": (
+        "rffbench.solvers.boosting", "make_boosting", {**_SPARSE, "candidates": 100, "threshold": "surrogate"},
+        "boosting: the steepest function at each step, then minimised over all with an ℓ1 penalty",
     ),
 }  # fmt: skip
 

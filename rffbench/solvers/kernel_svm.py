@@ -136,7 +136,7 @@ class KernelSVM(Classifier):
         """Refuse what needs more memory than there is."""
         cache = max(_cache_bytes(self.cache), 8 * n)
         if self.loss == "squared-hinge":
-            what, needed = "squared-hinge kernel machine", cache + (2 * 8 * d + OWN_BYTES) * n
+            what, needed = "squared-hinge kernel machine", cache + (4 * 8 * d + OWN_BYTES) * n
         elif self.kernel == "gaussian":
             what, needed = "LIBSVM", cache + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
         else:

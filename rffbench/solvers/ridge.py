@@ -69,6 +69,9 @@ class _StreamedRidge:
     scoring: Scoring = None
     path: bool = False
 
+    _map: Any  # what makes the columns that are solved for: ``features_``, or that without equal columns
+    _distinct: Any
+
     def _grid(self) -> tuple[list[float], int]:
         """The alphas to try, and the folds to choose among them by."""
         raise NotImplementedError
@@ -86,18 +89,23 @@ class _StreamedRidge:
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1 or None, got {self.block_rows!r}")
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+        self._map = self._distinct = None
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # so that what cannot fit is refused before the map is fitted
             self._plan(n, known, Y.shape[1], folds, len(alphas))
         if self.features is not None:
             self._check_budget("fitting the feature map", getattr(self.features, "bytes_to_fit", 0))
             started, waited = perf_counter(), _waited(X)
-            self.features_ = clone(self.features).fit(X, y)
+            self._take(clone(self.features).fit(X, y))
             self.timing_["feature_s"] += perf_counter() - started - (_waited(X) - waited)
         self._columns = self._count_columns(X)
         plan = self._plan(n, self._columns, Y.shape[1], folds, len(alphas))
         with no_singular():
             solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
+        if self._distinct is not None:
+            spread = self._distinct.spread
+            solution.coef = spread(solution.coef)
+            solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
         single = y.ndim == 1 and Y.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
@@ -105,10 +113,18 @@ class _StreamedRidge:
         self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
+    def _take(self, features: Any) -> None:
+        """Map with the fitted ``features``, each of equal columns once where they can tell."""
+        self.features_ = features
+        distinct = getattr(features, "distinct", None)
+        self._distinct = distinct() if distinct is not None else None
+        self._map = features if self._distinct is None else self._distinct.features
+
     def set_features(self, features: Any) -> None:
         """Take the fitted map ``features``, for a solution found elsewhere."""
-        self.features_, self.n_features_in_ = features, features.n_features_in_
-        self._columns = features.n_components
+        self._take(features)
+        self.n_features_in_ = features.n_features_in_
+        self._columns = self._map.n_components
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
 
     def set_solution(self, alphas: Sequence[float], solution: RidgeSolution, y: NDArray) -> None:
@@ -120,8 +136,12 @@ class _StreamedRidge:
         if isinstance(self, Classifier):
             self.classes_ = np.unique(y)
 
+    def collapse(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the columns of ``features_`` as those of the columns mapped, equal ones together."""
+        return coef if self._distinct is None else self._distinct.collapse(coef)
+
     def _count_columns(self, X: Any) -> int:
-        return int(X.shape[1] if self.features is None else self.features_.transform(X[:1]).shape[1])
+        return int(X.shape[1] if self.features is None else self._map.transform(X[:1]).shape[1])
 
     # --- Memory: which strategy fits ---
 
@@ -156,9 +176,7 @@ class _StreamedRidge:
 
     def _blocks(self, X: Any, start: int, stop: int, rows: int) -> Iterator[tuple[slice, NDArray]]:
         """The features of rows start…stop−1, block by block, in a buffer that is used again."""
-        fill: Callable[[NDArray, NDArray], object] | None = getattr(
-            getattr(self, "features_", None), "fill", None
-        )
+        fill: Callable[[NDArray, NDArray], object] | None = getattr(self._map, "fill", None)
         buffer: NDArray | None = None
         for first in range(start, stop, rows):
             block = slice(first, min(stop, first + rows))
@@ -170,7 +188,7 @@ class _StreamedRidge:
                 fill(Z, buffer[: len(Z)])
                 Z = buffer[: len(Z)]
             elif self.features is not None:
-                Z = self.features_.transform(Z)
+                Z = self._map.transform(Z)
             self.timing_["feature_s"] += perf_counter() - started - (_waited(X) - waited)
             yield block, Z
 
@@ -189,7 +207,7 @@ class _StreamedRidge:
         spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
     ) -> HeldOut | None:
         """What chooses λ otherwise than by squared error: another pass over a fold's rows, which counts the wrong
-        labels. ``spread`` turns a solution's coefficients into those of the map's columns."""
+        labels. ``spread`` turns the coefficients of a solution found elsewhere into those of the columns mapped."""
         if self.scoring is None:
             return None
         bounds = fold_bounds(X.shape[0], folds)
@@ -279,7 +297,7 @@ class _StreamedRidge:
         self._gather(statistics, X, Y, bounds, rows)
         started = perf_counter()
         # One fold leaves a spare triangle in its square: no further memory.
-        work = statistics.work(memory=0)
+        work = statistics.work(len(alphas), memory=0)
         solutions = solve_folds(
             statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
         )
@@ -322,7 +340,7 @@ class _StreamedRidge:
 
     def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Z·coef, block by block: (n,) or (n, t)."""
-        n = X.shape[0]
+        n, coef = X.shape[0], self.collapse(coef)
         output = np.empty((n, *coef.shape[1:]))
         rows = min(n, self.block_rows or default_block_rows(self._columns))
         timing, self.timing_ = self.timing_, dict(self.timing_)  # predicting does not count as fitting

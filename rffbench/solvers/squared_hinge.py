@@ -55,7 +55,7 @@ def solve_squared_hinge(
 
     ``tolerance``: the violation of optimality that is left, as LIBSVM's: with a bias the largest difference of
     −F between a coordinate that may grow and one that may fall, else the largest |F| of one that may move so.
-    Needs besides X about ``cache_bytes`` (two rows at least), 8nd and some 60n bytes.
+    Needs besides X about ``cache_bytes`` (two rows at least), 24nd and some 80n bytes.
     """
     n = len(y)
     whole = _Problem(

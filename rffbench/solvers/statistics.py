@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, Literal, Protocol, TypeAlias
@@ -12,16 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 
+from rffbench.linalg import WORTH_A_THREAD, in_threads, side_by_side, thread_count
 from rffbench.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 
 Center = Literal[True, False, "target", "both"]
 LambdaScale = Literal["n", 1]
 Scoring = Literal["accuracy"] | None
-Solutions: TypeAlias = "list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]"
-"""(coef, intercept) for each alpha, None where the matrix is singular."""
+Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+"""(coef (p, t), intercept (t,))"""
+Solutions: TypeAlias = "list[Solution | None]"
+"""A solution for each alpha, None where the matrix is singular."""
 HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
 """Fold k and the solutions without it → each one's error on its rows, infinite where there is no solution."""
 
+WORTH_A_FACTOR = 256  # columns of a matrix from which on it pays to factor several side by side
 
 SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
 
@@ -69,8 +74,8 @@ class Statistics(Protocol):
         """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
         ...
 
-    def work(self, memory: int | None = None) -> Work:
-        """The matrices to solve in, within ``memory`` bytes."""
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        """The matrices to solve in for so many penalties, within ``memory`` bytes."""
         ...
 
 
@@ -107,8 +112,14 @@ class FoldStatistics:
             self._grams[fold].add_gram_strip(Z, start, stop)
             seconds[index] = perf_counter() - started
         moments.n += len(Z)
-        moments.right += Z.T @ y
-        moments.sums += np.ones(len(Z)) @ Z
+        y1 = np.column_stack([y, np.ones(len(y))])
+
+        def add_columns(first: int, last: int) -> None:
+            products = Z[:, first:last].T @ y1
+            moments.right[first:last] += products[:, :-1]
+            moments.sums[first:last] += products[:, -1]
+
+        in_threads(add_columns, self.columns, worthwhile=Z.size > WORTH_A_THREAD)
         moments.y_sums += y.sum(axis=0)
         moments.y_squares += np.einsum("ij,ij->j", y, y)
         return seconds
@@ -138,9 +149,9 @@ class FoldStatistics:
         """The unused triangle of the last square, where the number of folds is odd."""
         return self._grams.unused
 
-    def work(self, memory: int | None = None) -> Work:
-        """The triangles to solve in, within ``memory`` bytes."""
-        return Work.of_triangles(self.columns, self.spare(), memory)
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        """The triangles to solve in for so many penalties, within ``memory`` bytes."""
+        return Work.of_triangles(self.columns, penalties, self.spare(), memory)
 
     @staticmethod
     def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
@@ -173,8 +184,8 @@ class RecombinedStatistics:
         spare = self.base.spare()
         return spare.leading(self.columns) if spare is not None and self.columns <= spare.p else None
 
-    def work(self, memory: int | None = None) -> Work:
-        return Work.of_triangles(self.columns, self.spare(), memory)
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        return Work.of_triangles(self.columns, penalties, self.spare(), memory)
 
     def moments(self, folds: Sequence[int]) -> Moments:
         base = self.base.moments(folds)
@@ -193,10 +204,11 @@ class RecombinedStatistics:
         recombine_triangles(out, triangles, self.first, self.second, self.a, self.b)
 
     def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        lifted = np.zeros((self.base.columns, coef.shape[1]))
+        used = 1 + max(self.first.max(), self.second.max())
+        lifted = np.zeros((used, coef.shape[1]))
         np.add.at(lifted, self.first, self.a[:, None] * coef)
         np.add.at(lifted, self.second, self.b[:, None] * coef)
-        return self.base.quadratic(fold, lifted)
+        return np.einsum("ij,ij->j", lifted, self.base._grams[fold].leading(used).multiply(lifted))
 
 
 @dataclass
@@ -224,19 +236,24 @@ def penalty(alpha: float, n: int, lambda_scale: LambdaScale) -> float:
 
 @dataclass
 class Work:
-    """The p×p matrices to solve in: with ``kept``, a training sum is computed once for all penalties."""
+    """The p×p matrices to solve in: ``factors`` for penalties side by side; with ``kept``, a training sum is
+    computed once for all penalties."""
 
-    factor: Any
+    factors: list[Any]
     kept: Any | None
 
     @classmethod
-    def of_triangles(cls, p: int, spare: Triangle | None, memory: int | None = None) -> Work:
-        """Triangles, one of them ``spare`` where there is one; without ``kept`` where memory has no room."""
-        if spare is not None and memory is not None and TriangleStack.bytes_needed(2, p) > memory:
-            return cls(spare, None)
-        if spare is not None:
-            return cls(TriangleStack(1, p)[0], spare)
-        return cls(*TriangleStack(2, p))
+    def of_triangles(cls, p: int, penalties: int, spare: Triangle | None, memory: int | None = None) -> Work:
+        """Triangles, one of them ``spare`` where there is one: a factor a thread where there are penalties
+        enough, else one at which all threads work; without ``kept`` where memory has no room for it."""
+        threads = thread_count()
+        most = threads if threads <= penalties and p >= WORTH_A_FACTOR else 1
+        for factors in (most, 1):
+            own = factors + (spare is None)
+            if memory is None or TriangleStack.bytes_needed(own, p) <= memory:
+                stack = TriangleStack(own, p)
+                return cls(list(stack)[:factors], spare or stack[factors])
+        return cls([spare or TriangleStack(1, p)[0]], None)
 
 
 def solve_folds(
@@ -253,17 +270,14 @@ def solve_folds(
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
     z_mean = moments.sums / moments.n
     right = moments.right - np.outer(moments.sums, y_mean)
-    factor, kept = work.factor, work.kept
+    kept = work.kept if len(alphas) > 1 else None
 
     def gather(out: Any) -> None:
         statistics.gram(folds, out)
         if center == "both":
             out.add_gram(z_mean[None, :], -float(moments.n))
 
-    if kept is not None:
-        gather(kept)
-    solutions: Solutions = []
-    for alpha in alphas:
+    def solve(alpha: float, factor: Any) -> Solution | None:
         if kept is None:
             gather(factor)
         else:
@@ -272,22 +286,43 @@ def solve_folds(
         try:
             factor.cholesky()
         except LinAlgError:
-            solutions.append(None)
-            continue
+            return None
         coef = factor.solve(right)
-        intercept = y_mean - z_mean @ coef if center == "both" else y_mean
-        solutions.append((coef, intercept))
+        return coef, y_mean - z_mean @ coef if center == "both" else y_mean
+
+    if kept is not None:
+        gather(kept)
+    solutions: Solutions = [None] * len(alphas)
+    free = list(work.factors)
+
+    def solve_one(index: int) -> None:
+        factor = free.pop()
+        solutions[index] = solve(alphas[index], factor)
+        free.append(factor)
+
+    tasks = [partial(solve_one, index) for index in range(len(alphas))]
+    if len(tasks) >= len(free) > 1 or len(right) < WORTH_A_FACTOR:
+        side_by_side(tasks, len(free))
+    else:  # all threads at one matrix
+        for task in tasks:
+            task()
     return solutions
 
 
-def held_out_mse(
-    statistics: Statistics, fold: int, coef: NDArray, intercept: NDArray
-) -> float:
-    """Mean squared error on the rows of ``fold``: (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n."""
+def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
+    """Each solution's mean squared error on the rows of ``fold``, from their statistics:
+    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite where there is no solution."""
     held = statistics.moments([fold])
-    errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + statistics.quadratic(fold, coef)
-    errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
-    return float(errors.mean() / held.n)
+    results = [np.inf] * len(solutions)
+    solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
+    if not solved:
+        return results
+    quadratics = statistics.quadratic(fold, np.hstack([coef for _, (coef, _) in solved]))
+    for (index, (coef, intercept)), quadratic in zip(solved, np.split(quadratics, len(solved)), strict=True):
+        errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + quadratic
+        errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
+        results[index] = float(errors.mean() / held.n)
+    return results
 
 
 def wrong_share(outputs: NDArray, Y: NDArray) -> float:
@@ -314,22 +349,20 @@ def solve_ridge_cv(
     definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes) bounds the working triangles
     besides ``statistics``: within less than two of them, a sum is computed anew for each alpha.
     """
-    work = statistics.work(memory)
     alphas = [float(alpha) for alpha in alphas]
+    work = statistics.work(len(alphas), memory)
     everything = range(statistics.folds)
 
     def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solutions:
         return solve_folds(statistics, folds, alphas, lambda_scale=lambda_scale, center=center, work=work)
 
-    def squared(fold: int, solutions: Solutions) -> list[float]:
-        return [np.inf if each is None else held_out_mse(statistics, fold, *each) for each in solutions]
-
+    held_out = held_out or partial(held_out_mse, statistics)
     fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1 and statistics.folds > 1:
         fold_error = np.empty((len(alphas), statistics.folds))
         for fold in everything:
             solutions = solve([other for other in everything if other != fold], alphas)
-            fold_error[:, fold] = (held_out or squared)(fold, solutions)
+            fold_error[:, fold] = held_out(fold, solutions)
     solutions = solve(everything, alphas) if path else []
     return best_solution(
         alphas, fold_error, lambda index: solutions[index] if path else solve(everything, [alphas[index]])[0], solutions
@@ -339,7 +372,7 @@ def solve_ridge_cv(
 def best_solution(
     alphas: Sequence[float],
     fold_error: NDArray[np.float64],
-    solve: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]] | None],
+    solve: Callable[[int], Solution | None],
     path: Solutions,
 ) -> RidgeSolution:
     """The solution ``solve(index)`` at the alpha of the smallest mean held-out error, the first of equals; where that

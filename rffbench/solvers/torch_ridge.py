@@ -132,9 +132,9 @@ class DeviceStatistics:
         """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
         return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
 
-    def work(self, memory: int | None = None) -> Work:
+    def work(self, penalties: int, memory: int | None = None) -> Work:
         """The matrices to solve in; what memory they take is checked before."""
-        return Work(DeviceMatrix(self.columns, self.device), DeviceMatrix(self.columns, self.device))
+        return Work([DeviceMatrix(self.columns, self.device)], DeviceMatrix(self.columns, self.device))
 
     @staticmethod
     def bytes_needed(columns: int, folds: int) -> int:
