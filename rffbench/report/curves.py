@@ -101,7 +101,7 @@ def score_time_figure(results: Results, dataset: str) -> Figure | None:
     trials = trials.dropna(subset=[score.name, "train_s"])
     if results.config.get("timing") != "exclusive" or score.name not in SCORES or trials.empty:
         return None
-    figure = Figure(figsize=(3.9, 3.0), layout="constrained")
+    figure = Figure(figsize=(4.6, 3.4), layout="constrained")
     panel = figure.subplots()
     for index, method in enumerate(results.methods):
         sizes = trials[trials["method"] == method].groupby("n_features")[["train_s", score.name]]
@@ -115,7 +115,7 @@ def score_time_figure(results: Results, dataset: str) -> Figure | None:
     panel.set_ylabel(score.label)
     tidy_panel(panel)
     _legend(figure, panel)
-    contended = "\n(some seconds were taken while other work used the processors)" if trials["contended"].any() else ""
+    contended = " (seconds not comparable: other work ran beside some)" if trials["contended"].any() else ""
     figure.suptitle(dataset + contended, fontsize=8.5)
     return figure
 

@@ -121,6 +121,8 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
     logarithmic = metric.name != "accuracy"
     for index, method in enumerate(methods):
         cells = summary[summary["method"] == method]
+        if cells.empty:
+            continue
         s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
         below = above = np.nan_to_num(std)
         if logarithmic:  # a bar that would reach zero ends a decade below the mean
