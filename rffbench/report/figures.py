@@ -61,6 +61,8 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
                 }
                 for kind, figure in figures.items():
                     if figure is not None:
+                        if labels:
+                            figure.suptitle(", ".join([figure.get_suptitle(), *labels.values()]), fontsize=8.5)
                         stem = "-".join(part for part in (dataset, *labels.values(), kind) if part)
                         paths += _saved(figure, folder, stem, formats)
     return paths
@@ -77,8 +79,8 @@ def _saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str]) -> l
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
-    scores = dict.fromkeys([results.score(dataset).name, "relative_rmse"])
-    wanted = [METRICS[name] for name in (*MAP_MEASURES, *scores, "feature_s")]
+    wanted = [METRICS[name] for name in
+              dict.fromkeys([*MAP_MEASURES, results.score(dataset).name, "relative_rmse", "feature_s"])]  # fmt: skip
     summary = summary[summary["n_ok"] > 0]
     levels = _without_size(results, summary)
     measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
