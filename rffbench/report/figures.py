@@ -19,7 +19,7 @@ from rffbench.report.bounds import bound_figures
 from rffbench.report.curves import path_figure, progress_figure, score_time_figure
 from rffbench.report.dimension import dimension_figure
 from rffbench.report.frame import MAP_MEASURES, METRICS, SCORES, Metric, Protocols, Results
-from rffbench.report.style import METADATA, RC, STYLES, log_axis, size_axis, tidy_panel
+from rffbench.report.style import METADATA, RC, STYLES, legend_below, log_axis, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
@@ -102,9 +102,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
         panel.set_xlabel(_size_name(results, sized))
         found, names = panel.get_legend_handles_labels()
         handles |= dict(zip(names, found, strict=True))
-    labels = [method for method in results.methods if method in handles]
-    figure.legend([handles[label] for label in labels], labels, loc="outside lower center", ncols=min(len(labels), 5),
-                  frameon=False, handlelength=3.4, columnspacing=1.8)  # fmt: skip
+    legend_below(figure, {method: handles[method] for method in results.methods if method in handles})
     mark = results.mark(dataset)
     figure.suptitle(f"{dataset}: {mark}" if mark else dataset, fontsize=8.5)
     return figure
