@@ -20,7 +20,7 @@ from rffbench.errors import ConfigError
 from rffbench.experiment import Experiment, load_experiment
 from rffbench.kernels import make_kernel, median_distance
 from rffbench.measures import MEASURES, MapOnPoints, Points
-from rffbench.report import frame
+from rffbench.report import figures, frame, summary
 from rffbench.report.bounds import bound_figures
 from rffbench.report.crossover import crossovers
 from rffbench.report.curves import score_time_figure
@@ -379,6 +379,17 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
     assert "Fastfood: from d ≈ 406" in figure.axes[-1].texts[0].get_text()
     assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
+
+
+def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(dimension_results):
+    results = frame.load_results(dimension_results)
+    assert results.score("synthetic-64").name == "kernel_error"
+    rows = summary.summarise(results)
+    figure = figures.dataset_figure(results, rows[rows["dataset"] == "synthetic-64"], "synthetic-64")
+    assert [axis.get_title() for axis in figure.axes] == [
+        "(a) relative kernel error", "(b) Kolmogorov–Smirnov distance", "(c) energy distance", "(d) feature time (s)"]
+    report.redraw(dimension_results)
+    assert "(no score)" not in (dimension_results / "table.md").read_text()
 
 
 def test_the_score_stands_against_training_time_where_seconds_are_comparable(tmp_path, monkeypatch):

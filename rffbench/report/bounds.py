@@ -17,7 +17,7 @@ from rffbench.kernels import make_spectral_kernel
 from rffbench.measures import ENTRY_QUANTILE
 from rffbench.report.frame import Protocols, Results, find_card
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
-from rffbench.report.style import STYLES, log_axis, room_for_text, size_axis, tidy_panel
+from rffbench.report.style import STYLES, legend_below, log_axis, room_for_text, size_axis, tidy_panel
 
 DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
@@ -75,8 +75,7 @@ def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[s
     handles = {label: handle for axis in axes[: len(panels)]
                for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
     names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
-    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=3, frameon=False,
-                  handlelength=3.4, columnspacing=1.4)  # fmt: skip
+    legend_below(figure, {name: handles[name] for name in names})
     figure.suptitle(f"{', '.join([dataset, *labels.values()])}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}",
                     fontsize=8.5)  # fmt: skip
     return figure

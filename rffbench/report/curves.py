@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rffbench.report.frame import METRICS, SCORES, Results, size_label
-from rffbench.report.style import STYLES, tidy_panel
+from rffbench.report.style import STYLES, legend_below, tidy_panel
 
 MOST_SIZES = 4
 """Panels of a λ figure: more sizes than these are thinned out evenly."""
@@ -134,5 +134,4 @@ def _level(results: Results, dataset: str, method: str, name: str) -> float | No
 
 def _legend(figure: Figure, panel: Axes) -> None:
     handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False,
-                  handlelength=3.2, columnspacing=1.6)  # fmt: skip
+    legend_below(figure, dict(zip(labels, handles, strict=True)))

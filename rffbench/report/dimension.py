@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from rffbench.report.crossover import by_dimension, crossovers
 from rffbench.report.frame import METRICS, Results
-from rffbench.report.style import STYLES, log_axis, room_for_text, tidy_panel
+from rffbench.report.style import STYLES, legend_below, log_axis, room_for_text, tidy_panel
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 
@@ -49,7 +49,6 @@ def dimension_figure(results: Results) -> Figure | None:
         panels[-1].text(0.03, 0.97, "\n".join(lines), transform=panels[-1].transAxes, fontsize=6.0, va="top",
                         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 7), frameon=False,
-                  handlelength=3.4, columnspacing=1.4)  # fmt: skip
+    legend_below(figure, dict(zip(labels, handles, strict=True)))
     figure.suptitle(f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies", fontsize=8.5)
     return figure

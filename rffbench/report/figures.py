@@ -19,7 +19,7 @@ from rffbench.report.bounds import bound_figures
 from rffbench.report.curves import path_figure, progress_figure, score_time_figure
 from rffbench.report.dimension import dimension_figure
 from rffbench.report.frame import MAP_MEASURES, METRICS, SCORES, Metric, Protocols, Results
-from rffbench.report.style import METADATA, RC, STYLES, log_axis, size_axis, tidy_panel
+from rffbench.report.style import METADATA, RC, STYLES, legend_below, log_axis, size_axis, tidy_panel
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
@@ -61,6 +61,8 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
                 }
                 for kind, figure in figures.items():
                     if figure is not None:
+                        if labels:
+                            figure.suptitle(", ".join([figure.get_suptitle(), *labels.values()]), fontsize=8.5)
                         stem = "-".join(part for part in (dataset, *labels.values(), kind) if part)
                         paths += _saved(figure, folder, stem, formats)
     return paths
@@ -77,8 +79,8 @@ def _saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str]) -> l
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
-    scores = dict.fromkeys([results.score(dataset).name, "relative_rmse"])
-    wanted = [METRICS[name] for name in (*MAP_MEASURES, *scores, "feature_s")]
+    wanted = [METRICS[name] for name in
+              dict.fromkeys([*MAP_MEASURES, results.score(dataset).name, "relative_rmse", "feature_s"])]  # fmt: skip
     summary = summary[summary["n_ok"] > 0]
     levels = _without_size(results, summary)
     measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
@@ -100,9 +102,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
         panel.set_xlabel(_size_name(results, sized))
         found, names = panel.get_legend_handles_labels()
         handles |= dict(zip(names, found, strict=True))
-    labels = [method for method in results.methods if method in handles]
-    figure.legend([handles[label] for label in labels], labels, loc="outside lower center", ncols=min(len(labels), 5),
-                  frameon=False, handlelength=3.4, columnspacing=1.8)  # fmt: skip
+    legend_below(figure, {method: handles[method] for method in results.methods if method in handles})
     mark = results.mark(dataset)
     figure.suptitle(f"{dataset}: {mark}" if mark else dataset, fontsize=8.5)
     return figure

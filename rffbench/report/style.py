@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from rffbench.report.frame import size_label
@@ -52,6 +54,14 @@ def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
         last = here if roomy else last
     panel.set_xticks(counts, labels)
     panel.xaxis.set_minor_locator(NullLocator())
+
+
+def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
+    """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for."""
+    widest = 0.75 + 0.063 * max(len(label) for label in handles)  # inches of a line and of the longest label
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / widest)))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
+                  handlelength=3.2, columnspacing=1.6)  # fmt: skip
 
 
 def log_axis(panel: Axes) -> None:
