@@ -65,6 +65,7 @@ def test_a_failure_is_a_result_that_says_how(do, status, type_, message, monkeyp
 @pytest.mark.parametrize("do", ["raise_value_error", "segfault"])
 def test_an_error_keeps_the_trace_to_its_line(do):
     assert do in alone(do).error["traceback"]
+    assert str(Path(__file__).parent) not in alone(do).error["traceback"]  # it goes to other machines
 
 
 @pytest.mark.parametrize("do", ["sleep_forever", "hang_in_c", "stop", "ignore_signals"])
@@ -76,6 +77,7 @@ def test_a_trial_that_hangs_is_killed_at_its_limit(do):
     assert time.monotonic() - start < 5
     if do in ("sleep_forever", "hang_in_c"):
         assert do in result.error["traceback"]  # where it hung
+        assert str(Path(__file__).parent) not in result.error["traceback"]
 
 
 def test_a_trial_that_outgrows_its_memory_is_killed_and_says_how_much():

@@ -19,7 +19,7 @@ from typing import Any
 
 from rffbench.execution import Finished, Task
 from rffbench.execution.measure import private_memory
-from rffbench.execution.worker import SHOW_STACK, Failure, Settings, call, work
+from rffbench.execution.worker import SHOW_STACK, Failure, Settings, call, without_folders, work
 from rffbench.spec import TrialResult, TrialSpec
 
 POLL_S = 0.05  # how often memory and clocks are looked at
@@ -286,6 +286,6 @@ class _Worker(_Child):
 
     def _stack(self) -> str:
         try:
-            return self.settings.stack.read_text()
+            return without_folders(self.settings.stack.read_text())
         except OSError:
             return ""

@@ -193,7 +193,7 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
     name, new = next((k, v) for k, v in vars(spec).items() if k != "key" and getattr(before, k) != v)
     raise ResultsError(
         f"{folder}: holds {len(other)} of these trials measured under another config, e.g. {spec.label} with "
-        f"{name} {canonical_json(other[0].get(name))} instead of {canonical_json(new)}; give the experiment "
+        f"{name} {canonical_json(getattr(before, name))} instead of {canonical_json(new)}; give the experiment "
         "another name or another results folder, or start over with --fresh (it moves this folder aside)"
     )
 

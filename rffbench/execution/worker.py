@@ -62,8 +62,16 @@ class Failure:
             status = "out-of-memory"
         elif isinstance(error, DataError):
             status = "unavailable"
-        trace = "".join(traceback.format_exception(error))[-TRACEBACK_CHARACTERS:]
+        trace = without_folders("".join(traceback.format_exception(error)))[-TRACEBACK_CHARACTERS:]
         return cls(status, type(error).__name__, str(error)[:MESSAGE_CHARACTERS], trace)
+
+
+def without_folders(trace: str) -> str:
+    """A traceback with files named from where Python finds them: rows of the log go to other machines."""
+    folders = sorted({str(Path(folder).absolute()) for folder in sys.path}, key=len, reverse=True)
+    for folder in folders:
+        trace = trace.replace(f'File "{folder}{os.sep}', 'File "')
+    return trace
 
 
 class Channel:
