@@ -195,8 +195,11 @@ class FourierFeatures(FeatureMap):
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""
-        s = frequencies.shape[1]
         self.frequencies_ = frequencies
+        self.set_unweighted(frequencies.shape[1])
+
+    def set_unweighted(self, s: int) -> None:
+        """Weights, probabilities, offset and scale of s frequencies that are kept alike."""
         self.weights_ = np.ones(s)
         self.probabilities_ = np.full(s, 1 / s)
         self.offset_ = None

@@ -104,10 +104,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
         kernel = make_spectral_kernel(self.kernel, self.gamma)
         self.sketch_ = CountSketch(X.shape[1], self.buckets, sequence)
         self.gaussian_ = draw_frequencies(kernel, s, self.buckets, sequence)
-        self.weights_ = np.ones(s)
-        self.probabilities_ = np.full(s, 1 / s)
-        self.offset_ = None
-        self.scale_ = 1 / np.sqrt(s)
+        self.set_unweighted(s)
         return self
 
     @property

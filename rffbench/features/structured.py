@@ -19,7 +19,22 @@ from rffbench.linalg import TILE_COLUMNS, cos_sin_columns
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
-class OrthogonalRandomFeatures(FourierFeatures):
+class _GaussianFeatures(FourierFeatures):
+    """Base class: paired maps of the Gaussian kernel that have no parameters of their own."""
+
+    choices: ClassVar[dict[str, tuple]] = {"kernel": ("gaussian",)}
+
+    def __init__(
+        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+
+class OrthogonalRandomFeatures(_GaussianFeatures):
     """Orthogonal random features: Gaussian frequencies made orthogonal d at a time, their lengths kept.
 
     φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each d columns of W are Q·diag(‖g₁‖, …, ‖g_d‖), with
@@ -44,17 +59,6 @@ class OrthogonalRandomFeatures(FourierFeatures):
     F. Yu, A. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random features", NIPS 2016, Eq. 2.
     """
 
-    choices: ClassVar[dict[str, tuple]] = {"kernel": ("gaussian",)}
-
-    def __init__(
-        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
-        random_state: RandomState = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> OrthogonalRandomFeatures:
         """Draw the frequencies for X's columns; X's values and y are not used."""
         self.check_parameters()
@@ -69,27 +73,16 @@ class OrthogonalRandomFeatures(FourierFeatures):
         return self
 
 
-class _HadamardFeatures(FourierFeatures):
+class _HadamardFeatures(_GaussianFeatures):
     """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
 
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
     permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies.
     """
 
-    choices: ClassVar[dict[str, tuple]] = {"kernel": ("gaussian",)}
-
     diagonals_: NDArray[np.float64]
     permutation_: NDArray[np.int32] | None
     lengths_: NDArray[np.float64]
-
-    def __init__(
-        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
-        random_state: RandomState = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def _block(
         self, N: int, rng: Generator
@@ -107,10 +100,7 @@ class _HadamardFeatures(FourierFeatures):
         self.diagonals_ = np.stack(diagonals, axis=1)
         self.permutation_ = None if permutations[0] is None else np.stack(permutations)
         self.lengths_ = make_spectral_kernel(self.kernel, self.gamma).spectral_scale * np.stack(lengths)
-        self.weights_ = np.ones(s)
-        self.probabilities_ = np.full(s, 1 / s)
-        self.offset_ = None
-        self.scale_ = 1 / np.sqrt(s)
+        self.set_unweighted(s)
         return self
 
     @property

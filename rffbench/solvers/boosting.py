@@ -29,6 +29,28 @@ class _Boosting(FullyCorrective):
     candidates: int
     threshold: str
 
+    def __init__(
+        self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        lambda_scale: Literal["n", 1] = 1, steps: int = 100, candidates: int = 100,
+        threshold: str = "surrogate", tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
+        record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
+        random_state: RandomState = None, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.lambda_scale = lambda_scale
+        self.steps = steps
+        self.candidates = candidates
+        self.threshold = threshold
+        self.tol = tol
+        self.validation = validation
+        self.target_score = target_score
+        self.record = record
+        self.callback = callback
+        self.random_state = random_state
+        self.memory = memory
+
     def check_parameters(self) -> None:
         super().check_parameters()
         _check_count("candidates", self.candidates, least=1)
@@ -139,27 +161,6 @@ class BoostedFeaturesRegressor(_Boosting, Regressor):
 
     loss = Lasso
 
-    def __init__(
-        self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
-        lambda_scale: Literal["n", 1] = 1, steps: int = 100, candidates: int = 100,
-        threshold: str = "surrogate", tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
-        record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
-        random_state: RandomState = None, memory: int | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
-        self.steps = steps
-        self.candidates = candidates
-        self.threshold = threshold
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
 
 
 class BoostedFeaturesClassifier(_Boosting, Classifier):
@@ -167,27 +168,6 @@ class BoostedFeaturesClassifier(_Boosting, Classifier):
 
     loss = SquaredHinge
 
-    def __init__(
-        self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
-        lambda_scale: Literal["n", 1] = 1, steps: int = 100, candidates: int = 100,
-        threshold: str = "surrogate", tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
-        record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
-        random_state: RandomState = None, memory: int | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
-        self.steps = steps
-        self.candidates = candidates
-        self.threshold = threshold
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
 
 
 def make_boosting(
