@@ -51,7 +51,7 @@ def walsh_hadamard(A: NDArray) -> NDArray:
     in_threads(
         lambda first, last: _transform(numbers[first * N : last * N], N),
         A.size // N,
-        worthwhile=A.size > WORTH_A_THREAD,
+        worthwhile=A.nbytes > WORTH_A_THREAD,
     )
     return A
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases: it stays in a level-2 cache
-WORTH_A_THREAD = 1 << 17  # phases that take longer than a thread needs to get going
+WORTH_A_THREAD = 1 << 23  # bytes: fewer take less time than a second thread needs to get going
 PARTS_PER_THREAD = 4
 FAR = 1e5  # beyond it the reduction of the argument is left to the mathematical library
 
@@ -109,10 +109,10 @@ def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bo
     side_by_side([partial(work, *part) for part in pairwise(bounds)])
 
 
-def _over_tiles(work: Callable[[int, int], object], count: int, phases: int) -> None:
-    """``in_threads`` where so many phases are worth it; else BLAS has one thread all the same: for a tile's product
+def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> None:
+    """``in_threads`` where phases of so many bytes are worth it; else BLAS has one thread all the same: for a tile's product
     a second does not pay."""
-    if phases > WORTH_A_THREAD and thread_count() > 1:
+    if size > WORTH_A_THREAD and thread_count() > 1:
         in_threads(work, count)
     else:
         side_by_side([partial(work, 0, count)])
@@ -246,8 +246,10 @@ def cos_sin_columns(
     width = min(s, width)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
 
+    spare: deque[NDArray] = deque()  # a thread's next part of the rows takes the scratch of one that is done
+
     def fill_rows(begin: int, end: int) -> None:
-        scratch = np.empty(height * width, dtype)
+        scratch = spare.pop() if spare else np.empty(height * width, dtype)
         unwanted = np.empty(width, dtype)  # where the cosines or sines go that nobody asked for
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
@@ -263,8 +265,9 @@ def cos_sin_columns(
                     phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
+        spare.append(scratch)
 
-    _over_tiles(fill_rows, n, n * s)
+    _over_tiles(fill_rows, n, n * s * dtype.itemsize)
 
 
 def fourier_products(
@@ -302,7 +305,7 @@ def fourier_products(
                 cos_sums, sin_sums = sums[tile, :, block]
                 _add_products(phase, y_block, cos_sums, sin_sums, offset_block, scale_block, *constants)
 
-    _over_tiles(add_tiles, len(sums), n * s)
+    _over_tiles(add_tiles, len(sums), n * s * dtype.itemsize)
     cos_products, sin_products = sums.sum(axis=0)
     return cos_products, sin_products
 
@@ -334,7 +337,7 @@ def sign_columns(X: NDArray, W: NDArray, thresholds: NDArray, out: NDArray, *, s
                 np.matmul(X[rows], W[:, block], out=out[rows, block])
                 _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
 
-    _over_tiles(fill_rows, n, n * s)
+    _over_tiles(fill_rows, n, n * s * dtype.itemsize)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -160,7 +160,7 @@ class ServedRows:
 
 
 def test_rows_served_on_demand_and_any_number_of_threads_give_the_same_map():
-    X = ball(WORTH_A_THREAD // 500, 3)
+    X = ball(WORTH_A_THREAD // 4000, 3)
     map_ = PerceptronFeatures(700, gamma=1 / RADIUS, random_state=4).fit(ServedRows(X))
     Z = map_.transform(X)
     np.testing.assert_array_equal(map_.transform(ServedRows(X)), Z)

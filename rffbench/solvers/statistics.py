@@ -119,7 +119,7 @@ class FoldStatistics:
             moments.right[first:last] += products[:, :-1]
             moments.sums[first:last] += products[:, -1]
 
-        in_threads(add_columns, self.columns, worthwhile=Z.size > WORTH_A_THREAD)
+        in_threads(add_columns, self.columns, worthwhile=Z.nbytes > WORTH_A_THREAD)
         moments.y_sums += y.sum(axis=0)
         moments.y_squares += np.einsum("ij,ij->j", y, y)
         return seconds
