@@ -110,8 +110,8 @@ def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bo
 
 
 def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> None:
-    """``in_threads`` where phases of so many bytes are worth it; else BLAS has one thread all the same: for a tile's product
-    a second does not pay."""
+    """``in_threads`` where phases of so many bytes are worth it; else BLAS has one thread all the same: for a
+    tile's product a second does not pay."""
     if size > WORTH_A_THREAD and thread_count() > 1:
         in_threads(work, count)
     else:
