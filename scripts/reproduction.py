@@ -19,6 +19,9 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"
 MOST_DIFFERENT = 5  # cells named of those that differ
+VERDICTS = ("reproduced", "close", "differs")
+TITLES = {"accuracy": "accuracy in %", "rmse": "RMSE", "relative_rmse": "relative RMSE", "kernel_error": "kernel error",
+          "model_size": "size", "train_s": "training time", "predict_s": "test time", "own_memory_bytes": "memory"}
 
 INTRODUCTION = """\
 # What came out
@@ -26,7 +29,8 @@ INTRODUCTION = """\
 Written by `make reproduction` from [results/](../results); no number here is typed by hand. A cell is *reproduced*
 where its difference from the paper is within the tolerance and Welch's 95 % interval of the difference covers 0 (or the
 paper gives no spread), *close* where it is within the tolerance and the interval excludes 0, and *differs* beyond it.
-Every cell, claim and interval is in the `compare.md` beside each experiment's table.
+A ratio of costs is reproduced within a factor of two of the paper's, and differs where the other method is the cheaper.
+What differs is in **bold**. Every cell, claim and interval is in the `compare.md` beside each experiment's table.
 """
 
 
@@ -55,7 +59,8 @@ def section(element: dict[str, Any]) -> str:
     lines += [run_of(folder), ""]
     if (folder / "compare.csv").exists():
         compared = pd.read_csv(folder / "compare.csv")
-        lines += [*cells(compared[compared["kind"] == "cell"]), *claims(compared[compared["kind"] == "claim"])]
+        for kind, written in (("cell", cells), ("ratio", ratios), ("claim", claims)):
+            lines += written(compared[compared["kind"] == kind])
     if (folder / "search.md").exists():
         lines += [(folder / "search.md").read_text(encoding="utf-8").strip(), ""]
     return "\n".join([*lines, files(folder)])
@@ -72,43 +77,81 @@ def run_of(folder: Path) -> str:
 
 
 def cells(compared: pd.DataFrame) -> list[str]:
-    """Verdicts by dataset and method, and the cells that differ most."""
+    """Every cell beside the paper's, how many come out, and those that differ most."""
     both = compared[compared["difference"].notna()]
     if both.empty:
         return []
-    verdicts = ["reproduced", "close", "differs"]
-    lines = [
-        "| dataset | method | cells | mean difference | largest | reproduced | close | differs |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    for (dataset, method), part in both.groupby(["dataset", "method"], sort=False):
-        sizes = part["difference"].abs()
-        counts = " | ".join(str(int((part["verdict"] == verdict).sum())) for verdict in verdicts)
-        lines.append(
-            f"| {dataset} | {method} | {len(part)} | {part['difference'].mean():+.3g} | {sizes.max():.3g} | {counts} |"
-        )
-    lines.append("")
+    lines: list[str] = []
+    for metric, part in both.groupby("metric", sort=False):
+        lines += ["", f"Measured (reported), {TITLES.get(metric, metric)}:", "", *grid(part), ""]
+    verdicts = Counter(both["verdict"])
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict])
     different = both[both["verdict"] == "differs"]
-    if len(different):
-        worst = different.reindex(different["difference"].abs().sort_values(ascending=False).index)[:MOST_DIFFERENT]
-        named = "; ".join(
-            f"{row['dataset']} {'' if pd.isna(row['multiple']) else format(int(row['multiple'])) + 'd '}{row['method']}"
-            f" {row['measured']:.4g} against {row['reported']:.4g}"
-            for row in worst.to_dict("records")
-        )
-        lines += [f"{len(different)} of {len(both)} cells do not come out, furthest: {named}.", ""]
-    else:
-        lines += [f"All {len(both)} cells come out within the tolerance.", ""]
+    worst = different.reindex(different["difference"].abs().sort_values(ascending=False).index)[:MOST_DIFFERENT]
+    named = "; ".join(
+        f"{row['dataset']} {size(row['multiple'])} {row['method']} {row['measured']:.4g} against {row['reported']:.4g}"
+        for row in worst.to_dict("records")
+    )
+    missing = len(compared) - len(both)
+    return [
+        *lines[1:], f"Of {len(both)} cells {counts}.",
+        *([f"Furthest from the paper: {named}."] if named else []),
+        *([f"{missing} cells of the paper are not measured."] if missing else []), "",
+    ]  # fmt: skip
+
+
+def grid(cells: pd.DataFrame) -> list[str]:
+    """Datasets and methods down, sizes across."""
+    sizes = sorted(cells["multiple"].fillna(0).unique())
+    lines = [
+        f"| dataset | method | {' | '.join(map(size, sizes))} |", f"|---|---|{'--:|' * len(sizes)}",
+    ]  # fmt: skip
+    for (dataset, method), part in cells.groupby(["dataset", "method"], sort=False):
+        by_size = {row["multiple"] if row["multiple"] > 0 else 0: row for row in part.to_dict("records")}
+        row = " | ".join(cell(by_size.get(each)) for each in sizes)
+        lines.append(f"| {dataset} | {method} | {row} |")
     return lines
 
 
+def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
+    """Measured and, in brackets, reported; bold where they differ."""
+    if row is None:
+        return ""
+    measured, reported = (f"{row[which]:.{digits}g}" for which in ("measured", "reported"))
+    return f"**{measured}** ({reported})" if row["verdict"] == "differs" else f"{measured} ({reported})"
+
+
+def size(multiple: float) -> str:
+    return f"{int(multiple)}d" if multiple > 0 else ""
+
+
+def ratios(compared: pd.DataFrame) -> list[str]:
+    """Costs of one method over another's, beside the same ratio in the paper."""
+    both = compared[compared["reported"].notna() & compared["measured"].notna()]
+    if both.empty:
+        return []
+    metrics = list(dict.fromkeys(both["metric"]))
+    lines = [
+        "Costs, one method's over another's, measured (reported):", "",
+        f"| dataset | methods | {' | '.join(TITLES.get(metric, metric) for metric in metrics)} |",
+        f"|---|---|{'--:|' * len(metrics)}",
+    ]  # fmt: skip
+    for (dataset, method, baseline), part in both.groupby(["dataset", "method", "baseline"], sort=False):
+        by_metric = {row["metric"]: row for row in part.to_dict("records")}
+        row = " | ".join(cell(by_metric.get(metric), digits=3) for metric in metrics)
+        lines.append(f"| {dataset} | {method} : {baseline} | {row} |")
+    return [*lines, ""]
+
+
 def claims(compared: pd.DataFrame) -> list[str]:
-    """The paper's claims with their verdicts."""
+    """The paper's claims, on what they were measured, and their verdicts."""
     judged = compared[compared["verdict"] != "not measured"]
     if judged.empty:
         return []
-    lines = ["| claim | dataset | verdict |", "|---|---|---|"]
-    lines += [f"| {row['claim']} | {row['dataset']} | {row['verdict']} |" for row in judged.to_dict("records")]
+    lines = ["| claim | dataset | measured | verdict |", "|---|---|---|---|"]
+    for row in judged.to_dict("records"):
+        methods = " : ".join(str(row[which]) for which in ("method", "baseline") if pd.notna(row[which]))
+        lines.append(f"| {row['claim']} | {row['dataset']} | {methods} | {row['verdict']} |")
     return [*lines, ""]
 
 

@@ -26,7 +26,7 @@ import pandas as pd
 
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.papers import Reference, load_reference, references
-from rffbench.report.claims import NOT_MEASURED, REFUTED, TIMES, Finding, judge, load_claims, paper_name
+from rffbench.report.claims import NOT_MEASURED, REFUTED, TIMES, Finding, judge, labelled, load_claims, paper_name
 from rffbench.report.frame import METRICS, Metric, Results, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import welch_interval
@@ -189,15 +189,17 @@ def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd
         kernels = reported["method"].str.partition(" ")[2]
         for (dataset, _), group in reported.groupby(["dataset", kernels], sort=False):
             printed = zip(group["method"], group[metric], strict=True)
+            ours = [method for name, method in measured if name == dataset]
             for (above, over), (below, under) in itertools.combinations(printed, 2):
-                ratio = measured.get((dataset, above), np.nan) / measured.get((dataset, below), np.nan)
-                rows.append((dataset, above, below, metric, over / under, ratio))
+                for pair in itertools.product(labelled(above, ours) or [above], labelled(below, ours) or [below]):
+                    numerator, denominator = (measured.get((dataset, method), np.nan) for method in pair)
+                    rows.append((dataset, *pair, metric, over / under, numerator / denominator))
     costs = pd.DataFrame(rows, columns=["dataset", "method", "baseline", "metric", "reported", "measured"])
     costs["verdict"] = [_cost_verdict(*cost) for cost in costs[["reported", "measured"]].itertuples(index=False)]
     return costs
 
 
-def _mean_costs(results: Results, metric: str) -> dict[Any, float]:
+def _mean_costs(results: Results, metric: str) -> dict[tuple[str, str], float]:
     """A metric's mean by dataset and method, at the method's largest size; only seconds that can be compared."""
     trials = results.trials.dropna(subset=[metric])
     if metric in TIMES:
