@@ -77,7 +77,8 @@ def log_axis(panel: Axes) -> None:
 def room_for_text(panel: Axes, lines: int, where: Literal["top", "bottom"]) -> None:
     """Lengthen a logarithmic y axis so that so many lines of small print hide no curve."""
     low, high = panel.get_ylim()
-    factor = (high / low) ** (0.075 * lines)
+    share = min(0.06 * lines + 0.03, 0.7)  # of the axis as it will be
+    factor = (high / low) ** (share / (1 - share))
     panel.set_ylim(low / (factor if where == "bottom" else 1), high * (factor if where == "top" else 1))
 
 
