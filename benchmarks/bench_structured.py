@@ -1,7 +1,8 @@
 """Structured maps: the Walsh–Hadamard transform, Fastfood against dense maps and its peer, TEFM against an exact PCA.
 
 Fastfood has the columns and the precision of what it is compared with; scikit-learn-extra's computes in float64 only,
-and is left out, and said to be, where it cannot be imported.
+and is left out, and said to be, where it cannot be imported. Its wheels are for numpy 1; beside numpy 2 it has to be
+built: pip install "cython<3.1" setuptools wheel; pip install --no-build-isolation --no-binary :all: scikit-learn-extra
 """
 
 from __future__ import annotations
