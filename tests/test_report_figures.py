@@ -125,6 +125,13 @@ def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
     assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
 
 
+def test_there_is_no_panel_of_feature_times_where_no_method_has_features(tmp_path):
+    path = folder(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 80.0, kernel_error=None, feature_s=0.0) for trial in range(3)]
+    log.write(path, log.config(), rows)
+    assert [panel.get_title() for panel in drawn(path).axes] == ["(a) test accuracy (%)"]
+
+
 def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_blind():
     styles = style.STYLES
     for name in ("marker", "linestyle", "color"):

@@ -81,7 +81,8 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
     """One dataset's panels from its rows of the summary; None where nothing was measured."""
     wanted = [METRICS[name] for name in
               dict.fromkeys([*MAP_MEASURES, results.score(dataset).name, "relative_rmse", "feature_s"])]  # fmt: skip
-    summary = summary[summary["n_ok"] > 0]
+    no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
+    summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = _without_size(results, summary)
     measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
