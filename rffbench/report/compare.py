@@ -199,7 +199,7 @@ def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd
     return costs
 
 
-def _mean_costs(results: Results, metric: str) -> dict[tuple[str, str], float]:
+def _mean_costs(results: Results, metric: str) -> dict[Any, float]:
     """A metric's mean by dataset and method, at the method's largest size; only seconds that can be compared."""
     trials = results.trials.dropna(subset=[metric])
     if metric in TIMES:
