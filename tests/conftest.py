@@ -46,12 +46,12 @@ def environment(cache):
 
 @pytest.fixture(scope="session")
 def rffbench_in(environment):
-    """Run ``rffbench ARGUMENTS`` in a folder; its exit status, stdout and stderr."""
+    """Run ``rffbench ARGUMENTS`` in a folder, for ``limit`` seconds at most; its exit status, stdout and stderr."""
 
-    def run(folder, *arguments, **extra):
+    def run(folder, *arguments, limit=120, **extra):
         return subprocess.run(
             [sys.executable, "-m", "rffbench", *map(str, arguments)],
-            cwd=folder, env={**environment, **extra}, capture_output=True, text=True, timeout=120,
+            cwd=folder, env={**environment, **extra}, capture_output=True, text=True, timeout=limit,
         )  # fmt: skip
 
     return run

@@ -17,6 +17,7 @@ from rffbench.experiment import load_experiment
 
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "configs" / "regression.yaml"
+LIMIT_S = 300  # of the run
 EEG = ("RFF", "Ours released", "Ours written")
 
 
@@ -29,7 +30,7 @@ def on_real_data(test):
 @on_real_data
 def test_the_gate_is_green(tmp_path, rffbench_in):
     def command(*arguments):
-        return rffbench_in(tmp_path, *arguments, RFFBENCH_MIRROR=os.environ["RFFBENCH_MIRROR"])
+        return rffbench_in(tmp_path, *arguments, limit=LIMIT_S, RFFBENCH_MIRROR=os.environ["RFFBENCH_MIRROR"])
 
     run = command("run", CONFIG)
     if run.returncode:
