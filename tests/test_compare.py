@@ -130,14 +130,19 @@ def test_costs_are_ratios_of_two_methods_against_the_same_ratio_in_the_paper():
     assert slowest.loc[("RF gaussian", "Sparse-RF gaussian"), "verdict"] == "differs"
 
 
-def test_the_costs_of_a_method_that_goes_by_a_longer_label_are_found():
-    config = log.config(datasets=["cpu-yen"], methods={"RF gaussian": {}, "Sparse-RF gaussian (λN=10)": {}},
+@pytest.mark.parametrize("contended", [False, True])
+def test_the_costs_of_a_method_that_goes_by_a_longer_label_are_found(contended):
+    label = "Sparse-RF gaussian (λN=10)"
+    config = log.config(datasets=["cpu-yen"], methods={"RF gaussian": {}, label: {}},
                         trials=1, reference="yen2014-table1")
-    rows = [("cpu-yen", 100, method, 0, {"rmse": 0.03, "train_s": seconds, "model_size": 10, "contended": False})
-            for method, seconds in (("RF gaussian", 600.0), ("Sparse-RF gaussian (λN=10)", 20.0))]
-    train = costs(compare(log.results(rows, config)))
-    assert train.loc[("RF gaussian", "Sparse-RF gaussian (λN=10)"), "measured"] == pytest.approx(30)
+    rows = [("cpu-yen", 100, method, 0, {"rmse": 0.03, "train_s": seconds, "model_size": 10, "contended": contended})
+            for method, seconds in (("RF gaussian", 600.0), (label, 20.0))]
+    comparison = compare(log.results(rows, config))
+    train = costs(comparison)
+    assert train.loc[("RF gaussian", label), "verdict"] == ("not measured" if contended else "reproduced")
     assert train.loc[("Kernel gaussian", "RF gaussian"), "verdict"] == "not measured"
+    assert costs(comparison, "model_size").loc[("RF gaussian", label), "measured"] == 1
+    assert f"RF gaussian / {label}" in writeup.to_markdown(comparison)
 
 
 def test_seconds_that_others_disturbed_are_no_cost_but_sizes_are():
