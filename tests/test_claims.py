@@ -128,6 +128,18 @@ def test_a_slope_of_two_sizes_is_not_measured():
     assert verdict(slope, measured({"RFF": {16: [1.0], 64: [0.5]}}, "sup_error"))[0] == NOT_MEASURED
 
 
+def test_only_what_runs_on_a_dataset_counts_there():
+    rows = [(dataset, 16, method, trial, {"accuracy": value})
+            for dataset, base, ours in (("eeg", "RFF", "Ours (a=1)"), ("magic04", "RFF (b=2)", "Ours (b=2; a=1)"))
+            for method, shift in ((base, 0.0), (ours, 1.0)) for trial, value in enumerate(BASE + shift)]
+    methods = {"RFF": {"datasets": ["eeg"]}, "Ours (a=1)": {"datasets": ["eeg"]},
+               "RFF (b=2)": {"datasets": ["magic04"]}, "Ours (b=2; a=1)": {"datasets": ["magic04"]}}
+    results = log.results(rows, log.config(methods=methods, datasets=["eeg", "magic04"]))
+    findings = {finding.dataset: finding for finding in judge([greater()], results, {})}
+    assert (findings["eeg"].method, findings["eeg"].baseline) == ("Ours (a=1)", "RFF")
+    assert (findings["magic04"].method, findings["magic04"].baseline) == ("Ours (b=2; a=1)", "RFF (b=2)")
+
+
 def test_a_claim_covers_every_variant_each_against_its_own_baseline():
     values = {"RFF": {16: BASE}, "Ours (released)": {16: BASE + np.array([1, 1.1, 1, 1.2])},
               "Ours (written)": {16: BASE - np.array([1, 1.1, 1, 1.2])}}

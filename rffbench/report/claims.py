@@ -120,8 +120,8 @@ def judge(claims: Sequence[Claim], results: Results, names: Mapping[str, str]) -
     """Every claim on every dataset that it names (or the experiment has), and for every variant of its method.
 
     ``names`` maps datasets to what the paper calls them, as claims do. A method's name stands for itself and for its
-    variants, labels with something in brackets behind it: ``Ours`` for ``Ours (released)`` too, whose baseline is then
-    the one with the same brackets, or else the plain one.
+    variants on that dataset, labels with something in brackets behind it: ``Ours`` for ``Ours (released)`` too, whose
+    baseline is then the one with the same brackets, or else the plain one, or else the first.
     """
     findings: list[Finding] = []
     for claim in itertools.chain.from_iterable(map(_expanded, claims)):
@@ -146,20 +146,21 @@ def _judged(claim: Claim, dataset: str, results: Results) -> Iterator[Finding]:
     test = claim.test
     baseline = getattr(test, "baseline", "")
     about = {"claim": claim.claim, "where": claim.where, "dataset": dataset, "metric": test.metric}
-    missing = _missing(dataset, [test.method, *([baseline] if baseline else [])], results)
+    methods = [method for method in results.methods
+               if dataset in (results.config["methods"][method].get("datasets") or [dataset])]  # fmt: skip
+    missing = "" if dataset in results.datasets else f"no trial on {dataset}"
+    missing = missing or _missing([test.method, *([baseline] if baseline else [])], methods)
     if missing:
         yield Finding(**about, method=test.method, baseline=baseline, verdict=NOT_MEASURED, evidence=missing)
         return
-    for label in labelled(test.method, results.methods):
-        against = _counterpart(label, baseline, results.methods) if baseline else ""
+    for label in labelled(test.method, methods):
+        against = _counterpart(label, baseline, methods) if baseline else ""
         verdict, evidence = _evaluate(claim, dataset, label, against, results)
         yield Finding(**about, method=label, baseline=against, verdict=verdict, evidence=evidence)
 
 
-def _missing(dataset: str, methods: Sequence[str], results: Results) -> str:
-    if dataset not in results.datasets:
-        return f"no trial on {dataset}"
-    absent = [name for name in methods if not labelled(name, results.methods)]
+def _missing(names: Sequence[str], methods: Sequence[str]) -> str:
+    absent = [name for name in names if not labelled(name, methods)]
     return f"no method {' nor '.join(absent)} in this experiment" if absent else ""
 
 
