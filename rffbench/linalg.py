@@ -246,10 +246,8 @@ def cos_sin_columns(
     width = min(s, width)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
 
-    spare: deque[NDArray] = deque()  # a thread's next part of the rows takes the scratch of one that is done
-
     def fill_rows(begin: int, end: int) -> None:
-        scratch = spare.pop() if spare else np.empty(height * width, dtype)
+        scratch = np.empty(height * width, dtype)
         unwanted = np.empty(width, dtype)  # where the cosines or sines go that nobody asked for
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
@@ -265,7 +263,6 @@ def cos_sin_columns(
                     phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
-        spare.append(scratch)
 
     _over_tiles(fill_rows, n, n * s * dtype.itemsize)
 

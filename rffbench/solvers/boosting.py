@@ -162,12 +162,10 @@ class BoostedFeaturesRegressor(_Boosting, Regressor):
     loss = Lasso
 
 
-
 class BoostedFeaturesClassifier(_Boosting, Classifier):
     """Boosting for two classes: the squared hinge, otherwise as `BoostedFeaturesRegressor`."""
 
     loss = SquaredHinge
-
 
 
 def make_boosting(
