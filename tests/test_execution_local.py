@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from execution_workers import spec
 
+from rffbench.errors import DataUnavailable
 from rffbench.execution.environment import processors
 from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
+from rffbench.execution.worker import Failure
 
 
 def run(tasks, function="do_all", workers=2, **limits):
@@ -60,6 +62,13 @@ def test_a_failure_is_a_result_that_says_how(do, status, type_, message, monkeyp
     result = alone(do)
     assert (result.status, result.error["type"]) == (status, type_)
     assert message in result.error["message"]
+
+
+def test_a_row_names_a_file_by_the_variable_that_says_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_MIRROR", f"{tmp_path}/")
+    failure = Failure.of(DataUnavailable(f"eeg: no source: mirror {tmp_path}/eeg/a b.csv: no such file"))
+    assert failure.message == "eeg: no source: mirror $RFFBENCH_MIRROR/eeg/a b.csv: no such file"
+    assert str(tmp_path) not in failure.traceback
 
 
 @pytest.mark.parametrize("do", ["raise_value_error", "segfault"])

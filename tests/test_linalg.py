@@ -94,18 +94,35 @@ def test_products_are_the_same_digits_for_any_number_of_threads(monkeypatch, dty
     phase = X @ W
     for threads in (1, 2, 5):
         monkeypatch.setattr(numba, "get_num_threads", lambda threads=threads: threads)
-        cos, sin = fourier_products(X, W, y, scale=0.5)
+        cos, sin = fourier_products(X, W, y)
         if threads == 1:
             first = cos, sin
-            np.testing.assert_allclose(cos, 0.5 * y @ np.cos(phase), atol=1e-11 if dtype == "float64" else 1e-3)
+            error = 1e-6 if dtype == "float64" else 1e-5  # of X @ W in float32
+            scale = error * np.sqrt(len(y)) * np.linalg.norm(y)
+            np.testing.assert_allclose((cos, sin), (y @ np.cos(phase), y @ np.sin(phase)), rtol=0, atol=scale)
         np.testing.assert_array_equal((cos, sin), first)
 
 
 def test_arguments_beyond_the_reduction_s_reach_are_right_in_products_too():
-    x = np.array([1.01e5, -3e6, 7.7e8, 0.5])
-    y = np.array([1.0, -2.0, 3.0, 4.0])
+    x = np.array([1.01e5, 2.02e5, -3e6, 7.7e8, 0.5])
+    y = np.array([1.0, 5.0, -2.0, 3.0, 4.0])
     cos, sin = fourier_products(x[:, None], np.ones((1, 1)), y)
-    np.testing.assert_allclose([cos[0], sin[0]], [y @ np.cos(x), y @ np.sin(x)], rtol=0, atol=1e-14)
+    np.testing.assert_allclose([cos[0], sin[0]], [y @ np.cos(x), y @ np.sin(x)], rtol=0, atol=5e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-50, 1.0, 1e50, 1e150])
+def test_products_take_targets_of_any_size(unit):
+    rng = np.random.default_rng(2)
+    X, W, y = rng.normal(size=(300, 3)), rng.normal(size=(3, 20)), rng.normal(size=300)
+    cos, sin = fourier_products(X, W, y * unit)
+    np.testing.assert_allclose((cos / unit, sin / unit), (y @ np.cos(X @ W), y @ np.sin(X @ W)), rtol=0, atol=1e-4)
+    assert not np.any(fourier_products(X, W, np.zeros(300)))
+
+
+def test_products_are_single_precision_wherever_the_angle_lies():
+    x = np.linspace(-40.0, 40.0, 4001)
+    cos, sin = fourier_products(np.ones((1, 1)), x[None, :], np.ones(1))
+    np.testing.assert_allclose((cos, sin), (np.cos(x), np.sin(x)), rtol=0, atol=5e-7)
 
 
 def test_work_is_covered_once_by_any_number_of_threads(monkeypatch):

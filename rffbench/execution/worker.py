@@ -30,6 +30,7 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
 MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that what goes to the parent is one small write
 SHOW_STACK = signal.SIGUSR1  # the parent's question where a worker hangs
 
@@ -63,15 +64,19 @@ class Failure:
         elif isinstance(error, DataError):
             status = "unavailable"
         trace = without_folders("".join(traceback.format_exception(error)))[-TRACEBACK_CHARACTERS:]
-        return cls(status, type(error).__name__, str(error)[:MESSAGE_CHARACTERS], trace)
+        return cls(status, type(error).__name__, without_folders(str(error))[:MESSAGE_CHARACTERS], trace)
 
 
-def without_folders(trace: str) -> str:
-    """A traceback with files named from where Python finds them: rows of the log go to other machines."""
+def without_folders(text: str) -> str:
+    """A message or traceback with files named from where Python, or a variable of the environment, says they are:
+    rows of the log go to other machines."""
     folders = sorted({str(Path(folder).absolute()) for folder in sys.path}, key=len, reverse=True)
     for folder in folders:
-        trace = trace.replace(f'File "{folder}{os.sep}', 'File "')
-    return trace
+        text = text.replace(f'File "{folder}{os.sep}', 'File "')
+    for variable in FOLDER_VARIABLES:
+        if folder := os.environ.get(variable, "").rstrip(os.sep):
+            text = text.replace(f"{folder}{os.sep}", f"${variable}{os.sep}")
+    return text
 
 
 class Channel:

@@ -282,12 +282,14 @@ class PooledFeatures(FourierFeatures):
 
     def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:
         """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows."""
-        if y is not None and self.needs == ("right_side",):
-            W, offset, scale = self._columns_in(X.dtype)
+        if y is not None and self.needs == ("right_side",) and self.variant == "as-written":
+            # Scores that only decide a random choice do with single precision. As released they do not: there the
+            # column with the least score has the largest factor.
+            W, _, _ = self._columns_in(X.dtype)
             products = np.zeros((2, columns // 2))
             for rows in row_blocks(X.shape[0]):
-                products += fourier_products(X[rows], W, y[rows], offset=offset, scale=scale)
-            return {"right_side": products.ravel()}
+                products += fourier_products(X[rows], W, y[rows])
+            return {"right_side": products.ravel() / np.sqrt(columns // 2)}
         gathered: dict[str, Any] = {
             name: TriangleStack(1, columns)[0] if name == "gram" else np.zeros(columns) for name in self.needs
         }
@@ -392,7 +394,9 @@ class SurrogateLeverageFeatures(PooledFeatures):
     Notes
     -----
     ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over
-    the base features, n·l·(d + 2) multiplications; memory one row block of them.
+    the base features, n·l·(d + 2) multiplications; memory one row block of them. As written, the scores of
+    'eq14' have single precision, whatever X's dtype: it hardly ever changes what is drawn, and the weights by a
+    few 1e-6.
 
     References
     ----------

@@ -146,8 +146,7 @@ def _judged(claim: Claim, dataset: str, results: Results) -> Iterator[Finding]:
     test = claim.test
     baseline = getattr(test, "baseline", "")
     about = {"claim": claim.claim, "where": claim.where, "dataset": dataset, "metric": test.metric}
-    methods = [method for method in results.methods
-               if dataset in (results.config["methods"][method].get("datasets") or [dataset])]  # fmt: skip
+    methods = results.methods_on(dataset)
     missing = "" if dataset in results.datasets else f"no trial on {dataset}"
     missing = missing or _missing([test.method, *([baseline] if baseline else [])], methods)
     if missing:

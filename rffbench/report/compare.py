@@ -184,13 +184,12 @@ def _verdict(cell: Mapping[Any, Any]) -> str:
 def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd.DataFrame:
     """Every cost of two methods with the same kernel, the one's over the other's."""
     rows = []
-    run = results.trials.groupby("dataset")["method"].unique()
     for metric in reference.table.costs if reference.table else ():
         measured = _mean_costs(results, metric)
         kernels = reported["method"].str.partition(" ")[2]
         for (dataset, _), group in reported.groupby(["dataset", kernels], sort=False):
             printed = zip(group["method"], group[metric], strict=True)
-            ours = list(run.get(dataset, ()))
+            ours = results.methods_on(str(dataset))
             for (above, over), (below, under) in itertools.combinations(printed, 2):
                 for pair in itertools.product(labelled(above, ours) or [above], labelled(below, ours) or [below]):
                     numerator, denominator = (measured.get((dataset, method), np.nan) for method in pair)

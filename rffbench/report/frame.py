@@ -98,6 +98,10 @@ class Results:
         """The labels of the methods, in the config's order."""
         return [str(label) for label in self.config["methods"]]
 
+    def methods_on(self, dataset: str) -> list[str]:
+        """The labels of the methods that are for a dataset, in the config's order."""
+        return [label for label in self.methods if _runs_on(self.config, label, dataset)]
+
     def score(self, dataset: str) -> Metric:
         """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
         was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
@@ -249,6 +253,11 @@ def _has(config: dict[str, Any], dataset: str, method: str) -> bool:
     """Whether the config has the method on the dataset."""
     if dataset not in config["datasets"] or method not in config["methods"]:
         return False
+    return _runs_on(config, method, dataset)
+
+
+def _runs_on(config: dict[str, Any], method: str, dataset: str) -> bool:
+    """Whether a method is for a dataset: it names none, or this one."""
     return dataset in (config["methods"][method].get("datasets") or [dataset])
 
 

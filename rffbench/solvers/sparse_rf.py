@@ -23,7 +23,26 @@ from rffbench.solvers.working_set import WorkingSet
 class _SparseRandomFeatures(FullyCorrective):
     """Step t proposes draws tR … (t + 1)R − 1 of the basis."""
 
-    features_per_step: int
+    def __init__(
+        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        lambda_scale: Literal["n", 1] = 1, features_per_step: int = 100, steps: int = 10, tol: float = 1e-2,
+        validation: float = 0.1, target_score: float | None = None, record: bool = False,
+        callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
+        memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.lambda_scale = lambda_scale
+        self.features_per_step = features_per_step
+        self.steps = steps
+        self.tol = tol
+        self.validation = validation
+        self.target_score = target_score
+        self.record = record
+        self.callback = callback
+        self.random_state = random_state
+        self.memory = memory
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -119,27 +138,6 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
 
     loss = Lasso
 
-    def __init__(
-        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
-        lambda_scale: Literal["n", 1] = 1, features_per_step: int = 100, steps: int = 10, tol: float = 1e-2,
-        validation: float = 0.1, target_score: float | None = None, record: bool = False,
-        callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
-        memory: int | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
-        self.features_per_step = features_per_step
-        self.steps = steps
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
-
 
 class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
     """Sparse random features for two classes: the loss is the squared hinge (1/N) Σ max(0, 1 − yₙf(xₙ))², yₙ = ±1.
@@ -162,20 +160,12 @@ class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
         random_state: RandomState = None, memory: int | None = None,
     ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
-        self.features_per_step = features_per_step
-        self.steps = steps
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, features_per_step=features_per_step, steps=steps,
+            tol=tol, validation=validation, target_score=target_score, record=record, callback=callback,
+            random_state=random_state, memory=memory,
+        )  # fmt: skip
         self.subproblem = subproblem
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
 
     def check_parameters(self) -> None:
         super().check_parameters()
