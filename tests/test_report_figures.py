@@ -117,12 +117,21 @@ def test_a_bar_that_would_reach_zero_stays_on_the_log_axis(tmp_path):
 
 def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
     path = folder(tmp_path)
-    rows = [log.ok(log.spec(trial=trial), 80.0, kernel_error=None) for trial in range(3)]
+    rows = [
+        log.ok(log.spec(method=method, trial=trial), 80.0, kernel_error=None)
+        for method in ("RFF", "QMC") for trial in range(3)
+    ]  # fmt: skip
     rows += [log.lost(log.spec("cpu", trial=trial), "unavailable") for trial in range(3)]
     log.write(path, log.config(datasets=["eeg", "cpu"]), rows)
     titles = [panel.get_title() for panel in drawn(path).axes]
     assert titles == ["(a) test accuracy (%)", "(b) feature time (s)"]
     assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
+
+
+def test_one_method_at_one_size_makes_no_figure(tmp_path):
+    path = folder(tmp_path)
+    log.write(path, log.config(), [log.ok(log.spec(trial=trial), 80.0) for trial in range(3)])
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == []
 
 
 def test_there_is_no_panel_of_feature_times_where_no_method_has_features(tmp_path):

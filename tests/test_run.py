@@ -42,11 +42,11 @@ def measured(folder):
 
 
 def equal(one, other):
-    """Accuracies and choices of λ exactly, kernel errors to what the number of BLAS threads rounds."""
+    """Accuracies and choices of λ exactly, kernel errors to single precision: so the surrogate is scored alone."""
     assert one.keys() == other.keys()
     for key, (status, chosen, metrics) in one.items():
         assert (status, chosen, metrics["accuracy"]) == (*other[key][:2], other[key][2]["accuracy"])
-        assert metrics["kernel_error"] == pytest.approx(other[key][2]["kernel_error"], rel=1e-9)
+        assert metrics["kernel_error"] == pytest.approx(other[key][2]["kernel_error"], rel=1e-5)
 
 
 @pytest.fixture(scope="module")

@@ -34,10 +34,11 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
     ``figures/<dataset>.<format>`` has what was measured against the number of frequencies s (log): the relative kernel
     error ‖K − ZZ′‖₂/‖K‖₂ (log) or whatever else was measured of the kernel matrix, the score, and the seconds to
     generate the training features (log), each the mean over trials with bars of ± one standard deviation. A panel
-    without a measurement is left out. ``<dataset>-lambda`` has the score at every λ and ``<dataset>-progress`` the
-    progress of a solver, where trials kept these; ``<dataset>-time`` the score against training time, where this is
-    comparable; ``<dataset>-bounds`` errors of maps alone beside what theory promises; ``dimension`` what maps measure
-    and take on synthetic data of many dimensions. Of a sweep the names have the protocol's labels behind them.
+    without a measurement is left out, and so is a figure of one method at one size. ``<dataset>-lambda`` has the score
+    at every λ and ``<dataset>-progress`` the progress of a solver, where trials kept these; ``<dataset>-time`` the
+    score against training time, where this is comparable; ``<dataset>-bounds`` errors of maps alone beside what theory
+    promises; ``dimension`` what maps measure and take on synthetic data of many dimensions. Of a sweep the names have
+    the protocol's labels behind them.
 
     Raises ConfigError for a format that is not one of ``FORMATS``.
     """
@@ -53,12 +54,11 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
                 paths += _saved(overview, folder, "-".join([*labels.values(), "dimension"]), formats)
             summary = summarise(results)
             for dataset in results.datasets:
-                figures = {
-                    "": dataset_figure(results, summary[summary["dataset"] == dataset], dataset),
-                    "lambda": path_figure(results, dataset),
-                    "progress": progress_figure(results, dataset),
-                    "time": score_time_figure(results, dataset),
-                }
+                figures = {"lambda": path_figure(results, dataset), "progress": progress_figure(results, dataset)}
+                cells = summary[(summary["dataset"] == dataset) & (summary["n_ok"] > 0)]
+                if cells.groupby(["method", "n_features"]).ngroups > 1:
+                    figures[""] = dataset_figure(results, cells, dataset)
+                    figures["time"] = score_time_figure(results, dataset)
                 for kind, figure in figures.items():
                     if figure is not None:
                         if labels:
@@ -70,7 +70,8 @@ def draw_figures(protocols: Protocols, formats: Sequence[str] = ("png",)) -> lis
 
 def _saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str]) -> list[Path]:
     folder.mkdir(exist_ok=True)
-    paths = [folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', stem)}.{name}" for name in formats]
+    stem = re.sub(r"[^\w.-]+", "_", stem)
+    paths = [folder / f"{stem}.{name}" for name in formats]
     for path in paths:
         name = path.suffix[1:]
         figure.savefig(path, format=name, metadata=METADATA[name])
