@@ -174,11 +174,8 @@ class LinearSVM(Classifier):
         rows = FeatureRows(
             X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
         )
-
-        def keep(_: int, place: slice, Z: NDArray, local: NDArray[np.int64]) -> None:
-            values[place, :columns] = Z
-
-        rows.visit(np.arange(n), keep)
+        for part, Z, _ in rows.visit(np.arange(n)):
+            values[part, :columns] = Z
         solver = LIBLINEAR[self.loss, method]
         options = parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []
@@ -200,11 +197,8 @@ class LinearSVM(Classifier):
             X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
         )
         out = np.empty((rows.n, *self.coef_.shape[:-1]))
-
-        def predict(_: int, place: slice, Z: NDArray, local: NDArray[np.int64]) -> None:
-            out[place] = Z @ self.coef_.T
-
-        rows.visit(np.arange(rows.n), predict)
+        for part, Z, _ in rows.visit(np.arange(rows.n)):
+            out[part] = Z @ self.coef_.T
         return out + self.intercept_
 
 

@@ -7,7 +7,7 @@ gradients, whose products need a pass over the rows of I alone, and its length b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -37,24 +37,19 @@ class FeatureRows:
         self._X, self._features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
         self.feature_s, self.passes = 0.0, 0
-        self._held = False
-        self._buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
-        self._buffer[:, columns:] = bias
+        self._held = None
+        buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
+        buffer[:, columns:] = bias
         if hold:
             for start in range(0, self.n, self._block_rows):
                 block = slice(start, min(self.n, start + self._block_rows))
-                inputs, started = self._fetched(block), perf_counter()
-                self._map(inputs, self._buffer[block])
-                self.feature_s += perf_counter() - started
-            self._held = True
+                self._map(block, slice(None), buffer[block])
+            self._held = buffer
+        self._buffer = buffer
 
-    def _fetched(self, block: slice) -> NDArray:
+    def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
         started, waited = perf_counter(), getattr(self._X, "seconds", 0.0)
-        inputs = checked_rows(self._X, block)
-        self.feature_s += perf_counter() - started - (getattr(self._X, "seconds", 0.0) - waited)
-        return inputs
-
-    def _map(self, rows: NDArray, out: NDArray) -> None:
+        rows = checked_rows(self._X, block)[chosen]
         target = out[:, : self._columns]
         if self._features is None:
             target[:] = rows
@@ -62,47 +57,21 @@ class FeatureRows:
             self._features.fill(np.ascontiguousarray(rows), target)
         else:
             target[:] = self._features.transform(rows)
+        self.feature_s += perf_counter() - started - (getattr(self._X, "seconds", 0.0) - waited)
 
-    def visit(self, rows: NDArray[np.int64], work: Callable[[int, slice, NDArray, NDArray[np.int64]], object]) -> None:
-        """One pass over ``rows`` (sorted): ``work(k, place, Z, local)`` for every part k < PARTS of them, in threads.
-
-        The part is rows[place], and they are Z[local]. Where Z is not held, every block has PARTS parts, each mapped
-        just before ``work`` has it, by the same thread: it is in the cache then.
-        """
+    def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray, NDArray[np.int64]]]:
+        """One pass over ``rows`` (sorted): for each part of them a block of Z, and where in it they are."""
         self.passes += 1
-        if self._held:
-            self._in_parts(rows, 0, work, None)
+        if self._held is not None:
+            yield slice(0, len(rows)), self._held, rows
             return
         for start in range(0, self.n, self._block_rows):
-            block = slice(start, min(self.n, start + self._block_rows))
-            first, last = np.searchsorted(rows, (block.start, block.stop))
+            stop = min(self.n, start + self._block_rows)
+            first, last = np.searchsorted(rows, (start, stop))
             if first < last:
-                self._in_parts(rows[first:last] - start, first, work, self._fetched(block))
-
-    def _in_parts(
-        self, rows: NDArray[np.int64], first: int, work: Callable[..., object], inputs: NDArray | None
-    ) -> None:
-        """``visit`` for the rows from place ``first`` on: of Z, held, or of the block ``inputs``."""
-        bounds = [len(rows) * part // PARTS for part in range(PARTS + 1)]
-        seconds = np.zeros((2, PARTS))  # of mapping, and of all
-
-        def do(begin: int, end: int) -> None:
-            for k in range(begin, end):
-                started = mapped = perf_counter()
-                part = slice(bounds[k], bounds[k + 1])
-                if part.start == part.stop:
-                    continue
-                Z, local = self._buffer, rows[part]
-                if inputs is not None:
-                    Z, local = self._buffer[part], np.arange(len(local))
-                    self._map(inputs[rows[part]], Z)
-                    mapped = perf_counter()
-                work(k, slice(first + part.start, first + part.stop), Z, local)
-                seconds[:, k] = mapped - started, perf_counter() - started
-
-        began = perf_counter()
-        in_threads(do, PARTS, worthwhile=len(rows) * self.p > WORTH_A_THREAD)
-        self.feature_s += (perf_counter() - began) * seconds[0].sum() / max(seconds[1].sum(), 1e-9)
+                Z = self._buffer[: last - first]
+                self._map(slice(start, stop), rows[first:last] - start, Z)
+                yield slice(first, last), Z, np.arange(last - first)
 
 
 class Minimum(NamedTuple):
@@ -201,14 +170,16 @@ def _exact_length(
 def _products(Z: FeatureRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Zv (n,)."""
     out = np.empty(Z.n)
-    Z.visit(np.arange(Z.n), lambda _, place, block, local: _dot_rows(block, local, v, out[place]))
+    for place, block, rows in Z.visit(np.arange(Z.n)):
+        _in_parts(_dot_rows, block, rows, v, out[place])
     return out
 
 
 def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Σ weightᵢ·zᵢ over ``rows``."""
     totals = np.zeros((PARTS, Z.p))
-    Z.visit(rows, lambda k, place, block, local: _add_rows(block, local, weights[place], totals[k]))
+    for place, block, local in Z.visit(rows):
+        _in_parts(_add_rows, block, local, weights[place], totals)
     return totals.sum(axis=0)
 
 
@@ -217,15 +188,27 @@ def _hessian_product(
 ) -> NDArray[np.float64]:
     """v + 2C·Σ (zᵢᵀv)·zᵢ over ``rows``."""
     totals = np.zeros((PARTS, Z.p))
-    Z.visit(rows, lambda k, _, block, local: _add_hessian_rows(block, local, v, totals[k]))
+    for _, block, local in Z.visit(rows):
+        _in_parts(_add_hessian_rows, block, local, v, totals)
     return v + 2 * C * totals.sum(axis=0)
+
+
+def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int64], *arrays: NDArray) -> None:
+    """``work(block, rows, first, last, k, *arrays)`` for first…last−1 the k-th of PARTS parts, in threads."""
+    bounds = [len(rows) * part // PARTS for part in range(PARTS + 1)]
+
+    def do(first: int, last: int) -> None:
+        for k in range(first, last):
+            work(block, rows, bounds[k], bounds[k + 1], k, *arrays)
+
+    in_threads(do, PARTS, worthwhile=len(rows) * block.shape[1] > WORTH_A_THREAD)
 
 
 # Four rows at a time, so that the vectors that go with all of them are read and written a quarter as often.
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _dot_rows(Z, rows, v, out):
-    """out ← Z[rows]·v."""
-    k, last = 0, len(rows)
+def _dot_rows(Z, rows, first, last, part, v, out):
+    """out ← Z[rows]·v, entries first…last−1."""
+    k = first
     while k + 4 <= last:
         out[k], out[k + 1], out[k + 2], out[k + 3] = _four_dots(
             Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]], v
@@ -236,9 +219,10 @@ def _dot_rows(Z, rows, v, out):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _add_rows(Z, rows, weights, total):
-    """total ← total + Z[rows]′·weights."""
-    k, last = 0, len(rows)
+def _add_rows(Z, rows, first, last, part, weights, totals):
+    """totals[part] ← totals[part] + Z[rows]′·weights, rows first…last−1."""
+    total = totals[part]
+    k = first
     while k + 4 <= last:
         _add_four(
             Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]],
@@ -250,9 +234,10 @@ def _add_rows(Z, rows, weights, total):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _add_hessian_rows(Z, rows, v, total):
-    """total ← total + Z[rows]′·(Z[rows]·v), each row read from memory once."""
-    k, last = 0, len(rows)
+def _add_hessian_rows(Z, rows, first, last, part, v, totals):
+    """totals[part] ← totals[part] + Z[rows]′·(Z[rows]·v), rows first…last−1, each read from memory once."""
+    total = totals[part]
+    k = first
     while k + 4 <= last:
         one, two, three, four = Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]]
         a, b, c, d = _four_dots(one, two, three, four, v)
