@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rffbench.report.frame import METRICS, SCORES, Results, size_label
-from rffbench.report.style import STYLES, legend_below, tidy_panel
+from rffbench.report.style import STYLES, legend_below, log_axis, tidy_panel
 
 MOST_SIZES = 4
 """Panels of a λ figure: more sizes than these are thinned out evenly."""
@@ -83,7 +83,7 @@ def progress_figure(results: Results, dataset: str) -> Figure | None:
         panel.set_title(labels[name])
         panel.set_xscale("log")
         if name == "objective":
-            panel.set_yscale("log")
+            log_axis(panel)
         tidy_panel(panel)
     _legend(figure, panels[0])
     figure.suptitle(dataset, fontsize=8.5)
