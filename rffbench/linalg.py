@@ -127,6 +127,19 @@ def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
     return tuple(tuple(number(value) for value in values) for values in groups)
 
 
+@numba.njit(nogil=True, cache=True, fastmath={"contract"}, forceinline=True)
+def _sin_and_cos(r, one, half, sin_series, cos_series):
+    """sin r and cos r for |r| ≤ π/2."""
+    z = r * r
+    p = sin_series[-1]
+    for k in range(len(sin_series) - 2, -1, -1):
+        p = p * z + sin_series[k]
+    q = cos_series[-1]
+    for k in range(len(cos_series) - 2, -1, -1):
+        q = q * z + cos_series[k]
+    return r + r * (z * p), one - (half * z - (z * z) * q)
+
+
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def _cos_sin(
     phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series
@@ -145,15 +158,9 @@ def _cos_sin(
                 r = r - n * pi[k]
             odd = n - two * ((n * half + rounder) - rounder)  # −1 or 1 where n is odd, else 0
             signed_scale = scale[j] * (one - two * (odd * odd))  # cos(r + nπ) = (−1)ⁿ cos r, and so for sin
-            z = r * r
-            p = sin_series[-1]
-            for k in range(len(sin_series) - 2, -1, -1):
-                p = p * z + sin_series[k]
-            q = cos_series[-1]
-            for k in range(len(cos_series) - 2, -1, -1):
-                q = q * z + cos_series[k]
-            cosines[j] = signed_scale * (one - (half * z - (z * z) * q))
-            sines[j] = signed_scale * (r + r * (z * p))
+            sine, cosine = _sin_and_cos(r, one, half, sin_series, cos_series)
+            cosines[j] = signed_scale * cosine
+            sines[j] = signed_scale * sine
             far |= not (abs(x) <= far_limit)
         if far:  # also where x is not a number
             for j in range(s):
@@ -187,17 +194,10 @@ def _half_products(phase, y, squares, mixed, plain, single, sin_series, cos_seri
                 if not (abs(x) <= far_limit):
                     u[j] = np.arctan(np.tan(x))
         for j in range(s):
-            z = u[j] * u[j]
-            p = sin_series[-1]
-            for k in range(len(sin_series) - 2, -1, -1):
-                p = p * z + sin_series[k]
-            q = cos_series[-1]
-            for k in range(len(cos_series) - 2, -1, -1):
-                q = q * z + cos_series[k]
-            sine = u[j] + u[j] * (z * p)
+            sine, cosine = _sin_and_cos(u[j], one, half_single, sin_series, cos_series)
             weighted = y[i] * sine
             squares[j] += weighted * sine
-            mixed[j] += weighted * (one - (half_single * z - (z * z) * q))
+            mixed[j] += weighted * cosine
 
 
 def fourier_columns(

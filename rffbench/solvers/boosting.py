@@ -26,9 +26,6 @@ SURROGATE_TOL = 1e-4
 class _Boosting(FullyCorrective):
     """A step proposes one function, about argmax_h |(1/N) Σ L′(f(xₙ), yₙ)·φ_h(xₙ)| (their Eq. 24)."""
 
-    candidates: int
-    threshold: str
-
     def __init__(
         self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: Literal["n", 1] = 1, steps: int = 100, candidates: int = 100,
@@ -36,20 +33,12 @@ class _Boosting(FullyCorrective):
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
         random_state: RandomState = None, memory: int | None = None,
     ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
-        self.steps = steps
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, steps=steps, tol=tol, validation=validation,
+            target_score=target_score, record=record, callback=callback, random_state=random_state, memory=memory,
+        )  # fmt: skip
         self.candidates = candidates
         self.threshold = threshold
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
 
     def check_parameters(self) -> None:
         super().check_parameters()

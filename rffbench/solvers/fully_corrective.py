@@ -48,21 +48,26 @@ class Proposal(NamedTuple):
 class FullyCorrective:
     """What the estimators share. Subclasses add ``_propose``, and say in ``_stored`` what of a model must be kept."""
 
-    kernel: str
-    gamma: float
-    alpha: float | Sequence[float]
-    lambda_scale: Literal["n", 1]
-    steps: int
-    tol: float
-    validation: float
-    target_score: float | None
-    record: bool
-    callback: Callable[[Mapping[str, float]], object] | None
-    random_state: RandomState
-    memory: int | None
-
     loss: ClassVar[type[L1Problem]]
     n_features_in_: int
+
+    def __init__(
+        self, kernel: str, gamma: float, *, alpha: float | Sequence[float], lambda_scale: Literal["n", 1], steps: int,
+        tol: float, validation: float, target_score: float | None, record: bool,
+        callback: Callable[[Mapping[str, float]], object] | None, random_state: RandomState, memory: int | None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.lambda_scale = lambda_scale
+        self.steps = steps
+        self.tol = tol
+        self.validation = validation
+        self.target_score = target_score
+        self.record = record
+        self.callback = callback
+        self.random_state = random_state
+        self.memory = memory
 
     def _begin(self, d: int) -> None:
         """Get ready to propose functions of d inputs."""

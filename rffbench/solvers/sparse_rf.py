@@ -30,19 +30,11 @@ class _SparseRandomFeatures(FullyCorrective):
         callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
         memory: int | None = None,
     ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.lambda_scale = lambda_scale
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, steps=steps, tol=tol, validation=validation,
+            target_score=target_score, record=record, callback=callback, random_state=random_state, memory=memory,
+        )  # fmt: skip
         self.features_per_step = features_per_step
-        self.steps = steps
-        self.tol = tol
-        self.validation = validation
-        self.target_score = target_score
-        self.record = record
-        self.callback = callback
-        self.random_state = random_state
-        self.memory = memory
 
     def check_parameters(self) -> None:
         super().check_parameters()
