@@ -14,8 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rffbench import PerceptronFeatures, RandomFourierFeatures
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.execution.measure import peak_memory, reset_peak
-from rffbench.solvers import primal_newton
+from rffbench.solvers import linear_svm, primal_newton
 from rffbench.solvers.linear_svm import LinearSVM, make_linear_svm
+from rffbench.solvers.primal_newton import FeatureRows, sampled_hessian
 from rffbench.solvers.ridge import default_block_rows
 
 MAP = RandomFourierFeatures(120, form="offset", gamma=1.0, random_state=0)
@@ -142,6 +143,7 @@ def test_passes_are_counted_and_a_hessian_product_visits_only_rows_within_the_ma
     monkeypatch.setattr(
         RandomFourierFeatures, "fill", lambda map_, rows, out: (mapped.append(len(rows)), fill(map_, rows, out))
     )
+    monkeypatch.setattr("rffbench.solvers.linear_svm.SAMPLED", 10)  # more rows than there are: no preconditioner
     streamed = LinearSVM(MAP, method="streamed").fit(Rows(X), y)
     passes = streamed.metrics_["passes"]
     assert passes >= 2 * streamed.metrics_["newton_steps"]
@@ -150,6 +152,49 @@ def test_passes_are_counted_and_a_hessian_product_visits_only_rows_within_the_ma
     held = LinearSVM(MAP, method="held").fit(Rows(X), y)
     assert sum(mapped) == 700 + 1  # and a row to count the columns
     assert held.metrics_["passes"] == passes
+
+
+def test_the_hessian_of_a_sample_halves_the_passes_where_memory_allows_it():
+    X, y = problem(3000)
+    wide = RandomFourierFeatures(200, form="offset", gamma=2.0, random_state=0)
+    free = LinearSVM(wide, C=10.0, method="streamed", tolerance=1e-4).fit(X, y)
+    budget = int(free.metrics_["training_bytes"])
+    tight = LinearSVM(wide, C=10.0, method="streamed", tolerance=1e-4, memory=budget - 1).fit(X, y)
+    assert free.metrics_["training_bytes"] - tight.metrics_["training_bytes"] > 8 * 201**2
+    assert free.metrics_["passes"] < 0.5 * tight.metrics_["passes"]
+    assert free.metrics_["objective"] == pytest.approx(tight.metrics_["objective"], rel=1e-5)
+
+
+def test_several_classes_share_one_sample(monkeypatch):
+    X, _ = problem(1500)
+    y = np.digitize(X[:, 0], [-0.4, 0.3])
+    drawn = []
+    sampled = linear_svm.sampled_hessian
+    monkeypatch.setattr(linear_svm, "sampled_hessian", lambda Z, C: drawn.append(C) or sampled(Z, C))
+    streamed = LinearSVM(MAP, method="streamed", tolerance=TIGHT).fit(X, y)
+    assert drawn == [1.0]
+    held = LinearSVM(MAP, method="held", tolerance=TIGHT).fit(X, y)
+    np.testing.assert_allclose(streamed.coef_, held.coef_, atol=1e-4)
+
+
+def test_a_sample_is_of_whole_blocks_spread_over_all_rows():
+    def sample(size, n=1000):
+        return FeatureRows(np.zeros((n, 2)), None, 2, 0.0, hold=False, block_rows=50).sample(size)
+
+    starts = sample(180)[::50]
+    np.testing.assert_array_equal(sample(180), (starts[:, None] + np.arange(50)).ravel())
+    np.testing.assert_array_equal(starts, [0, 250, 500, 750])
+    np.testing.assert_array_equal(sample(990, n=990), np.arange(990))
+
+
+def test_a_sample_of_all_rows_gives_the_hessian_itself(monkeypatch):
+    monkeypatch.setattr(primal_newton, "SAMPLED", 60)
+    X, _ = problem(300)
+    Z = FeatureRows(X, None, 4, 0.7, hold=False, block_rows=64)
+    right = np.arange(5.0)
+    whole = np.column_stack([X, np.full(300, 0.7)])
+    expected = np.linalg.solve(np.eye(5) + 2 * 3.0 * whole.T @ whole, right)
+    np.testing.assert_allclose(sampled_hessian(Z, 3.0).solve(right[:, None])[:, 0], expected)
 
 
 def test_timing_tells_mapping_from_solving_and_leaves_out_fetching():
@@ -166,7 +211,7 @@ def test_timing_tells_mapping_from_solving_and_leaves_out_fetching():
         assert 0 < timing["solve_s"] < 9
 
 
-SIZES = {"liblinear": (2000, 3000), "held": (2000, 4000), "streamed": (3000, 9000)}
+SIZES = {"liblinear": (2000, 3000), "held": (2000, 4000), "streamed": (9000, 2200)}
 
 
 def grow(sending):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from ctypes import pointer
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,7 +16,15 @@ from rffbench.features.base import row_blocks
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, check_choice, check_positive, require_classification
 from rffbench.solvers.nodes import NODE, dense_nodes, problem_of
-from rffbench.solvers.primal_newton import PARTS, FeatureRows, minimise_squared_hinge, warm_up
+from rffbench.solvers.primal_newton import (
+    PARTS,
+    SAMPLED,
+    FeatureRows,
+    minimise_squared_hinge,
+    sampled_bytes,
+    sampled_hessian,
+    warm_up,
+)
 from rffbench.solvers.ridge import default_block_rows
 
 LOSSES = ("squared-hinge", "hinge")
@@ -31,6 +40,14 @@ class _Machine(NamedTuple):
 
     weights: NDArray[np.float64]
     counts: dict[str, float]
+
+
+class _Plan(NamedTuple):
+    """How a fit goes: the method, whether a sample's Hessian preconditions it, and the bytes it will need."""
+
+    method: str
+    preconditioned: bool
+    training_bytes: int
 
 
 class LinearSVM(Classifier):
@@ -52,7 +69,8 @@ class LinearSVM(Classifier):
         'liblinear' is its Newton method in the primal (``-s 2``), which the paper used, 'liblinear-dual' its
         coordinate descent (``-s 1``, hinge ``-s 3``). Both hold Z as sparse nodes, 16 bytes a number. The others are
         `rffbench.solvers.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows anew at each pass over
-        them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'.
+        them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'. To need fewer passes 'streamed' keeps
+        the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it.
     tolerance : float
         When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
     memory : int or None
@@ -106,12 +124,12 @@ class LinearSVM(Classifier):
             self.features_ = clone(self.features).fit(X, y)
             columns = int(self.features_.transform(X[:1]).shape[1])
         feature_s = perf_counter() - started - (getattr(X, "seconds", 0.0) - waited)
-        method, training_bytes = self._plan(X, columns)
-        if method in OURS:
+        plan = self._plan(X, columns)
+        if plan.method in OURS:
             warm_up(X.dtype)
-        solve = self._newton if method in OURS else self._liblinear
+        solve = self._newton if plan.method in OURS else self._liblinear
         waited, started = getattr(X, "seconds", 0.0), perf_counter()
-        machines, map_s = solve(X, Y, columns, method)
+        machines, map_s = solve(X, Y, columns, plan)
         solve_s = perf_counter() - started - (getattr(X, "seconds", 0.0) - waited) - map_s
         self.timing_ = {"feature_s": feature_s + map_s, "gram_s": 0.0, "solve_s": solve_s}
         weights = np.stack([machine.weights for machine in machines])
@@ -119,14 +137,15 @@ class LinearSVM(Classifier):
         self.coef_ = weights[0, :columns] if single else weights[:, :columns]
         intercepts = self.bias * weights[:, columns] if self.bias else np.zeros(len(machines))
         self.intercept_ = float(intercepts[0]) if single else intercepts
-        self.metrics_ = {"model_size": float(columns), "training_bytes": float(training_bytes)}
+        self.metrics_ = {"model_size": float(columns), "training_bytes": float(plan.training_bytes)}
         for name in machines[0].counts:
             self.metrics_[name] = float(np.mean([machine.counts[name] for machine in machines]))
 
-    def _plan(self, X: Any, columns: int) -> tuple[str, int]:
-        """The method to take and the bytes it will need; MemoryBudgetError where these are too many."""
+    def _plan(self, X: Any, columns: int) -> _Plan:
+        """How the fit will go; MemoryBudgetError where it would need too many bytes."""
         n, p = X.shape[0], columns + (self.bias != 0)
-        block = min(n, default_block_rows(p)) * p * X.dtype.itemsize
+        block_rows = min(n, default_block_rows(p))
+        block = block_rows * p * X.dtype.itemsize
         vectors = 8 * (VECTORS * (n + p) + PARTS * p)
         needed = {
             "held": n * p * X.dtype.itemsize + vectors,
@@ -134,35 +153,41 @@ class LinearSVM(Classifier):
             "liblinear": NODE.itemsize * n * (p + 1) + block + vectors,
         }
         needed["liblinear-dual"] = needed["liblinear"]
+        memory = sys.maxsize if self.memory is None else self.memory
         method = self.method
         if method == "auto":
-            method = "held" if self.memory is None or needed["held"] <= self.memory else "streamed"
-        if self.memory is not None and needed[method] > self.memory:
+            method = "held" if needed["held"] <= memory else "streamed"
+        if needed[method] > memory:
             what = "LIBLINEAR" if "liblinear" in method else "a linear machine"
-            raise MemoryBudgetError(f"{what} on {n} rows of {columns} features", needed[method], self.memory)
-        return method, needed[method]
+            raise MemoryBudgetError(f"{what} on {n} rows of {columns} features", needed[method], memory)
+        with_sample = needed[method] + sampled_bytes(p, block_rows, X.dtype)
+        if method == "streamed" and n >= SAMPLED * p and with_sample <= memory:
+            return _Plan(method, True, with_sample)
+        return _Plan(method, False, needed[method])
 
     def _newton(
-        self, X: Any, Y: NDArray[np.float64], columns: int, method: str
+        self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
     ) -> tuple[list[_Machine], float]:
         """A machine for each column of Y, and the seconds that mapping took."""
         rows = FeatureRows(
-            X, getattr(self, "features_", None), columns, float(self.bias), hold=method == "held",
+            X, getattr(self, "features_", None), columns, float(self.bias), hold=plan.method == "held",
             block_rows=default_block_rows(columns),
         )  # fmt: skip
+        C = float(self.C)
+        preconditioner = sampled_hessian(rows, C) if plan.preconditioned else None
         machines = []
         for y in Y.T:
             before = rows.passes
-            found = minimise_squared_hinge(rows, y, float(self.C), float(self.tolerance))
+            found = minimise_squared_hinge(rows, y, C, float(self.tolerance), preconditioner)
             counts = {
-                "objective": found.objective / (self.C * rows.n), "newton_steps": found.steps,
+                "objective": found.objective / (C * rows.n), "newton_steps": found.steps,
                 "passes": rows.passes - before,
             }  # fmt: skip
             machines.append(_Machine(found.w, counts))
         return machines, rows.feature_s
 
     def _liblinear(
-        self, X: Any, Y: NDArray[np.float64], columns: int, method: str
+        self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
     ) -> tuple[list[_Machine], float]:
         """The same by LIBLINEAR."""
         from liblinear.liblinear import liblinear, parameter, problem
@@ -176,7 +201,7 @@ class LinearSVM(Classifier):
         )
         for part, Z, _ in rows.visit(np.arange(n)):
             values[part, :columns] = Z
-        solver = LIBLINEAR[self.loss, method]
+        solver = LIBLINEAR[self.loss, plan.method]
         options = parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []
         for y in Y.T:
