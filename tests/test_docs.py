@@ -12,12 +12,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_tables_in_the_pages_are_those_of_the_results():
-    done = subprocess.run([sys.executable, "scripts/include_tables.py", "--check"], cwd=ROOT, capture_output=True)
+@pytest.mark.parametrize("script", ["include_tables.py", "reproduction.py"])
+def test_what_the_pages_show_are_the_results(script):
+    done = subprocess.run([sys.executable, f"scripts/{script}", "--check"], cwd=ROOT, capture_output=True)
     assert done.returncode == 0, done.stdout.decode()
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/datasets.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/datasets.md", "docs/reproduction.md"])
 def test_every_file_that_a_page_links_to_is_there(page):
     text = (ROOT / page).read_text()
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
