@@ -51,17 +51,19 @@ def main() -> int:
 def section(element: dict[str, Any]) -> str:
     """One table or figure of a paper: what was run, assumed, and what came of it."""
     name, folder = element["results"], ROOT / "results" / element["results"]
-    commands = f"`rffbench run {name}`, `rffbench compare results/{name}`."
-    lines = [f"### {element['element']}", "", commands, "", "Assumed:", ""]
+    compared, searched = (folder / "compare.csv").exists(), (folder / "search.md").exists()
+    compare = f"rffbench compare results/{name}"
+    commands = [f"rffbench run {name}", *[compare] * compared, *[f"{compare} --search"] * searched]
+    lines = [f"### {element['element']}", "", ", ".join(f"`{each}`" for each in commands) + ".", "", "Assumed:", ""]
     lines += [*(f"- {each}" for each in element["assumed"]), ""]
     if not (folder / "trials.jsonl").exists():
         return "\n".join([*lines, "Not run yet.\n"])
     lines += [run_of(folder), ""]
-    if (folder / "compare.csv").exists():
-        compared = pd.read_csv(folder / "compare.csv")
+    if compared:
+        comparison = pd.read_csv(folder / "compare.csv")
         for kind, written in (("cell", cells), ("ratio", ratios), ("claim", claims)):
-            lines += written(compared[compared["kind"] == kind])
-    if (folder / "search.md").exists():
+            lines += written(comparison[comparison["kind"] == kind])
+    if searched:
         lines += [(folder / "search.md").read_text(encoding="utf-8").strip(), ""]
     return "\n".join([*lines, files(folder)])
 
