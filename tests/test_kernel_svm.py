@@ -9,16 +9,18 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rffbench import linalg
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import BLOCK_ROWS
 from rffbench.kernels import KERNELS, make_kernel
+from rffbench.solvers import kernel_rows as kernel_rows_module
 from rffbench.solvers import kernel_svm, squared_hinge
-from rffbench.solvers.kernel_rows import TILE, kernel_product, kernel_rows
+from rffbench.solvers.kernel_rows import TILE, kernel_product, kernel_rows, unit_columns
 from rffbench.solvers.kernel_svm import KernelSVM, make_kernel_svm
 from rffbench.solvers.squared_hinge import RowCache, solve_squared_hinge
 
 GAMMA = 0.6
-ONE_ROW_FETCHED_ANEW = 0  # cache bytes: two rows, the least there can be
+NOTHING_KEPT = 0  # bytes of the cache
 
 
 def problem(n, d=3, seed=0):
@@ -141,7 +143,7 @@ def test_neither_the_cache_s_size_nor_shrinking_changes_the_optimum(bias, monkey
     kernel = make_kernel("laplacian", 3.0)
     monkeypatch.setattr(squared_hinge, "SHRINK_EVERY", 10**9)
     expected = solve(X, y, kernel, bias=bias, tolerance=1e-5)
-    monkeypatch.setattr(squared_hinge, "SHRINK_EVERY", 20)
+    monkeypatch.setattr(squared_hinge, "SHRINK_EVERY", 2)
     widths, compact = [], RowCache.compact
 
     def compact_and_tell(cache, keep, columns):
@@ -149,7 +151,7 @@ def test_neither_the_cache_s_size_nor_shrinking_changes_the_optimum(bias, monkey
         compact(cache, keep, columns)
 
     monkeypatch.setattr(RowCache, "compact", compact_and_tell)
-    for cache_bytes in (ONE_ROW_FETCHED_ANEW, 4 * 900 * 50, 10**8):
+    for cache_bytes in (NOTHING_KEPT, 4 * 900 * 50, 10**8):
         widths.clear()
         ours = solve(X, y, kernel, bias=bias, tolerance=1e-5, cache_bytes=cache_bytes)
         assert widths
@@ -158,27 +160,54 @@ def test_neither_the_cache_s_size_nor_shrinking_changes_the_optimum(bias, monkey
         np.testing.assert_allclose(ours.decision, expected.decision, atol=1e-3)
 
 
-def test_cached_rows_stay_those_of_the_kernel_however_they_are_evicted_and_compacted():
+@pytest.mark.parametrize("slots", [0, 7, 60])
+def test_sums_of_rows_are_those_of_the_kernel_however_many_are_kept_and_compacted(slots):
     X, _ = problem(60)
-    kernel = make_kernel("gaussian", 1.0)
-    columns, rng = np.ascontiguousarray(X.T), np.random.default_rng(0)
-    cache, index = RowCache(kernel, columns, 4 * 60 * 7), np.arange(60)
-    assert len(cache.rows) == 7
-    for clock in range(1, 400):
-        i = int(rng.integers(len(index)))
-        if cache.slot_of[i] < 0:
-            cache.fetch(i)
-        cache.used[cache.slot_of[i]] = clock
-        if clock % 100 == 0:
+    kernel, columns = unit_columns(make_kernel("gaussian", 1.7), X)
+    cache, rng, index = RowCache(kernel, columns, 4 * 60 * slots), np.random.default_rng(0), np.arange(60)
+    exact = make_kernel("gaussian", 1.7)(X)
+    for turn in range(1, 40):
+        wanted = rng.choice(len(index), size=5, replace=False)
+        weights, sums = rng.normal(size=5), np.ones(len(index))
+        cache.add_rows(wanted, weights, sums)
+        np.testing.assert_allclose(sums, 1 + weights @ exact[np.ix_(index[wanted], index)], atol=1e-6)
+        if turn % 10 == 0:
             keep = np.sort(rng.choice(len(index), size=len(index) * 3 // 4, replace=False))
             index, columns = index[keep], np.ascontiguousarray(columns[:, keep])
             cache.compact(keep, columns)
         cached = np.flatnonzero(cache.slot_of >= 0)
-        assert min(clock, 2) <= len(cached) <= len(cache.rows)
-        exact = kernel(X[index[cached]], X[index])
-        np.testing.assert_allclose(cache.rows[cache.slot_of[cached]], exact, atol=1e-7)
-    assert cache.rows.size <= 60 * 7
-    assert len(cache.rows) > 7
+        assert len(cached) == len(cache.owner) <= len(cache.rows)
+        np.testing.assert_allclose(cache.rows[cache.slot_of[cached]], exact[np.ix_(index[cached], index)], atol=1e-6)
+    assert cache.rows.size <= 60 * slots
+    assert len(cached) > slots or slots in (0, 60)  # rows that became shorter made room
+
+
+def test_points_far_from_the_origin_and_of_any_scale_are_told_apart_in_single_precision():
+    X, P = problem(300, 5)[0], problem(7, 5, seed=1)[0]
+    for name in KERNELS:
+        for scale, shift in ((1e-30, 0.0), (1e30, 0.0), (1.0, 1e6)):
+            gamma = GAMMA / scale if name in ("laplacian", "perceptron") else GAMMA / scale**2
+            kernel, columns = unit_columns(make_kernel(name, gamma), np.concatenate([P, X]) * scale + shift)
+            rows = np.empty((7, 307), np.float32)
+            kernel_rows(kernel, columns, np.ascontiguousarray(columns[:, :7].T), rows)
+            np.testing.assert_allclose(rows[:, 7:], make_kernel(name, GAMMA)(P, X), atol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_threads_and_blocks_do_not_change_the_optimum(bias, monkeypatch):
+    X, y = problem(1500)
+    kernel = make_kernel("gaussian", 3.0)
+    monkeypatch.setattr(kernel_rows_module, "WORTH_A_THREAD", 0)
+    expected = solve(X, y, kernel, bias=bias, tolerance=1e-5)
+    with monkeypatch.context() as alone_only:
+        alone_only.setattr(linalg, "thread_count", lambda: 1)
+        alone = solve(X, y, kernel, bias=bias, tolerance=1e-5)
+    np.testing.assert_array_equal(alone.coefficients, expected.coefficients)
+    for size in (2, 300, 1500):
+        monkeypatch.setattr(squared_hinge, "SMALLEST_BLOCK", size)
+        monkeypatch.setattr(squared_hinge, "LARGEST_BLOCK", size)
+        ours = solve(X, y, kernel, bias=bias, tolerance=1e-5)
+        assert ours.objective == pytest.approx(expected.objective, rel=1e-8)
 
 
 def test_equal_points_of_opposite_labels_are_no_trouble():

@@ -25,10 +25,9 @@ from rffbench.solvers.base import (
 )
 from rffbench.solvers.kernel_rows import kernel_product
 from rffbench.solvers.nodes import NODE, dense_nodes, problem_of
-from rffbench.solvers.squared_hinge import solve_squared_hinge, warm_up
+from rffbench.solvers.squared_hinge import solve_squared_hinge, warm_up, working_bytes
 
 LOSSES = ("squared-hinge", "hinge")
-OWN_BYTES = 80  # our solver's vectors, a point
 LIBSVM_BYTES = 120  # LIBSVM's vectors, a point
 
 
@@ -134,9 +133,9 @@ class KernelSVM(Classifier):
 
     def _check_budget(self, n: int, d: int) -> None:
         """Refuse what needs more memory than there is."""
-        cache = max(_cache_bytes(self.cache), 8 * n)
+        cache = max(_cache_bytes(self.cache), 4 * n)
         if self.loss == "squared-hinge":
-            what, needed = "squared-hinge kernel machine", cache + (4 * 8 * d + OWN_BYTES) * n
+            what, needed = "squared-hinge kernel machine", cache + 2 * 8 * d * n + working_bytes(n, d)
         elif self.kernel == "gaussian":
             what, needed = "LIBSVM", cache + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
         else:

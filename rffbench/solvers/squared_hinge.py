@@ -1,16 +1,20 @@
-"""The squared-hinge kernel machine by pairwise coordinate descent in the dual, without ever holding K. Compiled.
+"""The squared-hinge kernel machine by coordinate descent in the dual, without ever holding K. Compiled.
 
 In β = y∘α the dual of min ½‖f‖² + C·Σ max(0, 1 − yᵢ(f(xᵢ) + b))² is
 
     min ½βᵀ(K + I/(2C))β − yᵀβ,   yᵢβᵢ ≥ 0,   and Σβ = 0 where there is a bias b.
 
 There is no upper bound on β, so that this is what LIBSVM solves on K + I/(2C) with its C infinite (its FAQ's
-recipe for the squared hinge). With the gradient F = (K + I/(2C))β − y kept up to date, a step moves two
-coordinates: with a bias the pair of Fan, Chen & Lin (JMLR 6, 2005), the one that violates optimality most and
-the one that then decreases the objective most to second order; without one the same pair unconstrained
-(Steinwart, Hush & Scovel, JMLR 12, 2011), moved to its exact optimum.
+recipe for the squared hinge). The gradient F = (K + I/(2C))β − y is kept up to date.
 
-Rows of K come from a bounded cache that drops the least recently used. Coordinates at 0 whose gradient says they
+Coordinates are worked on a block at a time, drawn at random from those that violate optimality by more than a
+fifth of the worst: the worst alone are often neighbours, whose violations a single step resolves. Within a block a
+step moves two coordinates: with a bias the pair of Fan, Chen & Lin (JMLR 6, 2005), the one that violates optimality
+most and the one that then decreases the objective most to second order; without one the same pair unconstrained
+(Steinwart, Hush & Scovel, JMLR 12, 2011), moved to its exact optimum. Then the rows of K of those that moved bring
+all of F up to date together: the points pass through the processor's cache once for all, and threads share them.
+
+These rows are kept in a bounded cache while there is room. Coordinates at 0 whose gradient says they
 will stay are left out: the problem is compacted, so that rows get shorter and more of them fit the cache. Their
 gradients are computed anew before the end.
 """
@@ -23,18 +27,23 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.kernels import Kernel
-from rffbench.solvers.kernel_rows import kernel_product, kernel_rows
+from rffbench.solvers.kernel_rows import add_kernel_rows, add_known_rows, kernel_product, kernel_rows, unit_columns
 
 UP, DOWN = 1, 2  # β may grow; β may fall
 TILE = 256  # coordinates whose scores are computed together before their maximum is looked for
-SHRINK_EVERY = 1000  # steps
+BLOCKS = 32  # in a pass over all coordinates
+SMALLEST_BLOCK, LARGEST_BLOCK = 64, 2048
+VIOLATORS = 0.2  # of the largest violation makes a coordinate one of those a block is drawn from
+LEFT_IN_BLOCK = 0.3  # of the largest violation before, when a block is left
+STEPS_A_COORDINATE = 100  # at most
+SHRINK_EVERY = 10  # blocks
 WORTH_COMPACTING = 0.1  # of the coordinates
 MOST_REVIVALS = 5  # times that shrunk coordinates come back before shrinking stops
-DONE, NEEDS_ROW, PAUSED = 0, 1, 2
 
 
 class DualSolution(NamedTuple):
@@ -55,42 +64,49 @@ def solve_squared_hinge(
 
     ``tolerance``: the violation of optimality that is left, as LIBSVM's: with a bias the largest difference of
     −F between a coordinate that may grow and one that may fall, else the largest |F| of one that may move so.
-    Needs besides X about ``cache_bytes`` (two rows at least), 24nd and some 80n bytes.
+    K is computed in single precision, sums with it in double. Needs besides X about
+    ``cache_bytes`` and ``working_bytes``.
     """
     n = len(y)
-    whole = _Problem(
-        np.arange(n), np.array(X.T, order="C"), y, np.zeros(n), -y, np.where(y > 0, UP, DOWN).astype(np.uint8)
-    )
-    cache = RowCache(kernel, whole.columns, cache_bytes)
-    ridge = 1 / (2 * C)
-    active, revivals, steps = whole, 0, 0
+    kernel, columns = unit_columns(kernel, X)
+    whole = _Problem(np.arange(n), columns, y, np.zeros(n), -y, np.where(y > 0, UP, DOWN).astype(np.uint8))
+    cache = RowCache(kernel, columns, cache_bytes)
+    ridge, rng = 1 / (2 * C), np.random.default_rng(0)
+    active, blocks, revivals, steps = whole, 0, 0, 0
     most_steps = max(10_000_000, 100 * n)
-    shrinking = True
     while True:
-        pause = SHRINK_EVERY if shrinking else most_steps
-        gap_up, gap_down, taken = _descend(active, cache, ridge, bias, tolerance, min(pause, most_steps - steps))
-        steps += taken
-        if _gap(gap_up, gap_down, bias) < tolerance:
+        violation = _violation(active, bias)
+        if violation.gap < tolerance:
             if active is whole:
                 break
             _write_back(whole, active)
-            _revive(whole, active, kernel, ridge)
+            _revive(whole, active, kernel)
             active, revivals = whole, revivals + 1
             cache = RowCache(kernel, whole.columns, cache_bytes, cache.storage)
-            shrinking = revivals < MOST_REVIVALS
-        elif steps >= most_steps:
+            continue
+        if steps >= most_steps:
             warnings.warn(f"the kernel machine has not converged in {steps} steps", ConvergenceWarning, stacklevel=2)
-            _write_back(whole, active)
-            _revive(whole, active, kernel, ridge)
+            if active is not whole:
+                _write_back(whole, active)
+                _revive(whole, active, kernel)
             break
-        elif shrinking:
-            keep = _may_still_move(active, gap_up, gap_down, bias)
-            if keep.sum() < (1 - WORTH_COMPACTING) * len(keep):
+        if blocks % SHRINK_EVERY == SHRINK_EVERY - 1 and revivals < MOST_REVIVALS:
+            keep = np.flatnonzero(_may_still_move(active, violation, bias))
+            if len(keep) < (1 - WORTH_COMPACTING) * len(active.y):
                 if active is not whole:
                     _write_back(whole, active)
-                active = active.part(np.flatnonzero(keep))
-                cache.compact(np.flatnonzero(keep), active.columns)
+                active = active.part(keep)
+                cache.compact(keep, active.columns)
+                violation = _violation(active, bias)
+        steps += _descend(active, _draw_block(active, violation, bias, rng), cache, kernel, ridge, bias, tolerance)
+        blocks += 1
     return _solution(whole, ridge, bias, steps)
+
+
+def working_bytes(n: int, d: int) -> int:
+    """What ``solve_squared_hinge`` needs besides X and the cache, about: X′ three times, vectors, and a block."""
+    block = _block_size(n)
+    return (3 * 4 * d + 120) * n + 4 * block * (block + 2 * d)
 
 
 @dataclass
@@ -98,7 +114,7 @@ class _Problem:
     """The coordinates still worked on: where they are in the whole problem, and their part of every array."""
 
     index: NDArray[np.int64]
-    columns: NDArray[np.float64]
+    columns: NDArray[np.float32]
     y: NDArray[np.float64]
     beta: NDArray[np.float64]
     gradient: NDArray[np.float64]
@@ -112,60 +128,105 @@ class _Problem:
 
 
 class RowCache:
-    """Rows of K, float32, in a fixed amount of memory; the least recently used makes room."""
+    """Rows of K, float32, in a fixed amount of memory: the first that were asked for, and what fits where some left.
+
+    Blocks are drawn at random, so that no row is likelier to be asked for again than another: none makes room.
+    """
 
     def __init__(
-        self, kernel: Kernel, columns: NDArray[np.float64], size: int, storage: NDArray[np.float32] | None = None
+        self, kernel: Kernel, columns: NDArray[np.float32], size: int, storage: NDArray[np.float32] | None = None
     ) -> None:
         n = columns.shape[1]
         # Untouched pages of it take no memory.
-        self.storage = np.empty(max(2 * n, min(size // 4, n * n)), np.float32) if storage is None else storage
+        self.storage = np.empty(min(size // 4, n * n), np.float32) if storage is None else storage
         self._kernel = kernel
         self._set_width(columns)
 
-    def _set_width(self, columns: NDArray[np.float64]) -> None:
+    def _set_width(self, columns: NDArray[np.float32]) -> None:
         n = columns.shape[1]
-        slots = max(min(len(self.storage) // n, n), 2)
+        slots = min(len(self.storage) // n, n)
         self._columns = columns
         self.rows = self.storage[: slots * n].reshape(slots, n)
-        self.slot_of = np.full(n, -1, np.int64)
-        self._owner = np.full(slots, -1, np.int64)
-        self.used = np.zeros(slots, np.int64)  # when, in steps; 0 for a slot that is free
+        self.slot_of = np.full(n, -1, np.int64)  # −1 for those not here
+        self.owner = np.empty(0, np.int64)
 
-    def fetch(self, i: int) -> None:
-        """Compute row i, in the place of the one that was not used for longest."""
-        slot = int(self.used.argmin())
-        if self._owner[slot] >= 0:
-            self.slot_of[self._owner[slot]] = -1
-        kernel_rows(self._kernel, self._columns, self._columns[:, i : i + 1].T.copy(), self.rows[slot : slot + 1])
-        self._owner[slot], self.slot_of[i] = i, slot
+    def add_rows(self, indices: NDArray[np.int64], weights: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
+        """``sums`` += Σᵢ wᵢKᵢ over the different rows ``indices``."""
+        known = self.slot_of[indices] >= 0
+        add_known_rows(self.rows, self.slot_of[indices[known]], weights[known], sums)
+        new, weights = indices[~known], weights[~known]
+        kept = new[: len(self.rows) - len(self.owner)]
+        self.slot_of[kept] = np.arange(len(self.owner), len(self.owner) + len(kept))
+        self.owner = np.append(self.owner, kept)
+        points = np.ascontiguousarray(self._columns[:, new].T)
+        add_kernel_rows(self._kernel, self._columns, points, weights, self.rows, self.slot_of[new], sums)
 
-    def compact(self, keep: NDArray[np.int64], columns: NDArray[np.float64]) -> None:
+    def compact(self, keep: NDArray[np.int64], columns: NDArray[np.float32]) -> None:
         """Leave out all points but ``keep``, whose X′ is ``columns``: the cached rows become shorter."""
-        owner, used, old = self._owner, self.used, self.rows
+        owner, old = self.owner, self.rows
         new_index = np.full(len(self.slot_of), -1)
         new_index[keep] = np.arange(len(keep))
-        survivors = np.flatnonzero((owner >= 0) & (new_index[owner] >= 0))
+        survivors = np.flatnonzero(new_index[owner] >= 0)
         self._set_width(columns)
         _shorten(old, survivors, keep, self.storage)
-        self._owner[: len(survivors)] = new_index[owner[survivors]]
-        self.used[: len(survivors)] = used[survivors]
-        self.slot_of[self._owner[: len(survivors)]] = np.arange(len(survivors))
+        self.owner = new_index[owner[survivors]]
+        self.slot_of[self.owner] = np.arange(len(survivors))
+
+
+class _Violation(NamedTuple):
+    """The largest −F of what may grow, the largest F of what may fall, where these are, and how far from optimal."""
+
+    up: float
+    down: float
+    most_up: int
+    most_down: int
+    gap: float
+
+
+def _violation(problem: _Problem, bias: bool) -> _Violation:
+    up, down, most_up, most_down = _largest_violations(problem.gradient, problem.moves)
+    return _Violation(up, down, most_up, most_down, _gap(up, down, bias))
+
+
+def _block_size(n: int) -> int:
+    return min(n, LARGEST_BLOCK, max(SMALLEST_BLOCK, n // BLOCKS))
+
+
+def _draw_block(problem: _Problem, violation: _Violation, bias: bool, rng: Generator) -> NDArray[np.int64]:
+    """The worst coordinate that may grow, the worst that may fall, and others that violate optimality; sorted."""
+    gradient, moves = problem.gradient, problem.moves
+    centre = (violation.down - violation.up) / 2 if bias else 0.0  # where both have to get
+    least = VIOLATORS * (violation.gap / 2 if bias else violation.gap)
+    growing = np.flatnonzero((moves & UP > 0) & (gradient < centre - least))
+    falling = np.flatnonzero((moves & DOWN > 0) & (gradient > centre + least))
+    half = _block_size(len(gradient)) // 2
+    drawn = [rng.choice(some, half, replace=False) if len(some) > half else some for some in (growing, falling)]
+    return np.unique(np.concatenate([*drawn, [violation.most_up, violation.most_down]]))
 
 
 def _descend(
-    problem: _Problem, cache: RowCache, ridge: float, bias: bool, tolerance: float, most_steps: int
-) -> tuple[float, float, int]:
-    """Steps until the violation is below the tolerance, at most ``most_steps``: both parts of it, steps taken."""
-    gaps, state = np.empty(2), np.array([-1, -1, 0, cache.used.max() + 1])
-    while True:
-        status, wanted = _run(
-            problem.gradient, problem.beta, problem.y, problem.moves, cache.rows, cache.slot_of, cache.used, ridge,
-            bias, tolerance, most_steps, gaps, state,
-        )  # fmt: skip
-        if status != NEEDS_ROW:
-            return gaps[0], gaps[1], int(state[2])
-        cache.fetch(wanted)
+    problem: _Problem,
+    block: NDArray[np.int64],
+    cache: RowCache,
+    kernel: Kernel,
+    ridge: float,
+    bias: bool,
+    tolerance: float,
+) -> int:
+    """Steps within the block until little of the violation is left there, then F of all: how many steps."""
+    points = np.ascontiguousarray(problem.columns[:, block].T)
+    K = np.empty((len(block), len(block)), np.float32)
+    kernel_rows(kernel, np.ascontiguousarray(points.T), points, K)
+    F, beta, moves = problem.gradient[block], problem.beta[block], problem.moves[block]
+    up, down, _, _ = _largest_violations(F, moves)
+    enough = max(tolerance / 2, LEFT_IN_BLOCK * _gap(up, down, bias))
+    steps = _run(F, beta, problem.y[block], moves, K, ridge, bias, enough, STEPS_A_COORDINATE * len(block))
+    change = beta - problem.beta[block]
+    problem.beta[block], problem.moves[block] = beta, moves
+    problem.gradient[block] += ridge * change
+    moved = np.flatnonzero(change)
+    cache.add_rows(block[moved], change[moved], problem.gradient)
+    return steps
 
 
 @numba.njit(nogil=True, cache=True)
@@ -174,10 +235,10 @@ def _gap(up, down, bias):
     return up + down if bias else max(up, down)
 
 
-def _may_still_move(problem: _Problem, up: float, down: float, bias: bool) -> NDArray[np.bool_]:
+def _may_still_move(problem: _Problem, violation: _Violation, bias: bool) -> NDArray[np.bool_]:
     """Not those at 0 that no present violator would form a pair with."""
     only_up, only_down = problem.moves == UP, problem.moves == DOWN
-    highest, lowest = (down, -up) if bias else (max(up, down), -max(up, down))
+    highest, lowest = (violation.down, -violation.up) if bias else (violation.gap, -violation.gap)
     return ~((only_up & (problem.gradient > highest)) | (only_down & (problem.gradient < lowest)))
 
 
@@ -186,7 +247,7 @@ def _write_back(whole: _Problem, active: _Problem) -> None:
         getattr(whole, name)[active.index] = getattr(active, name)
 
 
-def _revive(whole: _Problem, active: _Problem, kernel: Kernel, ridge: float) -> None:
+def _revive(whole: _Problem, active: _Problem, kernel: Kernel) -> None:
     """Compute the gradients of the coordinates, all 0, that are not active."""
     left_out = np.ones(len(whole.y), bool)
     left_out[active.index] = False
@@ -221,32 +282,18 @@ def _shorten(rows, survivors, keep, storage):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
-def _run(F, beta, y, moves, rows, slot_of, used, ridge, bias, tolerance, most_steps, gaps, state):
-    """Take steps; (DONE | PAUSED | NEEDS_ROW, the row needed).
-
-    ``state``: the pair that is being moved, −1 where not chosen yet; the steps taken; the cache's clock.
-    """
+def _run(F, beta, y, moves, K, ridge, bias, enough, most_steps):
+    """Take steps until the violation is ``enough``; how many."""
     q = 1.0 + ridge
-    while True:
-        if state[0] < 0:
-            first_up, first_down = _largest_violations(F, moves, gaps)
-            if _gap(gaps[0], gaps[1], bias) < tolerance:
-                return DONE, -1
-            if state[2] >= most_steps:
-                return PAUSED, -1
-            state[0] = first_up if bias or gaps[0] >= gaps[1] else first_down
-        i = state[0]
-        if slot_of[i] < 0:
-            return NEEDS_ROW, i
-        used[slot_of[i]] = state[3]
-        row_i = rows[slot_of[i]]
-        if state[1] < 0:
-            state[1] = _best_partner(F, moves, row_i, i, q, bias)
-        j = state[1]
-        if slot_of[j] < 0:
-            return NEEDS_ROW, j
-        used[slot_of[j]] = state[3]
-        row_j = rows[slot_of[j]]
+    for step_number in range(most_steps):
+        up, down, i, most_down = _largest_violations(F, moves)
+        if _gap(up, down, bias) < enough:
+            return step_number
+        if not bias and down > up:
+            i = most_down
+        row_i = K[i]
+        j = _best_partner(F, moves, row_i, i, q, bias)
+        row_j = K[j]
         if bias:
             step = (F[j] - F[i]) / (2.0 * (q - row_i[j]))
             if y[i] < 0.0:
@@ -264,14 +311,12 @@ def _run(F, beta, y, moves, rows, slot_of, used, ridge, bias, tolerance, most_st
             F[k] += delta_i * row_i[k] + delta_j * row_j[k]
         F[i] += ridge * delta_i
         F[j] += ridge * delta_j
-        state[0] = state[1] = -1
-        state[2] += 1
-        state[3] += 1
+    return most_steps
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
-def _largest_violations(F, moves, gaps):
-    """gaps ← the largest −F of what may grow and the largest F of what may fall; where these are."""
+def _largest_violations(F, moves):
+    """The largest −F of what may grow, the largest F of what may fall, and where these are."""
     n = len(F)
     best_up = best_down = -1e300
     tile_up = tile_down = 0
@@ -286,12 +331,11 @@ def _largest_violations(F, moves, gaps):
             best_up, tile_up = up, start
         if down > best_down:
             best_down, tile_down = down, start
-    gaps[0], gaps[1] = best_up, best_down
     while tile_up < n - 1 and not (moves[tile_up] & UP and -F[tile_up] == best_up):
         tile_up += 1
     while tile_down < n - 1 and not (moves[tile_down] & DOWN and F[tile_down] == best_down):
         tile_down += 1
-    return tile_up, tile_down
+    return best_up, best_down, tile_up, tile_down
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
@@ -353,5 +397,7 @@ def warm_up(kernel: Kernel) -> None:
     """Have everything compiled, or loaded from numba's cache, before anything is timed."""
     X, y = np.array([[0.0], [0.1], [0.2]]), np.array([1.0, -1.0, 1.0])
     solution = solve_squared_hinge(X, y, kernel, C=1.0, bias=True, tolerance=0.1, cache_bytes=0)
-    RowCache(kernel, X.T.copy(), 0).compact(np.arange(2), X[:2].T.copy())
-    kernel_product(kernel, X.T.copy(), solution.coefficients[:, None], X)
+    single = X.astype(np.float32)
+    RowCache(kernel, single.T.copy(), 0).compact(np.arange(2), single[:2].T.copy())
+    for points in (X, single):
+        kernel_product(kernel, points.T.copy(), solution.coefficients[:, None], points)
