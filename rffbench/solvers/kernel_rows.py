@@ -149,7 +149,7 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
 
     Several points and coordinates at a time, as loading and storing takes longer than arithmetic.
     """
-    d, end = points.shape[1], len(points) - 1
+    d, end, stop = points.shape[1], len(points) - 1, start + size
     p, q, r, s = points[first], points[min(first + 1, end)], points[min(first + 2, end)], points[min(first + 3, end)]
     at_p, at_q, at_r, at_s = values[0, :size], values[1, :size], values[2, :size], values[3, :size]
     for m in range(GROUP):
@@ -158,11 +158,7 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
     done = 0
     if form != 2:
         for j in range(0, d - 2, 3):
-            x, y, z = (
-                columns[j, start : start + size],
-                columns[j + 1, start : start + size],
-                columns[j + 2, start : start + size],
-            )
+            x, y, z = columns[j, start:stop], columns[j + 1, start:stop], columns[j + 2, start:stop]
             p0, p1, p2, q0, q1, q2 = p[j], p[j + 1], p[j + 2], q[j], q[j + 1], q[j + 2]
             r0, r1, r2, s0, s1, s2 = r[j], r[j + 1], r[j + 2], s[j], s[j + 1], s[j + 2]
             if form == 1:
@@ -181,7 +177,7 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
                     at_s[k] += (a - s0) * (a - s0) + (b - s1) * (b - s1) + (c - s2) * (c - s2)
             done = j + 3
     for j in range(done, d):
-        x = columns[j, start : start + size]
+        x = columns[j, start:stop]
         for m in range(GROUP):
             y, at = points[min(first + m, end), j], values[m, :size]
             for k in range(size):

@@ -133,14 +133,14 @@ class KernelSVM(Classifier):
 
     def _check_budget(self, n: int, d: int) -> None:
         """Refuse what needs more memory than there is."""
-        cache = max(_cache_bytes(self.cache), 4 * n)
+        cache = _cache_bytes(self.cache)
         if self.loss == "squared-hinge":
             what, needed = "squared-hinge kernel machine", cache + 2 * 8 * d * n + working_bytes(n, d)
         elif self.kernel == "gaussian":
-            what, needed = "LIBSVM", cache + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
+            what, needed = "LIBSVM", max(cache, 8 * n) + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
         else:
             what = f"LIBSVM, which needs the {self.kernel} kernel matrix whole,"
-            needed = cache + NODE.itemsize * n * (n + 2) + 8 * n * min(n, BLOCK_ROWS) + LIBSVM_BYTES * n
+            needed = max(cache, 8 * n) + NODE.itemsize * n * (n + 2) + 8 * n * min(n, BLOCK_ROWS) + LIBSVM_BYTES * n
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"{what} on {n} rows", needed, self.memory)
 

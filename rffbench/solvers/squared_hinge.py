@@ -14,9 +14,9 @@ most and the one that then decreases the objective most to second order; without
 (Steinwart, Hush & Scovel, JMLR 12, 2011), moved to its exact optimum. Then the rows of K of those that moved bring
 all of F up to date together: the points pass through the processor's cache once for all, and threads share them.
 
-These rows are kept in a bounded cache while there is room. Coordinates at 0 whose gradient says they
-will stay are left out: the problem is compacted, so that rows get shorter and more of them fit the cache. Their
-gradients are computed anew before the end.
+These rows are kept in a bounded cache while there is room. Coordinates at 0 whose gradient says they will stay are
+left out: the problem is compacted, so that rows get shorter and more of them fit the cache. Their gradients are
+computed anew before the end.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def solve_squared_hinge(
 
     ``tolerance``: the violation of optimality that is left, as LIBSVM's: with a bias the largest difference of
     −F between a coordinate that may grow and one that may fall, else the largest |F| of one that may move so.
-    K is computed in single precision, sums with it in double. Needs besides X about
-    ``cache_bytes`` and ``working_bytes``.
+    K is computed in single precision, sums with it in double. Needs besides X about ``cache_bytes`` and
+    ``working_bytes``.
     """
     n = len(y)
     kernel, columns = unit_columns(kernel, X)
@@ -205,14 +205,9 @@ def _draw_block(problem: _Problem, violation: _Violation, bias: bool, rng: Gener
 
 
 def _descend(
-    problem: _Problem,
-    block: NDArray[np.int64],
-    cache: RowCache,
-    kernel: Kernel,
-    ridge: float,
-    bias: bool,
+    problem: _Problem, block: NDArray[np.int64], cache: RowCache, kernel: Kernel, ridge: float, bias: bool,
     tolerance: float,
-) -> int:
+) -> int:  # fmt: skip
     """Steps within the block until little of the violation is left there, then F of all: how many steps."""
     points = np.ascontiguousarray(problem.columns[:, block].T)
     K = np.empty((len(block), len(block)), np.float32)
