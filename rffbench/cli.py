@@ -73,33 +73,18 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("config")
-@click.option(
-    "--workers", type=click.IntRange(min=1), help="Worker processes. [default: as many as processors and memory allow]"
-)
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
-    show_default=True,
-    help="Where the experiment's folder of results is.",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only these trials, by dataset, method, n_features or trial; several values by "
-    "commas; of several --only all must hold.",
-)
+@click.option("--workers", type=click.IntRange(min=1),
+              help="Worker processes. [default: as many as processors and memory allow]")
+@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True,
+              help="Where the experiment's folder of results is.")
+@click.option("--only", multiple=True, metavar="KEY=VALUE",
+              help="Only these trials, by dataset, method, n_features or trial; several values by "
+              "commas; of several --only all must hold.")
 @click.option("--fresh", is_flag=True, help="Start anew; the old results are moved aside.")
 @click.option("--retry-failed", is_flag=True, help="Do failed trials again.")
 @click.option("--dry-run", is_flag=True, help="Print the grid, its size and an estimate; start nothing.")
-@click.option(
-    "--executor",
-    default="local",
-    show_default=True,
-    metavar="local|dask|dask://HOST:PORT|slurm",
-    help="Where trials run.",
-)
+@click.option("--executor", default="local", show_default=True, metavar="local|dask|dask://HOST:PORT|slurm",
+              help="Where trials run.")
 def run(
     config: str,
     workers: int | None,
@@ -144,7 +129,9 @@ def _check_executor(executor: str) -> None:
     raise ConfigError(f"--executor {executor}: must be local, dask, dask://HOST:PORT or slurm")
 
 
-def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None) -> str:
+def _dry_run(
+    experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
+) -> str:
     from rffbench.dryrun import describe
     from rffbench.execution.log import read_rows
     from rffbench.execution.run import default_workers
@@ -250,15 +237,8 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "formats",
-    default="png",
-    show_default=True,
-    callback=_formats,
-    metavar="png,pdf,svg",
-    help="Formats of the figures, separated by commas.",
-)
+@click.option("--format", "formats", default="png", show_default=True, callback=_formats,
+              metavar="png,pdf,svg", help="Formats of the figures, separated by commas.")
 def plot(results: Path, formats: list[str]) -> int:
     """Draw figures, tables and summary anew from the trials in RESULTS."""
     from rffbench.report import experiment_folders, redraw
@@ -297,15 +277,10 @@ def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    metavar="POINTS",
-    help="How far a mean may be from the reported one. [default: the reference's own]",
-)
-@click.option(
-    "--search", is_flag=True, help="Rank the protocols of a sweep by their distance to the reported numbers instead."
-)
+@click.option("--tolerance", type=click.FloatRange(min=0), metavar="POINTS",
+              help="How far a mean may be from the reported one. [default: the reference's own]")
+@click.option("--search", is_flag=True,
+              help="Rank the protocols of a sweep by their distance to the reported numbers instead.")
 def compare(results: Path, tolerance: float | None, search: bool) -> int:
     """Compare RESULTS with the paper that their config names as reference: its numbers and its claims.
 
@@ -410,10 +385,8 @@ def info(name: str) -> int:
 
     for key, value in describe(name).items():
         if isinstance(value, dict):
-            value = [
-                f"{label}: {number:.4g}" if key == "balance" else f"{label}: {number}"
-                for label, number in value.items()
-            ]
+            value = [f"{label}: {number:.4g}" if key == "balance" else f"{label}: {number}"
+                     for label, number in value.items()]
         if isinstance(value, bool):
             value = "yes" if value else "no"
         if value not in ("", []):

@@ -151,7 +151,9 @@ SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
 MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
-Steps = Annotated[list[Step], BeforeValidator(listed, json_schema_input_type=str | list[str]), Field(min_length=1)]
+Steps = Annotated[
+    list[Step], BeforeValidator(listed, json_schema_input_type=str | list[str]), Field(min_length=1)
+]
 Seconds = Annotated[
     PositiveNumber, BeforeValidator(quantity(SECONDS, "90s or 30m"), json_schema_input_type=float | str)
 ]

@@ -53,7 +53,9 @@ def describe(
     return "\n".join([*lines, f"results go to {folder}; nothing was started"])
 
 
-def estimate(specs: Sequence[TrialSpec], rows: Iterable[Row], rate: Callable[[], float] | None = None) -> Estimate:
+def estimate(
+    specs: Sequence[TrialSpec], rows: Iterable[Row], rate: Callable[[], float] | None = None
+) -> Estimate:
     """Time and memory of the trials ``specs``, from the log's ``rows`` as far as these go.
 
     ``rate`` gives multiply-adds a second (default: measured here).

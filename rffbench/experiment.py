@@ -141,7 +141,9 @@ class Solver(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    name: SolverName = Field(default="ridge", description="The solver's name (see: rffbench methods).")
+    name: SolverName = Field(
+        default="ridge", description="The solver's name (see: rffbench methods)."
+    )
     lambda_: Annotated[
         list[PositiveNumber],
         BeforeValidator(listed, json_schema_input_type=float | list[float]),
@@ -228,7 +230,9 @@ class Experiment(_Strict):
         dict[str, Sizes],
         BeforeValidator(by_default, json_schema_input_type=list[str | int] | dict[str, list[str | int]]),
     ] = Field(description='Sizes: integers, or "16d" for 16 × the input dimension; per dataset too.')
-    count: Literal["frequencies", "columns"] = Field(default="frequencies", description="Counted by n_features.")
+    count: Literal["frequencies", "columns"] = Field(
+        default="frequencies", description="Counted by n_features."
+    )
     methods: Annotated[dict[Label, Method], Field(min_length=1)] = Field(
         description="Label → feature map and its parameters."
     )
@@ -237,7 +241,9 @@ class Experiment(_Strict):
         dict[str, PositiveInt],
         BeforeValidator(text_keys),
         BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
-    ] = Field(default={DEFAULT: 10}, description="Trials of a cell; a mapping from size (or default) to that.")
+    ] = Field(
+        default={DEFAULT: 10}, description="Trials of a cell; a mapping from size (or default) to that."
+    )
     seed: Annotated[StrictInt, Field(ge=0)] = Field(default=0, description="All random numbers come from it.")
     reference: Reference | None = Field(
         default=None, description="The paper's numbers to compare with, e.g. liu2020-table3."
@@ -250,7 +256,9 @@ class Experiment(_Strict):
     timing: Literal["shared", "exclusive"] = Field(
         default="shared", description="exclusive: one trial at a time, so that seconds are comparable."
     )
-    time_limit: Seconds | None = Field(default=None, description='Longest a trial may take: seconds, or "30m".')
+    time_limit: Seconds | None = Field(
+        default=None, description='Longest a trial may take: seconds, or "30m".'
+    )
     memory: Memory | None = Field(default=None, description='Memory budget of a trial: bytes, or "6GB".')
     dtype: Literal["float64", "float32"] = Field(default="float64", description="Of the features.")
     device: Literal["cpu", "cuda"] = Field(
@@ -335,7 +343,9 @@ class Experiment(_Strict):
                     raise Misplaced(message, "methods", label)
                 for task in tasks if solver["name"] != "none" else []:
                     try:
-                        make_solver(solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n)
+                        make_solver(
+                            solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n
+                        )
                     except ConfigError as error:
                         raise Misplaced(str(error), *own) from None
         for dataset in datasets:

@@ -141,7 +141,9 @@ def _sin_and_cos(r, one, half, sin_series, cos_series):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
-def _cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series):
+def _cos_sin(
+    phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series
+):
     """cos, sin ← scale·cos, sin of (phase + offset), for rows of length s that begin ``…_step`` apart."""
     one, half, inverse_pi, rounder, far_limit = plain
     two = one + one
@@ -280,7 +282,9 @@ def cos_sin_columns(
     _over_tiles(fill_rows, n, n * s * dtype.itemsize)
 
 
-def fourier_products(X: NDArray, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def fourier_products(
+    X: NDArray, W: NDArray, y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """cosᵀy and sinᵀy, (s,) each, of cos, sin = cos(XW), sin(XW), which stay in the cache, to single precision.
 
     X is (n, d), W is (d, s), both float32 or float64, y is (n,). With h = XW/2, cosᵀy = Σy − 2·yᵀsin²h and

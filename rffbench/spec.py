@@ -99,12 +99,7 @@ class TrialResult:
 
     @classmethod
     def failed(
-        cls,
-        spec: TrialSpec,
-        status: Status,
-        type_: str,
-        message: str,
-        traceback: str = "",
+        cls, spec: TrialSpec, status: Status, type_: str, message: str, traceback: str = "",
         peak_memory_bytes: int | None = None,
     ) -> TrialResult:
         error = {"type": type_, "message": message, "traceback": traceback}

@@ -92,7 +92,9 @@ class Problem:
             return {"accuracy": metrics.accuracy(y, predicted)}
         return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
 
-    def result(self, spec: TrialSpec, solver: Any, scores: dict[str, float], timing: dict[str, Any]) -> TrialResult:
+    def result(
+        self, spec: TrialSpec, solver: Any, scores: dict[str, float], timing: dict[str, Any]
+    ) -> TrialResult:
         """What a fitted solver comes to: ``scores``, what it says of itself, and what is measured of its map."""
         features, alpha = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
         scores = scores | getattr(solver, "metrics_", {}) | self.measures(spec, features)
@@ -130,7 +132,9 @@ class Problem:
         """The test score at every λ."""
         alphas, outputs = solver.predict_path(self.split.X_test)
         classes = getattr(solver, "classes_", None)
-        scores = [self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T]
+        scores = [
+            self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T
+        ]
         curves = {"lambda": alphas, "effective_lambda": [alpha * (scale or 1.0) for alpha in alphas]}
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
 

@@ -158,7 +158,9 @@ class Triangle:
         enough = len(Z) * (stop - start) * stop > GRAM_WORTH_A_THREAD
         side_by_side(tasks[::-1], None if enough else 1)
 
-    def _add_gram_rows(self, Z: NDArray[np.float64], start: int, stop: int, factor: float, by_rows: bool) -> None:
+    def _add_gram_rows(
+        self, Z: NDArray[np.float64], start: int, stop: int, factor: float, by_rows: bool
+    ) -> None:
         """Rows start…stop−1 of factor·ZᵀZ: a symmetric rank-k update, and the block left of it."""
         stride = max(Z.strides[0] // 8, self.p) if by_rows else max(Z.strides[1] // 8, len(Z))
         symmetric, plain, transposed = (b"N", b"N", b"T") if by_rows else (b"T", b"T", b"N")

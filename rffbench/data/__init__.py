@@ -17,20 +17,8 @@ from rffbench.data.split import split_rows
 from rffbench.errors import DataError
 
 __all__ = [
-    "Card",
-    "Dataset",
-    "Rows",
-    "Split",
-    "cache_folder",
-    "card_names",
-    "check_steps",
-    "describe",
-    "ensure",
-    "is_cached",
-    "load",
-    "load_card",
-    "train_test",
-    "verify",
+    "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "describe", "ensure",
+    "is_cached", "load", "load_card", "train_test", "verify",
 ]
 
 
@@ -81,14 +69,8 @@ def load(name: str) -> Dataset:
 
 
 def train_test(
-    name: str,
-    *,
-    seed: int,
-    trial: int,
-    preprocess: Sequence[str] = ("none",),
-    preprocess_fit: Literal["train", "all"] = "train",
-    dtype: Any = np.float64,
-    train_rows: int | None = None,
+    name: str, *, seed: int, trial: int, preprocess: Sequence[str] = ("none",),
+    preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64, train_rows: int | None = None,
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
@@ -101,12 +83,9 @@ def train_test(
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
     scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
     return Split(
-        Rows(data.X, train, scaling, dtype),
-        data.y[train],
-        Rows(data.X, test, scaling, dtype),
-        data.y[test],
-        data.card.task,
-        data.card,
+        Rows(data.X, train, scaling, dtype), data.y[train],
+        Rows(data.X, test, scaling, dtype), data.y[test],
+        data.card.task, data.card,
     )
 
 

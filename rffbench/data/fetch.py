@@ -36,13 +36,7 @@ PAUSE = 0.5  # seconds before the second attempt; doubled before each further on
 TIMEOUT = (10, 30)  # seconds to connect, and between two pieces of an answer
 CHUNK = 1 << 20
 UNPACKING_ERRORS = (
-    OSError,
-    EOFError,
-    KeyError,
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    tarfile.TarError,
+    OSError, EOFError, KeyError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
 )
 
 
@@ -159,7 +153,9 @@ class _Unreachable(Exception):
     """A source does not have the file."""
 
 
-def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def _sources(
+    card: Card, file: File, progress: Progress | None
+) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
     mirror = os.environ.get("RFFBENCH_MIRROR", "")
     if mirror.startswith(("http://", "https://")):

@@ -106,7 +106,9 @@ def _block_rows(card: Card) -> int:
     return max(1, BLOCK_BYTES // (8 * card.columns))
 
 
-def _table(card: Card, lines: Iterator[str], target: int, ignore: tuple[int, ...] = (), **options: Any) -> Pairs:
+def _table(
+    card: Card, lines: Iterator[str], target: int, ignore: tuple[int, ...] = (), **options: Any
+) -> Pairs:
     """Delimited numbers, read as exactly as ``float`` does; a class label is any text, kept as written."""
     vocabulary: dict[str, int] = {}
     converters: Any = None

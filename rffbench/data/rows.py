@@ -25,10 +25,7 @@ class Rows:
     ndim = 2
 
     def __init__(
-        self,
-        base: np.ndarray,
-        index: np.ndarray,
-        preprocess: Preprocessor | None = None,
+        self, base: np.ndarray, index: np.ndarray, preprocess: Preprocessor | None = None,
         dtype: Any = np.float64,
     ) -> None:
         self.base, self.index, self.preprocess = base, index, preprocess
@@ -46,7 +43,9 @@ class Rows:
         else:
             rows = np.asarray(rows)
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
-                raise IndexError("Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest")
+                raise IndexError(
+                    "Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest"
+                )
         start = perf_counter()
         # Indexing by integers copies, so the block may be scaled in place.
         block = np.ascontiguousarray(self.base[self.index[rows]], dtype=np.float64)

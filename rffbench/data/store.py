@@ -123,7 +123,9 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 
-def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _checked_blocks(
+    card: Card, paths: list[Path], parts: Counter[str]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(X, y) of each block; after the last one, DataError where the counts are not the card's.
 
     Rows beyond the card's are counted and not given out, so that the message can say how many there are.

@@ -33,7 +33,9 @@ def record() -> dict[str, Any]:
         "memory_bytes": total_memory(),
         "gpus": gpus(),
         "blas": _blas(),
-        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)},
+        "environment": {
+            name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)
+        },
         "os": platform.platform(),
         "git_commit": git_commit(),
         "time": now(),

@@ -70,7 +70,9 @@ class LocalExecutor:
                 while queue or running:
                     while queue and len(running) < self.workers:
                         stack = Path(folder) / f"stack-{started}.txt"
-                        settings = Settings(self.function, self.workers, self.threads, self.memory_limit, stack)
+                        settings = Settings(
+                            self.function, self.workers, self.threads, self.memory_limit, stack
+                        )
                         with _uninterrupted():  # or a worker might be started and never known
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1

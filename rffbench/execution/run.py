@@ -181,7 +181,11 @@ def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> 
     specs = {cell(spec.to_dict()): spec for spec in grid}
     if len(specs) < len(grid):
         return
-    other = [row for row in rows if row["status"] == "ok" and (spec := specs.get(cell(row))) and spec.key != row["key"]]
+    other = [
+        row
+        for row in rows
+        if row["status"] == "ok" and (spec := specs.get(cell(row))) and spec.key != row["key"]
+    ]
     if not other:
         return
     spec = specs[cell(other[0])]

@@ -120,7 +120,9 @@ class Channel:
     def fail(self, spec: TrialSpec, error: BaseException) -> None:
         """A trial ended in an exception."""
         failure = Failure.of(error)
-        self.result(TrialResult.failed(spec, failure.status, failure.type, failure.message, failure.traceback))
+        self.result(
+            TrialResult.failed(spec, failure.status, failure.type, failure.message, failure.traceback)
+        )
 
 
 def resolve(function: str) -> Callable[..., Any]:

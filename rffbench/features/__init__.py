@@ -68,13 +68,8 @@ def parameters(name: str) -> dict[str, Any]:
 
 
 def make_features(
-    config: dict[str, Any],
-    *,
-    kernel: str,
-    gamma: float,
-    n_features: int,
-    count: Literal["frequencies", "columns"] = "frequencies",
-    random_state: RandomState = None,
+    config: dict[str, Any], *, kernel: str, gamma: float, n_features: int,
+    count: Literal["frequencies", "columns"] = "frequencies", random_state: RandomState = None,
 ) -> Any:
     """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'.
 

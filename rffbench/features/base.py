@@ -149,7 +149,9 @@ class FourierFeatures(FeatureMap):
         super().check_parameters()
         make_spectral_kernel(self.kernel, self.gamma)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
-            raise ValueError(f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}")
+            raise ValueError(
+                f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
+            )
 
     @property
     def base(self) -> Hashable | None:

@@ -117,7 +117,9 @@ def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
     return np.maximum(1 - c * gram.inverse_diagonal(), _EPS)
 
 
-def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0) -> NDArray[np.float64]:
+def alignment_scores(
+    right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0
+) -> NDArray[np.float64]:
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
     ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
@@ -339,14 +341,8 @@ class LeverageScoreFeatures(PooledFeatures):
     """
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        variant: str = "as-written",
-        score_lambda: float = 0.05,
-        pool: int | float | None = None,
-        kernel: str = "gaussian",
-        gamma: float = 1.0,
+        self, n_components: int = 100, *, variant: str = "as-written", score_lambda: float = 0.05,
+        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -411,14 +407,8 @@ class SurrogateLeverageFeatures(PooledFeatures):
     choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        variant: str = "as-written",
-        form: str = "eq14",
-        pool: int | float | None = None,
-        kernel: str = "gaussian",
-        gamma: float = 1.0,
+        self, n_components: int = 100, *, variant: str = "as-written", form: str = "eq14",
+        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components

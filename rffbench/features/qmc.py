@@ -68,17 +68,9 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     }
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        sequence: str = "halton",
-        scramble: bool | str = True,
-        skip: int = 0,
-        leap: int = 0,
-        variant: str = "as-written",
-        kernel: str = "gaussian",
-        gamma: float = 1.0,
-        random_state: RandomState = None,
+        self, n_components: int = 100, *, sequence: str = "halton", scramble: bool | str = True,
+        skip: int = 0, leap: int = 0, variant: str = "as-written", kernel: str = "gaussian",
+        gamma: float = 1.0, random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.sequence = sequence

@@ -128,7 +128,9 @@ class _HadamardFeatures(_GaussianFeatures):
         """Diagonals and lengths in the data's dtype."""
         return self.diagonals_.astype(dtype, copy=False), self.lengths_.astype(dtype, copy=False)
 
-    def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
+    def _write_phases(
+        self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]
+    ) -> None:
         """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns)."""
         diagonals, lengths = parts
         N = diagonals.shape[-1]

@@ -31,9 +31,8 @@ class Table(_Strict):
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     columns: dict[str, str] = Field(description="of multiple, reported, reported_std, reported_significant: the file's")
     trials: int | None = Field(default=None, description="trials behind a reported mean")
-    tolerance: float = Field(
-        gt=0, description="how far a measured mean may be off; a column of that name in the file says it for a row"
-    )
+    tolerance: float = Field(gt=0, description="how far a measured mean may be off; a column of that name in the file "
+                             "says it for a row")
     tolerance_unit: Literal["points", "percent"] = Field(
         default="points", description="points of the score, or percent of the reported number"
     )

@@ -136,11 +136,8 @@ def _expanded(claim: Claim) -> Iterator[Claim]:
     for values in itertools.product(*claim.each.values()):
         names = dict(zip(claim.each, values, strict=True))
         kind = next(key for key in ("compare", "ratio", "slope") if getattr(claim, key))
-        labels = {
-            key: str(getattr(claim.test, key)).format(**names)
-            for key in ("method", "baseline")
-            if hasattr(claim.test, key)
-        }
+        labels = {key: str(getattr(claim.test, key)).format(**names) for key in ("method", "baseline")
+                  if hasattr(claim.test, key)}
         test = claim.test.model_copy(update=labels)
         yield claim.model_copy(update={"claim": claim.claim.format(**names), kind: test})
 
@@ -179,7 +176,7 @@ def paper_name(label: str) -> str:
 def _counterpart(label: str, baseline: str, labels: Sequence[str]) -> str:
     """The baseline's label that goes with a method's: the same brackets, else the plain name, else the first."""
     candidates = labelled(baseline, labels)
-    same = baseline + label[len(paper_name(label)) :]
+    same = baseline + label[len(paper_name(label)):]
     return next((name for name in (same, baseline) if name in candidates), candidates[0])
 
 
@@ -190,11 +187,8 @@ def _evaluate(claim: Claim, dataset: str, method: str, baseline: str, results: R
     test = claim.test
     labels = _size_labels(results, dataset)
     wanted = {str(size) for size in claim.sizes}
-    values = {
-        size: column
-        for size, column in _values(results, dataset, method, test.metric).items()
-        if not wanted or wanted & {str(size), labels[size]}
-    }
+    values = {size: column for size, column in _values(results, dataset, method, test.metric).items()
+              if not wanted or wanted & {str(size), labels[size]}}
     if isinstance(test, Slope):
         return _slope(test, values)
     against = _values(results, dataset, baseline, test.metric)
@@ -202,10 +196,8 @@ def _evaluate(claim: Claim, dataset: str, method: str, baseline: str, results: R
     sizes = {size: size * times for size in values if size * times in against}
     if not (sizes or wanted) and times == 1 and values and against:  # methods with sizes of their own
         sizes = {max(values): max(against)}
-    pairs = {
-        labels[size]: pd.DataFrame({"method": values[size], "baseline": against[other]}).dropna()
-        for size, other in sizes.items()
-    }
+    pairs = {labels[size]: pd.DataFrame({"method": values[size], "baseline": against[other]}).dropna()
+             for size, other in sizes.items()}
     pairs = {label: pair for label, pair in pairs.items() if len(pair)}
     if not pairs:
         return NOT_MEASURED, _why_none(claim, dataset, method, baseline, results)
@@ -226,18 +218,14 @@ def _compare(test: Compare, pairs: Mapping[str, pd.DataFrame]) -> tuple[str, str
         held += p < LEVEL
         said.append(f"{size} {differences.mean():+.3g} ({low:+.3g} to {high:+.3g}; p {_p(p)})")
     trials = _span([len(pair) for pair in pairs.values()])
-    return (
-        HOLDS if held == len(pairs) else REFUTED,
-        f"{_share(held, len(pairs))}difference (95 %; paired t, {trials} trials): {', '.join(said)}",
-    )
+    return (HOLDS if held == len(pairs) else REFUTED,
+            f"{_share(held, len(pairs))}difference (95 %; paired t, {trials} trials): {', '.join(said)}")
 
 
 def _p_value(test: Compare, method: pd.Series, baseline: pd.Series) -> float:
     if test.relation == "equal":  # two one-sided tests
-        return max(
-            paired_p_value(method + test.margin, baseline, "greater"),
-            paired_p_value(method - test.margin, baseline, "less"),
-        )
+        return max(paired_p_value(method + test.margin, baseline, "greater"),
+                   paired_p_value(method - test.margin, baseline, "less"))
     shift = test.margin if test.relation == "greater" else -test.margin
     return paired_p_value(method - shift, baseline, test.relation)
 
@@ -250,11 +238,9 @@ def _ratio(test: Ratio, pairs: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
         held += _within(mean, test.within)
         said.append(f"{size} {mean:.3g}" + (f" ({low:.3g} to {high:.3g})" if len(pair) > 1 else ""))
     trials = _span([len(pair) for pair in pairs.values()])
-    return (
-        HOLDS if held == len(pairs) else REFUTED,
-        f"{_share(held, len(pairs))}ratio (geometric mean, 95 %; {trials} trials): {', '.join(said)}; "
-        f"asked for {_asked(test.within)}",
-    )
+    return (HOLDS if held == len(pairs) else REFUTED,
+            f"{_share(held, len(pairs))}ratio (geometric mean, 95 %; {trials} trials): {', '.join(said)}; "
+            f"asked for {_asked(test.within)}")
 
 
 def _slope(test: Slope, values: Mapping[int, pd.Series]) -> tuple[str, str]:
@@ -266,11 +252,9 @@ def _slope(test: Slope, values: Mapping[int, pd.Series]) -> tuple[str, str]:
     slopes = pd.Series(np.polyfit(np.log(sizes), np.log(table.to_numpy()).T, 1)[0])
     low, high = mean_interval(slopes)
     interval = f" ({low:.3f} to {high:.3f})" if len(slopes) > 1 else ""
-    return (
-        HOLDS if _within(float(slopes.mean()), test.within) else REFUTED,
-        f"exponent {slopes.mean():.3f}{interval} over {len(sizes)} sizes, {sizes.min():g} to {sizes.max():g}, "
-        f"{len(slopes)} trials; asked for {_asked(test.within)}",
-    )
+    return (HOLDS if _within(float(slopes.mean()), test.within) else REFUTED,
+            f"exponent {slopes.mean():.3f}{interval} over {len(sizes)} sizes, {sizes.min():g} to {sizes.max():g}, "
+            f"{len(slopes)} trials; asked for {_asked(test.within)}")
 
 
 # ---- Numbers and words -------------------------------------------------------------------------------------

@@ -37,23 +37,8 @@ MOST = 6  # names in a sentence
 RATIO_FACTOR = 2.0  # how far from the paper's a ratio of costs may be and be reproduced
 
 CELL_COLUMNS = [
-    "dataset",
-    "n_features",
-    "multiple",
-    "method",
-    "metric",
-    "reported",
-    "reported_std",
-    "measured",
-    "measured_std",
-    "n_ok",
-    "difference",
-    "low",
-    "high",
-    "tolerance",
-    "reported_significant",
-    "measured_significant",
-    "verdict",
+    "dataset", "n_features", "multiple", "method", "metric", "reported", "reported_std", "measured", "measured_std",
+    "n_ok", "difference", "low", "high", "tolerance", "reported_significant", "measured_significant", "verdict",
 ]
 
 
@@ -97,11 +82,8 @@ class Comparison:
     @property
     def measured(self) -> bool:
         """Whether anything could be compared or judged."""
-        compared = [
-            *self.cells.loc[self.cells["reported"].notna(), "verdict"],
-            *self.costs["verdict"],
-            *(finding.verdict for finding in self.findings),
-        ]
+        compared = [*self.cells.loc[self.cells["reported"].notna(), "verdict"], *self.costs["verdict"],
+                    *(finding.verdict for finding in self.findings)]
         return any(verdict != NOT_MEASURED for verdict in compared)
 
 
@@ -119,15 +101,8 @@ def compare(results: Results, tolerance: float | None = None) -> Comparison:
     reported = _reported(reference, results)
     cells = _cells(reference, reported, results, tolerance)
     findings = judge(load_claims(reference.claims), results, reference.datasets)
-    comparison = Comparison(
-        reference,
-        results,
-        tolerance,
-        cells,
-        _costs(reference, reported, results),
-        findings,
-        _missing(cells, results) + _other_rows(reference, results),
-    )
+    comparison = Comparison(reference, results, tolerance, cells, _costs(reference, reported, results), findings,
+                            _missing(cells, results) + _other_rows(reference, results))
     finished = (results.trials["status"] == "ok").any()
     if finished and not comparison.measured and not cells[["n_features", "reported"]].notna().all(axis=1).any():
         raise NotComparable(f"{where}: nothing in it is in its reference {name}: {_mismatch(reference, results)}")
@@ -137,10 +112,8 @@ def compare(results: Results, tolerance: float | None = None) -> Comparison:
 def _reported(reference: Reference, results: Results) -> pd.DataFrame:
     """The reference's numbers of the experiment's datasets, under their names here."""
     numbers = reference.numbers()
-    parts = [
-        numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
-        for dataset in _planned(results)
-    ]
+    parts = [numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
+             for dataset in _planned(results)]
     return pd.concat(parts) if parts else numbers.assign(dataset=[])
 
 
@@ -155,8 +128,7 @@ def _cells(reference: Reference, reported: pd.DataFrame, results: Results, toler
     if reference.table is None:
         return pd.DataFrame(columns=CELL_COLUMNS)
     measured = summarise(results).rename(
-        columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"}
-    )
+        columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"})
     scores = {dataset: score_of(reference, results, dataset).name for dataset in _planned(results)}
     measured = measured[measured["metric"] == measured["dataset"].map(scores)].drop(columns="metric")
     measured["paper_method"] = measured["method"].map(paper_name)
@@ -175,17 +147,9 @@ def _cells(reference: Reference, reported: pd.DataFrame, results: Results, toler
     if tolerance is not None:
         cells["tolerance"] = float(tolerance)
     cells["difference"] = cells["measured"] - cells["reported"]
-    intervals = [
-        welch_interval(
-            cell["measured"],
-            cell["measured_std"],
-            cell["n_ok"],
-            cell["reported"],
-            cell["reported_std"],
-            cell["reported_trials"],
-        )
-        for cell in cells.to_dict("records")
-    ]
+    intervals = [welch_interval(cell["measured"], cell["measured_std"], cell["n_ok"],
+                                cell["reported"], cell["reported_std"], cell["reported_trials"])
+                 for cell in cells.to_dict("records")]
     cells[["low", "high"]] = np.array(intervals, float).reshape(-1, 2)
     if reference.table.tolerance_unit == "percent":
         cells[["difference", "low", "high"]] *= (100 / cells["reported"]).to_numpy()[:, None]
@@ -267,28 +231,16 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
             few.append(f"{dataset} {size} {method} ({ok} of {planned}{why})")
     absent = cells[(cells["verdict"] == NOT_MEASURED) & cells["n_features"].isna()]
     sizes = absent["multiple"].map(lambda multiple: "" if pd.isna(multiple) else f"{multiple}d")
-    asked = pd.Series(
-        [
-            results.asks_for(dataset, method, size)
-            for dataset, method, size in zip(absent["dataset"], absent["method"], sizes, strict=True)
-        ],
-        index=absent.index,
-        dtype=bool,
-    )
+    asked = pd.Series([results.asks_for(dataset, method, size)
+                       for dataset, method, size in zip(absent["dataset"], absent["method"], sizes, strict=True)],
+                      index=absent.index, dtype=bool)
     idle = [name for name in _planned(results) if name not in results.datasets]
-    return [
-        f"{what}: {'; '.join(names)}."
-        for what, names in (
-            ("Datasets without a trial yet", idle),
-            ("Not run yet", _places(absent[asked], cells)),
-            (
-                "Fewer trials than planned",
-                [*few[:MOST], *([f"{len(few) - MOST} more cells"] if len(few) > MOST else [])],
-            ),
-            ("Reported, but not asked for by this experiment", _places(absent[~asked], cells)),
-        )
-        if names
-    ]
+    return [f"{what}: {'; '.join(names)}." for what, names in (
+        ("Datasets without a trial yet", idle),
+        ("Not run yet", _places(absent[asked], cells)),
+        ("Fewer trials than planned", [*few[:MOST], *([f"{len(few) - MOST} more cells"] if len(few) > MOST else [])]),
+        ("Reported, but not asked for by this experiment", _places(absent[~asked], cells)),
+    ) if names]
 
 
 def _places(absent: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
@@ -318,10 +270,8 @@ def _other_rows(reference: Reference, results: Results) -> list[str]:
         if paper in stated.index and "n_train" in stated:
             here, there = (card.n_train, card.n_test), tuple(stated.loc[[paper], ["n_train", "n_test"]].to_numpy()[0])
             if here != there:
-                said.append(
-                    f"{dataset}: {here[0]:,} training and {here[1]:,} test rows; the paper's are "
-                    f"{there[0]:,} and {there[1]:,}."
-                )
+                said.append(f"{dataset}: {here[0]:,} training and {here[1]:,} test rows; the paper's are "
+                            f"{there[0]:,} and {there[1]:,}.")
     return said
 
 

@@ -20,13 +20,8 @@ from rffbench.report.style import METADATA, RC, STYLES, size_axis
 
 _PANELS_A_ROW = 4
 _MEASURED: dict[str, Any] = {"color": "#0072B2", "marker": "o", "linestyle": ""}
-_REPORTED: dict[str, Any] = {
-    "color": "#D55E00",
-    "marker": "_",
-    "linestyle": "",
-    "markersize": 11,
-    "markeredgewidth": 1.6,
-}
+_REPORTED: dict[str, Any] = {"color": "#D55E00", "marker": "_", "linestyle": "", "markersize": 11,
+                             "markeredgewidth": 1.6}
 
 
 def draw_comparison(comparison: Comparison) -> list[Path]:
@@ -54,13 +49,8 @@ def draw_critical_difference(statistics: Statistics, folder: Path) -> list[Path]
         figure = Figure(figsize=(5.6, 0.75 + 0.22 * len(statistics.ranks)), layout="constrained")
         axes = figure.subplots()
         scikit_posthocs.critical_difference_diagram(
-            statistics.ranks,
-            significance_matrix(statistics),
-            ax=axes,
-            alpha=LEVEL,
-            text_h_margin=0.03,
-            label_fmt_left="{label} ({rank:.2f})",
-            label_fmt_right="({rank:.2f}) {label}",
+            statistics.ranks, significance_matrix(statistics), ax=axes, alpha=LEVEL, text_h_margin=0.03,
+            label_fmt_left="{label} ({rank:.2f})", label_fmt_right="({rank:.2f}) {label}",
             color_palette=dict.fromkeys(statistics.ranks.index, "black"),
             crossbar_props={"color": "#D55E00", "linewidth": 2.5, "marker": None},
         )
@@ -89,27 +79,19 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         panel.set_title(dataset)
         panel.grid(True)
         panel.spines[["top", "right"]].set_visible(False)
-    for panel in panels[len(datasets) :]:
+    for panel in panels[len(datasets):]:
         panel.set_visible(False)
     for index, label in enumerate(labels):
         if index % columns == 0 or label != labels[index - 1]:
             panels[index].set_ylabel(label)
     handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label="reported", **_REPORTED)]
     if sized:
-        handles = [
-            *(
-                Line2D([], [], label=method, **_of_method(comparison, method) | {"linestyle": "-"})
-                for method in dict.fromkeys(comparison.cells["method"])
-            ),
-            Line2D([], [], label="measured", color="#444444"),
-            Line2D([], [], label="reported", color="#444444", linestyle="--"),
-        ]
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=min(len(handles), 3 if len(datasets) == 1 else 6),
-        frameon=False,
-    )
+        handles = [*(Line2D([], [], label=method, **_of_method(comparison, method) | {"linestyle": "-"})
+                     for method in dict.fromkeys(comparison.cells["method"])),
+                   Line2D([], [], label="measured", color="#444444"),
+                   Line2D([], [], label="reported", color="#444444", linestyle="--")]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3 if len(datasets) == 1 else 6),
+                  frameon=False)
     figure.suptitle(f"{comparison.results.title} (± one standard deviation)", fontsize=8.5, wrap=True)
     return figure
 
@@ -123,9 +105,8 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
             mean, std = points[which].to_numpy(float), np.nan_to_num(points[f"{which}_std"].to_numpy(float))
             marker = {} if which == "measured" else {"marker": ""}
             panel.plot(x, mean, **style | {"linestyle": line} | marker)
-            panel.fill_between(
-                x, mean - std, mean + std, color=style["color"], linewidth=0, alpha=0.22 if which == "measured" else 0.1
-            )
+            panel.fill_between(x, mean - std, mean + std, color=style["color"], linewidth=0,
+                               alpha=0.22 if which == "measured" else 0.1)
     panel.set_xscale("log")
     sizes = pd.DataFrame({"multiple": sorted(set(cells["multiple"].dropna()))})
     size_axis(panel, sizes.assign(n_features=sizes["multiple"]))
@@ -136,9 +117,8 @@ def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
     """A table without sizes: a line a method."""
     cells = cells[cells["reported"].notna()]
     places = np.arange(len(cells))
-    panel.errorbar(
-        places, cells["measured"], yerr=np.nan_to_num(cells["measured_std"].to_numpy(float)), capsize=1.8, **_MEASURED
-    )
+    panel.errorbar(places, cells["measured"], yerr=np.nan_to_num(cells["measured_std"].to_numpy(float)), capsize=1.8,
+                   **_MEASURED)
     panel.plot(places, cells["reported"], **_REPORTED)
     panel.set_xticks(places, cells["method"], rotation=60, ha="right")
 

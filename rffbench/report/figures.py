@@ -131,16 +131,8 @@ def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: lis
             below = np.minimum(below, 0.9 * mean)
         # Methods that agree would hide each other: each stands a little to the side of its size.
         side = 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
-        panel.errorbar(
-            s * side,
-            mean,
-            yerr=np.stack([below, above]),
-            label=method,
-            capsize=1.8,
-            elinewidth=0.8,
-            capthick=0.8,
-            **STYLES[index % len(STYLES)],
-        )
+        panel.errorbar(s * side, mean, yerr=np.stack([below, above]), label=method, capsize=1.8,
+                       elinewidth=0.8, capthick=0.8, **STYLES[index % len(STYLES)])
     panel.set_xscale("log")
     if logarithmic:
         log_axis(panel)

@@ -61,17 +61,8 @@ SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: t
 
 _CELL = ["dataset", "n_features", "method"]
 _SETTINGS = {
-    "seed",
-    "kernel",
-    "solver",
-    "preprocess",
-    "preprocess_fit",
-    "count",
-    "dtype",
-    "device",
-    "kernel_error_points",
-    "measures",
-    "train_rows",
+    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
+    "kernel_error_points", "measures", "train_rows",
 }
 # Of a method's entries, all but its map's parameters.
 _OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
@@ -204,9 +195,8 @@ def _results(folder: Path, config: dict[str, Any], rows: list[Row]) -> Results |
     if not rows:
         return None
     datasets, methods = list(config["datasets"]), list(config["methods"])
-    rows.sort(
-        key=lambda row: (datasets.index(row["dataset"]), row["n_features"], methods.index(row["method"]), row["trial"])
-    )
+    rows.sort(key=lambda row: (datasets.index(row["dataset"]), row["n_features"],
+                               methods.index(row["method"]), row["trial"]))
     trials = pd.DataFrame([_tidy(row) for row in rows])
     trials["multiple"] = trials["multiple"].astype("Int64")
     points = [

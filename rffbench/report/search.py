@@ -51,32 +51,21 @@ class Search:
 
     def table(self) -> Table:
         """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""
-        table = Table(
-            f"{self.title}: protocols by distance to {self.reference.citation}",
-            ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"],
-        )
+        table = Table(f"{self.title}: protocols by distance to {self.reference.citation}",
+                      ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"])
         for dataset, ranked in self.ranking.groupby("dataset", sort=False):
             for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
-                table.rows.append(
-                    [
-                        str(dataset),
-                        f"{row['rank']}{' ‡' if row['stated'] else ''}",
-                        *(row[axis] for axis in self.axes),
-                        f"{row['distance']:.2f}",
-                        f"{row['low']:.2f} to {row['high']:.2f}",
-                        f"{row['first']:.0%}",
-                    ]
-                )
+                table.rows.append([
+                    str(dataset), f"{row['rank']}{' ‡' if row['stated'] else ''}", *(row[axis] for axis in self.axes),
+                    f"{row['distance']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}", f"{row['first']:.0%}",
+                ])
         counts = self.ranking[self.ranking["dataset"] != ALL].groupby("dataset", sort=False)
-        sizes = [
-            f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
-            for name, rows in counts
-        ]
+        sizes = [f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
+                 for name, rows in counts]
         table.notes = [
             f"Distance: root mean square of measured less reported: {'; '.join(sizes)}.",
             "95 %: resampling trials; first: share of resamples in which the protocol is nearest.",
-            "‡ as the paper's text states it."
-            if self.ranking["stated"].any()
+            "‡ as the paper's text states it." if self.ranking["stated"].any()
             else "The protocol that the paper's text states is not among them.",
             *self.left_out,
         ]
@@ -109,10 +98,8 @@ def search(protocols: Protocols) -> Search:
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
         reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
-        scores = {
-            key: _differences(reference.table, reported, each, dataset)
-            for key, (_, each) in zip(labels, protocols, strict=True)
-        }
+        scores = {key: _differences(reference.table, reported, each, dataset)
+                  for key, (_, each) in zip(labels, protocols, strict=True)}
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
         if not cells:
             left_out.append(f"{dataset}: no cell that is both measured and reported.")
@@ -171,9 +158,8 @@ def _distances(table: pd.DataFrame, dataset: str) -> np.ndarray:
     return np.sqrt(np.mean(means**2, axis=1))
 
 
-def _ranked(
-    distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any], axes: Sequence[str]
-) -> pd.DataFrame:
+def _ranked(distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any],
+            axes: Sequence[str]) -> pd.DataFrame:
     """A row a protocol, nearest first; equally near ones share a rank."""
     resamples = distances.iloc[1:]
     low, high = resamples.quantile([0.025, 0.975]).to_numpy()
@@ -188,9 +174,8 @@ def _ranked(
     return rows.sort_values("rank", kind="stable")
 
 
-def _overall(
-    distances: Mapping[str, pd.DataFrame], parts: Mapping[str, pd.DataFrame], stated: set[Any], axes: Sequence[str]
-) -> pd.DataFrame:
+def _overall(distances: Mapping[str, pd.DataFrame], parts: Mapping[str, pd.DataFrame], stated: set[Any],
+             axes: Sequence[str]) -> pd.DataFrame:
     shared = [key for key in next(iter(distances.values())).columns if all(key in each for each in distances.values())]
     mean_square = pd.concat([each[shared] ** 2 for each in distances.values()], keys=distances).groupby(level=1).mean()
     cells = sum(int(part["cells"].iloc[0]) for part in parts.values())
@@ -201,11 +186,8 @@ def _overall(
 def _agrees(stated: Any, config: Any) -> bool:
     """Whether a config says all that ``stated`` says; a value stands for a list of itself."""
     if isinstance(stated, Mapping):
-        return (
-            bool(stated)
-            and isinstance(config, Mapping)
-            and all(key in config and _agrees(value, config[key]) for key, value in stated.items())
-        )
+        return bool(stated) and isinstance(config, Mapping) and all(
+            key in config and _agrees(value, config[key]) for key, value in stated.items())
     return bool(listed(stated) == listed(config))
 
 

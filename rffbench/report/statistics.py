@@ -22,20 +22,8 @@ from rffbench.report.significance import holm, mean_interval, paired_p_value
 from rffbench.report.table import Table
 
 ALL = "all"
-COLUMNS = [
-    "dataset",
-    "method",
-    "baseline",
-    "unit",
-    "pairs",
-    "difference",
-    "low",
-    "high",
-    "effect_size",
-    "test",
-    "p",
-    "p_holm",
-]
+COLUMNS = ["dataset", "method", "baseline", "unit", "pairs", "difference", "low", "high", "effect_size", "test", "p",
+           "p_holm"]
 
 
 @dataclass(frozen=True)
@@ -60,21 +48,15 @@ class Statistics:
 
     def table(self) -> Table:
         """What there is over all datasets."""
-        table = Table(
-            f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
-            ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"],
-        )
+        table = Table(f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
+                      ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"])
         for row in self.pairs[self.pairs["dataset"] == ALL].to_dict("records"):
-            table.rows.append(
-                [
-                    row["method"],
-                    row["baseline"],
-                    f"{row['difference']:+.2f}",
-                    "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
-                    "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
-                    "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
-                ]
-            )
+            table.rows.append([
+                row["method"], row["baseline"], f"{row['difference']:+.2f}",
+                "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
+                "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
+                "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
+            ])
         ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in self.ranks.items())
         chi2, p = self.friedman or (np.nan, np.nan)
         friedman = f"; Friedman χ² = {chi2:.2f}, p = {p:.2g}" if self.friedman else ""
@@ -98,10 +80,8 @@ def compute_statistics(results: Results) -> Statistics | None:
     if len(methods) < 2 or complete.empty:
         return None
     relative = {dataset: results.score(dataset).better == "less" for dataset in results.datasets}
-    over_cells = [
-        _pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
-        for method, baseline in itertools.combinations(methods, 2)
-    ]
+    over_cells = [_pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
+                  for method, baseline in itertools.combinations(methods, 2)]
     within = []
     for dataset in complete.index.unique("dataset"):
         of_dataset = scores[scores["dataset"] == dataset]
@@ -119,9 +99,8 @@ def compute_statistics(results: Results) -> Statistics | None:
 def _scores(results: Results) -> pd.DataFrame:
     """dataset, n_features, method, trial, score: the metric that the dataset is judged by."""
     trials = results.trials
-    score = pd.concat(
-        [trials.loc[trials["dataset"] == dataset, results.score(dataset).name] for dataset in results.datasets]
-    )
+    score = pd.concat([trials.loc[trials["dataset"] == dataset, results.score(dataset).name]
+                       for dataset in results.datasets])
     return trials.assign(score=score)[["dataset", "n_features", "method", "trial", "score"]].dropna()
 
 
@@ -135,27 +114,16 @@ def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str)
     low, high = mean_interval(gains) if len(gains) else (-np.inf, np.inf)
     spread = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
     test, p = ("Wilcoxon", _wilcoxon(gains)) if unit == "cell" else ("paired t", _two_sided(gains))
-    return {
-        "dataset": dataset,
-        "method": method,
-        "baseline": baseline,
-        "unit": unit,
-        "pairs": len(gains),
-        "difference": gains.mean(),
-        "low": low,
-        "high": high,
-        "effect_size": gains.mean() / spread if spread > 0 else np.nan,
-        "test": test,
-        "p": p,
-    }
+    return {"dataset": dataset, "method": method, "baseline": baseline, "unit": unit, "pairs": len(gains),
+            "difference": gains.mean(), "low": low, "high": high,
+            "effect_size": gains.mean() / spread if spread > 0 else np.nan, "test": test, "p": p}
 
 
 def _two_sided(gains: pd.Series) -> float:
     """Of a paired t-test; NaN from a single trial."""
     zero = pd.Series(0.0, gains.index)
-    return float(
-        np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"), paired_p_value(gains, zero, "less")))
-    )
+    return float(np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"),
+                                                paired_p_value(gains, zero, "less"))))
 
 
 def _wilcoxon(gains: pd.Series) -> float:
@@ -186,3 +154,4 @@ def significance_matrix(statistics: Statistics) -> pd.DataFrame:
     for row in statistics.pairs[statistics.pairs["dataset"] == ALL].to_dict("records"):
         matrix.loc[row["method"], row["baseline"]] = matrix.loc[row["baseline"], row["method"]] = row["p_holm"]
     return matrix.fillna(1.0)
+

@@ -27,25 +27,11 @@ STYLES: list[dict[str, Any]] = [
 ]
 
 RC: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 8,
-    "axes.linewidth": 0.6,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3.9,
-    "lines.markeredgewidth": 0.9,
-    "grid.linewidth": 0.4,
-    "grid.color": "#DDDDDD",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "ytick.minor.width": 0.4,
-    "axes.axisbelow": True,
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "rffbench",
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 8, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "lines.markersize": 3.9,
+    "lines.markeredgewidth": 0.9, "grid.linewidth": 0.4, "grid.color": "#DDDDDD", "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "axes.axisbelow": True, "savefig.dpi": 200,
+    "pdf.fonttype": 42, "svg.hashsalt": "rffbench",
 }
 
 # Nothing of the moment or the software goes into the files: the same results give the same bytes.

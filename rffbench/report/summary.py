@@ -10,16 +10,7 @@ from rffbench.report.frame import METRICS, Protocols, Results, cells
 from rffbench.report.significance import significantly_better
 
 COLUMNS = [
-    "dataset",
-    "n_features",
-    "multiple",
-    "method",
-    "metric",
-    "mean",
-    "std",
-    "n_ok",
-    "n_failed",
-    "significant",
+    "dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok", "n_failed", "significant",
 ]
 
 
@@ -41,25 +32,15 @@ def summarise(results: Results) -> pd.DataFrame:
     }
     better = {
         (dataset, name): significantly_better(results, dataset, METRICS[name])
-        for dataset, names in present.items()
-        for name in names
+        for dataset, names in present.items() for name in names
     }
     for dataset, n_features, method, cell in cells(trials):
         for name in present[dataset]:
-            rows.append(
-                (
-                    dataset,
-                    n_features,
-                    cell["multiple"].iloc[0],
-                    method,
-                    name,
-                    cell[name].mean(),
-                    cell[name].std(ddof=1),
-                    int(cell[name].count()),
-                    int((cell["status"] != "ok").sum()),
-                    int((n_features, method) in better[dataset, name]),
-                )
-            )
+            rows.append((
+                dataset, n_features, cell["multiple"].iloc[0], method, name,
+                cell[name].mean(), cell[name].std(ddof=1), int(cell[name].count()),
+                int((cell["status"] != "ok").sum()), int((n_features, method) in better[dataset, name]),
+            ))
     summary = pd.DataFrame(rows, columns=COLUMNS)
     summary["multiple"] = summary["multiple"].astype("Int64")
     return summary

@@ -17,30 +17,11 @@ from rffbench.report.summary import summarise
 NOT_RUN = "–"
 _FOOTNOTES = "†‡§¶‖"
 _TEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "•": r"$\bullet$",
-    "–": "--",
-    "—": "---",
-    "†": r"$\dagger$",
-    "‡": r"$\ddagger$",
-    "§": r"\S{}",
-    "¶": r"\P{}",
-    "‖": r"$\|$",
-    "λ": r"$\lambda$",
-    "−": "$-$",
-    "×": r"$\times$",
-    "σ": r"$\sigma$",
-    "γ": r"$\gamma$",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "•": r"$\bullet$",
+    "–": "--", "—": "---",
+    "†": r"$\dagger$", "‡": r"$\ddagger$", "§": r"\S{}", "¶": r"\P{}", "‖": r"$\|$", "λ": r"$\lambda$",
+    "−": "$-$", "×": r"$\times$", "σ": r"$\sigma$", "γ": r"$\gamma$",
 }
 
 
@@ -83,28 +64,18 @@ class Table:
             if row is not self.rows[0] and sparse[0]:
                 body.append(r"\midrule")
             body.append(" & ".join(_tex(cell) for cell in sparse) + r" \\")
-        return (
-            "\n".join(
-                [
-                    r"\begin{table*}",
-                    r"\centering",
-                    rf"\caption{{{_tex(self.title)}. {_tex(' '.join(self.notes))}}}",
-                    rf"\begin{{tabular}}{{ll{'l' * (len(self.header) - 2)}}}",
-                    r"\toprule",
-                    " & ".join(_tex(name) for name in self.header) + r" \\",
-                    r"\midrule",
-                    *body,
-                    r"\bottomrule",
-                    r"\end{tabular}",
-                    r"\end{table*}",
-                ]
-            )
-            + "\n"
-        )
+        return "\n".join([
+            r"\begin{table*}", r"\centering",
+            rf"\caption{{{_tex(self.title)}. {_tex(' '.join(self.notes))}}}",
+            rf"\begin{{tabular}}{{ll{'l' * (len(self.header) - 2)}}}", r"\toprule",
+            " & ".join(_tex(name) for name in self.header) + r" \\", r"\midrule", *body,
+            r"\bottomrule", r"\end{tabular}", r"\end{table*}",
+        ]) + "\n"
 
     def _sparse_rows(self) -> list[list[str]]:
         above = ["", *(row[0] for row in self.rows)]
-        return [["" if row[0] == last else row[0], *row[1:]] for row, last in zip(self.rows, above, strict=False)]
+        return [["" if row[0] == last else row[0], *row[1:]]
+                for row, last in zip(self.rows, above, strict=False)]
 
     def _widths(self, rows: list[list[str]]) -> list[int]:
         return [max(len(row[column]) for row in [self.header, *rows]) for column in range(len(self.header))]
@@ -120,9 +91,8 @@ def make_table(results: Results) -> Table:
     """
     table = Table(results.title, ["dataset", "s", *results.methods])
     summary = summarise(results)
-    scores = {
-        (row["dataset"], row["n_features"], row["method"], row["metric"]): row for row in summary.to_dict("records")
-    }
+    scores = {(row["dataset"], row["n_features"], row["method"], row["metric"]): row
+              for row in summary.to_dict("records")}
     largest = summary.groupby(["dataset", "metric"])["mean"].max().to_dict()
     datasets = {name: marked(name, results, table.notes) for name in results.datasets}
     rows: dict[tuple[str, int], list[str]] = {}
@@ -214,19 +184,15 @@ def _legend(results: Results, rows: list[list[str]], contended: bool) -> list[st
     scores: dict[str, list[str]] = {}
     for dataset in results.datasets:
         scores.setdefault(results.score(dataset).name, []).append(dataset)
-    labels = [
-        METRICS[name].label + (f" of {', '.join(names)}" if len(scores) > 1 else "") for name, names in scores.items()
-    ]
-    legend = [
-        f"Mean ± standard deviation over trials: {'; '.join(labels)} (seconds to generate the training features)."
-    ]
+    labels = [METRICS[name].label + (f" of {', '.join(names)}" if len(scores) > 1 else "")
+              for name, names in scores.items()]
+    legend = [f"Mean ± standard deviation over trials: {'; '.join(labels)}"
+              " (seconds to generate the training features)."]
     settings = significance_settings(results)
     if any("•" in cell for row in rows for cell in row):
         holm = ", Holm's correction over a dataset's cells" if settings["correction"] == "holm" else ""
-        legend.append(
-            f"• better than {' and '.join(settings['baselines'])}: one-sided paired t-test over"
-            f" trials, level {settings['level']:g}{holm}."
-        )
+        legend.append(f"• better than {' and '.join(settings['baselines'])}: one-sided paired t-test over"
+                      f" trials, level {settings['level']:g}{holm}.")
     if contended:
         legend.append("~ times not comparable: some were taken while other work used the processors.")
     if any(cell == NOT_RUN for row in rows for cell in row):

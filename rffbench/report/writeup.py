@@ -15,12 +15,8 @@ from rffbench.report.compare import CELL_COLUMNS, CLOSE, DIFFERS, NOT_REPORTED, 
 from rffbench.report.frame import METRICS, size_label
 from rffbench.report.table import Table, plus_minus
 
-COSTS = {
-    "model_size": "model size",
-    "train_s": "training time",
-    "predict_s": "prediction time",
-    "own_memory_bytes": "memory",
-}
+COSTS = {"model_size": "model size", "train_s": "training time", "predict_s": "prediction time",
+         "own_memory_bytes": "memory"}
 CSV_COLUMNS = ["kind", *CELL_COLUMNS[:5], "baseline", *CELL_COLUMNS[5:], "claim", "where", "evidence"]
 _WIDTH = 110
 
@@ -33,18 +29,12 @@ def to_text(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    parts = [
-        f"# {comparison.results.title}, measured and reported\n",
-        f"Reported: {comparison.reference.citation}.\n",
-        f"{summary_line(comparison)}\n",
-        *(table.to_markdown() for table in _tables(comparison)),
-    ]
+    parts = [f"# {comparison.results.title}, measured and reported\n", f"Reported: {comparison.reference.citation}.\n",
+             f"{summary_line(comparison)}\n", *(table.to_markdown() for table in _tables(comparison))]
     if comparison.findings:
         claims = Table("Claims", ["verdict", "dataset", "method", "claim", "evidence"])
-        claims.rows = [
-            [finding.verdict, finding.dataset, finding.method, f"{finding.claim} [{finding.where}]", finding.evidence]
-            for finding in _sorted(comparison.findings)
-        ]
+        claims.rows = [[finding.verdict, finding.dataset, finding.method, f"{finding.claim} [{finding.where}]",
+                        finding.evidence] for finding in _sorted(comparison.findings)]
         parts.append(claims.to_markdown())
     return "\n".join([*parts, *(f"{line}\n" for line in comparison.missing)])
 
@@ -52,11 +42,8 @@ def to_markdown(comparison: Comparison) -> str:
 def to_csv(comparison: Comparison) -> str:
     """A row a cell, ratio of costs and claim (``kind``); numbers in full precision."""
     claims = pd.DataFrame([vars(finding) for finding in comparison.findings])
-    parts = [
-        part.assign(kind=kind)
-        for kind, part in (("cell", comparison.cells), ("ratio", comparison.costs), ("claim", claims))
-        if len(part)
-    ]
+    parts = [part.assign(kind=kind) for kind, part in
+             (("cell", comparison.cells), ("ratio", comparison.costs), ("claim", claims)) if len(part)]
     rows = pd.concat(parts) if parts else pd.DataFrame()
     return rows.reindex(columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
 
@@ -92,26 +79,17 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 def _cells_table(comparison: Comparison) -> Table:
     unit = _unit(comparison)
-    table = Table(
-        f"{comparison.results.title}: measured against {comparison.reference.citation}",
-        ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"],
-    )
+    table = Table(f"{comparison.results.title}: measured against {comparison.reference.citation}",
+                  ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"])
     for cell in comparison.cells.to_dict("records"):
         decimals = 2 if cell["metric"] == "accuracy" else 4
         size = "" if pd.isna(cell["n_features"]) else size_label(cell["n_features"], cell["multiple"])
         size = size or ("" if pd.isna(cell["multiple"]) else f"{cell['multiple']}d")
-        table.rows.append(
-            [
-                cell["dataset"],
-                size,
-                cell["method"],
-                _number(cell, "reported", decimals),
-                _number(cell, "measured", decimals),
-                _signed(cell["difference"]),
-                "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
-                cell["verdict"],
-            ]
-        )
+        table.rows.append([
+            cell["dataset"], size, cell["method"], _number(cell, "reported", decimals),
+            _number(cell, "measured", decimals), _signed(cell["difference"]),
+            "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}", cell["verdict"],
+        ])
     labels = dict.fromkeys(METRICS[name].label for name in comparison.cells["metric"].dropna())
     table.notes = [
         f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
@@ -143,31 +121,18 @@ def _costs_table(comparison: Comparison) -> Table:
     """A line a dataset and two methods, a column a cost: the ratio reported, measured, and its verdict."""
     costs = comparison.costs
     kinds = list(dict.fromkeys(costs["metric"]))
-    table = Table(
-        "Costs of one method over another's: reported → measured",
-        ["dataset", "methods", *(COSTS[kind] for kind in kinds)],
-    )
+    table = Table("Costs of one method over another's: reported → measured",
+                  ["dataset", "methods", *(COSTS[kind] for kind in kinds)])
     for (dataset, method, baseline), rows in costs.groupby(["dataset", "method", "baseline"], sort=False):
         of_kind = rows.set_index("metric").to_dict("index")
         shown = [of_kind[kind] for kind in kinds]
-        table.rows.append(
-            [
-                str(dataset),
-                f"{method} / {baseline}",
-                *(
-                    f"{cost['reported']:.3g} → "
-                    + ("–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}")
-                    + f" {cost['verdict']}"
-                    for cost in shown
-                ),
-            ]
-        )
-    table.notes = [
-        f"Seconds and bytes of two machines cannot be compared, their ratios can. {REPRODUCED}: within a "
-        f"factor of {RATIO_FACTOR:g} of the paper's; {CLOSE}: the same method is the cheaper one; {DIFFERS}:"
-        " the other is. Only seconds that nothing else disturbed count; memory is the peak less what the"
-        " process held before."
-    ]
+        table.rows.append([str(dataset), f"{method} / {baseline}", *(
+            f"{cost['reported']:.3g} → " + ("–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}")
+            + f" {cost['verdict']}" for cost in shown)])
+    table.notes = [f"Seconds and bytes of two machines cannot be compared, their ratios can. {REPRODUCED}: within a "
+                   f"factor of {RATIO_FACTOR:g} of the paper's; {CLOSE}: the same method is the cheaper one; {DIFFERS}:"
+                   " the other is. Only seconds that nothing else disturbed count; memory is the peak less what the"
+                   " process held before."]
     return table
 
 
@@ -180,14 +145,8 @@ def _claims_text(comparison: Comparison) -> str:
         if finding.verdict != NOT_MEASURED:
             about = f"{finding.verdict:<14}{finding.claim} — {finding.dataset}, {finding.method} [{finding.where}]"
             lines += textwrap.wrap(about, _WIDTH, subsequent_indent=" " * 14)
-            lines += textwrap.wrap(
-                finding.evidence,
-                _WIDTH,
-                initial_indent=" " * 16,
-                subsequent_indent=" " * 16,
-                max_lines=2,
-                placeholder=" … (in full in compare.md)",
-            )
+            lines += textwrap.wrap(finding.evidence, _WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 16,
+                                   max_lines=2, placeholder=" … (in full in compare.md)")
     reasons = Counter(each.evidence for each in comparison.findings if each.verdict == NOT_MEASURED)
     lines += [f"{NOT_MEASURED:<14}{count} × {reason}" for reason, count in reasons.items()]
     return "\n".join(lines) + "\n"

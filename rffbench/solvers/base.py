@@ -19,7 +19,9 @@ from rffbench.errors import ConfigError
 from rffbench.rowsource import is_row_source
 
 
-def check_penalties(alphas: Sequence[float], folds: int, n: int, lambda_scale: object, center: object) -> list[float]:
+def check_penalties(
+    alphas: Sequence[float], folds: int, n: int, lambda_scale: object, center: object
+) -> list[float]:
     """The alphas as floats; ValueError, saying what would be right, where a parameter is wrong."""
     grid = np.asarray(alphas, dtype=float)
     if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():

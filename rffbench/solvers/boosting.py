@@ -163,4 +163,6 @@ def make_boosting(
 ) -> BoostedFeaturesRegressor | BoostedFeaturesClassifier:  # fmt: skip
     """The boosting that a config describes: ``steps`` functions are tried, however many ``n_features`` says."""
     estimator = BoostedFeaturesClassifier if task == "classification" else BoostedFeaturesRegressor
-    return estimator(kernel, gamma, alpha=config.pop("lambda"), random_state=random_state, memory=memory, **config)
+    return estimator(
+        kernel, gamma, alpha=config.pop("lambda"), random_state=random_state, memory=memory, **config
+    )

@@ -45,13 +45,7 @@ class _KernelRidge:
         gram_s = perf_counter() - started
         with no_singular():
             solution = solve_dual_cv(
-                matrix,
-                work,
-                Y,
-                alphas,
-                folds=self.folds,
-                lambda_scale=self.lambda_scale,
-                center=self.center,
+                matrix, work, Y, alphas, folds=self.folds, lambda_scale=self.lambda_scale, center=self.center,
                 scoring=self.scoring,
             )
         self.timing_ = {"feature_s": 0.0, "gram_s": gram_s, "solve_s": perf_counter() - started - gram_s}
@@ -108,7 +102,8 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
 
 
 class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
-    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes."""
+    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes.
+    """
 
     def __init__(
         self,

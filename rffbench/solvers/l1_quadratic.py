@@ -86,7 +86,9 @@ def minimise_quadratic(
     return v
 
 
-def _support_step(H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, penalty: float) -> NDArray[np.float64]:
+def _support_step(
+    H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, penalty: float
+) -> NDArray[np.float64]:
     """The change (m,) of v along the Newton step of its support, signs kept, as far as that decreases the model."""
     change = np.zeros_like(v)
     support = np.flatnonzero(v)

@@ -165,7 +165,9 @@ class LinearSVM(Classifier):
             return _Plan(method, True, with_sample)
         return _Plan(method, False, needed[method])
 
-    def _newton(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
+    def _newton(
+        self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
+    ) -> tuple[list[_Machine], float]:
         """A machine for each column of Y, and the seconds that mapping took."""
         rows = FeatureRows(
             X, getattr(self, "features_", None), columns, float(self.bias), hold=plan.method == "held",
@@ -184,7 +186,9 @@ class LinearSVM(Classifier):
             machines.append(_Machine(found.w, counts))
         return machines, rows.feature_s
 
-    def _liblinear(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
+    def _liblinear(
+        self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
+    ) -> tuple[list[_Machine], float]:
         """The same by LIBLINEAR."""
         from liblinear.liblinear import liblinear, parameter, problem
 

@@ -224,7 +224,9 @@ def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.f
     return totals.sum(axis=0)
 
 
-def _hessian_product(Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def _hessian_product(
+    Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """v + 2C·Σ (zᵢᵀv)·zᵢ over ``rows``."""
     totals = np.zeros((PARTS, Z.p))
     for _, block, local in Z.visit(rows):

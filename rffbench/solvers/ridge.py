@@ -203,11 +203,7 @@ class _StreamedRidge:
                 self.timing_["gram_s"] += perf_counter() - started
 
     def held_out(
-        self,
-        X: Any,
-        Y: NDArray,
-        folds: int,
-        rows: int,
+        self, X: Any, Y: NDArray, folds: int, rows: int,
         spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
     ) -> HeldOut | None:
         """What chooses λ otherwise than by squared error: another pass over a fold's rows, which counts the wrong
@@ -252,13 +248,8 @@ class _StreamedRidge:
         self._gather(statistics, X, Y, list(parts), rows)
         started, mapped, waited = perf_counter(), self.timing_["feature_s"], _waited(X)
         solution = solve_ridge_cv(
-            statistics,
-            alphas,
-            lambda_scale=self.lambda_scale,
-            center=self.center,
-            memory=budget,
-            held_out=self.held_out(X, Y, folds, rows),
-            path=self.path,
+            statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, memory=budget,
+            held_out=self.held_out(X, Y, folds, rows), path=self.path,
         )
         mapping = self.timing_["feature_s"] - mapped
         self.timing_["solve_s"] += perf_counter() - started - mapping - (_waited(X) - waited)
@@ -294,14 +285,10 @@ class _StreamedRidge:
             fold_error[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
         everything = [(0, 0, n)]
         path = self._solve_rows(X, Y, alphas, everything, rows) if self.path else []
-        return self._restore_origin(
-            best_solution(
-                alphas,
-                fold_error,
-                lambda index: path[index] if path else self._solve_rows(X, Y, [alphas[index]], everything, rows)[0],
-                path,
-            )
-        )
+        return self._restore_origin(best_solution(
+            alphas, fold_error,
+            lambda index: path[index] if path else self._solve_rows(X, Y, [alphas[index]], everything, rows)[0], path,
+        ))
 
     def _solve_rows(
         self, X: Any, Y: NDArray, alphas: list[float], bounds: list[tuple[int, int, int]], rows: int
@@ -311,7 +298,9 @@ class _StreamedRidge:
         started = perf_counter()
         # One fold leaves a spare triangle in its square: no further memory.
         work = statistics.work(len(alphas), memory=0)
-        solutions = solve_folds(statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work)
+        solutions = solve_folds(
+            statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
+        )
         self.timing_["solve_s"] += perf_counter() - started
         return solutions
 
@@ -330,15 +319,8 @@ class _StreamedRidge:
         self.timing_["gram_s"] += perf_counter() - started
         started = perf_counter()
         dual = solve_dual_cv(
-            kernel,
-            work,
-            Y,
-            alphas,
-            folds=folds,
-            lambda_scale=self.lambda_scale,
-            center=self.center,
-            scoring=self.scoring,
-            path=self.path,
+            kernel, work, Y, alphas, folds=folds, lambda_scale=self.lambda_scale, center=self.center,
+            scoring=self.scoring, path=self.path,
         )
         path = [each and (Z.T @ each[0], each[1]) for each in dual.path]
         solution = RidgeSolution(Z.T @ dual.coef, dual.intercept, dual.alpha, dual.fold_error, path)

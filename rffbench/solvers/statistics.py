@@ -93,7 +93,9 @@ class FoldStatistics:
             for _ in range(folds)
         ]
 
-    def add(self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None) -> NDArray[np.float64]:
+    def add(
+        self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None
+    ) -> NDArray[np.float64]:
         """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``.
 
         float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips

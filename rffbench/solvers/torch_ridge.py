@@ -145,7 +145,9 @@ class DeviceStatistics:
 class DeviceMap:
     """A Fourier feature map as it is now, its frequencies on the device in the data's dtype."""
 
-    def __init__(self, features: FourierFeatures, columns: int, dtype: np.dtype, device: torch.device) -> None:
+    def __init__(
+        self, features: FourierFeatures, columns: int, dtype: np.dtype, device: torch.device
+    ) -> None:
         def there(array: NDArray) -> torch.Tensor:
             return torch.tensor(np.ascontiguousarray(array), device=device)
 
@@ -220,7 +222,9 @@ class _TorchRidge:
                     Z = Z.double()
                     statistics.add(fold, Z - origin if self.center == "both" else Z, Y[block])
         with self._timed("solve_s"), no_singular():
-            solution = solve_ridge_cv(statistics, alphas, lambda_scale=self.lambda_scale, center=self.center)
+            solution = solve_ridge_cv(
+                statistics, alphas, lambda_scale=self.lambda_scale, center=self.center
+            )
         intercept = solution.intercept - to_host(origin) @ solution.coef
         single = y.ndim == 1 and Y.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
@@ -314,7 +318,9 @@ class TorchRidgeClassifierCV(_TorchRidge, Classifier):
     """`rffbench.StreamedRidgeClassifierCV`, computed on a PyTorch device; otherwise as `TorchRidgeCV`."""
 
 
-def make_torch_ridge(*, task: str, features: Any, device: str, **config: Any) -> TorchRidgeCV | TorchRidgeClassifierCV:
+def make_torch_ridge(
+    *, task: str, features: Any, device: str, **config: Any
+) -> TorchRidgeCV | TorchRidgeClassifierCV:
     """The ridge that a config's solver parameters describe, on ``device``."""
     estimator = TorchRidgeClassifierCV if task == "classification" else TorchRidgeCV
     return estimator(
