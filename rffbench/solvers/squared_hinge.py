@@ -79,7 +79,6 @@ def solve_squared_hinge(
         if violation.gap < tolerance:
             if active is whole:
                 break
-            _write_back(whole, active)
             _revive(whole, active, kernel)
             active, revivals = whole, revivals + 1
             cache = RowCache(kernel, whole.columns, cache_bytes, cache.storage)
@@ -87,7 +86,6 @@ def solve_squared_hinge(
         if steps >= most_steps:
             warnings.warn(f"the kernel machine has not converged in {steps} steps", ConvergenceWarning, stacklevel=2)
             if active is not whole:
-                _write_back(whole, active)
                 _revive(whole, active, kernel)
             break
         if blocks % SHRINK_EVERY == SHRINK_EVERY - 1 and revivals < MOST_REVIVALS:
@@ -98,7 +96,9 @@ def solve_squared_hinge(
                 active = active.part(keep)
                 cache.compact(keep, active.columns)
                 violation = _violation(active, bias)
-        steps += _descend(active, _draw_block(active, violation, bias, rng), cache, kernel, ridge, bias, tolerance)
+        block = _draw_block(active, violation, bias, rng)
+        enough = max(tolerance / 2, LEFT_IN_BLOCK * violation.gap)  # the worst are in the block
+        steps += _descend(active, block, cache, kernel, ridge, bias, enough)
         blocks += 1
     return _solution(whole, ridge, bias, steps)
 
@@ -206,15 +206,13 @@ def _draw_block(problem: _Problem, violation: _Violation, bias: bool, rng: Gener
 
 def _descend(
     problem: _Problem, block: NDArray[np.int64], cache: RowCache, kernel: Kernel, ridge: float, bias: bool,
-    tolerance: float,
+    enough: float,
 ) -> int:  # fmt: skip
-    """Steps within the block until little of the violation is left there, then F of all: how many steps."""
+    """Steps within the block until its violation is ``enough``, then F of all: how many steps."""
     points = np.ascontiguousarray(problem.columns[:, block].T)
     K = np.empty((len(block), len(block)), np.float32)
     kernel_rows(kernel, np.ascontiguousarray(points.T), points, K)
     F, beta, moves = problem.gradient[block], problem.beta[block], problem.moves[block]
-    up, down, _, _ = _largest_violations(F, moves)
-    enough = max(tolerance / 2, LEFT_IN_BLOCK * _gap(up, down, bias))
     steps = _run(F, beta, problem.y[block], moves, K, ridge, bias, enough, STEPS_A_COORDINATE * len(block))
     change = beta - problem.beta[block]
     problem.beta[block], problem.moves[block] = beta, moves
@@ -243,7 +241,8 @@ def _write_back(whole: _Problem, active: _Problem) -> None:
 
 
 def _revive(whole: _Problem, active: _Problem, kernel: Kernel) -> None:
-    """Compute the gradients of the coordinates, all 0, that are not active."""
+    """Write back what is active, and compute the gradients of the coordinates, all 0, that are not."""
+    _write_back(whole, active)
     left_out = np.ones(len(whole.y), bool)
     left_out[active.index] = False
     points, support = np.flatnonzero(left_out), np.flatnonzero(whole.beta)
