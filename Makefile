@@ -8,24 +8,26 @@ INSTALLED := .venv/installed
 .PHONY: help demo test check bench reproduction clean
 
 help:           ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
 demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in under a minute
 	rm -rf demo
 	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 
-test: $(INSTALLED)    ## the tests (set RFFBENCH_MIRROR to a folder of data files for those that need data)
-	$(BIN)/python -m pytest -m "not regression"
+test: $(INSTALLED)    ## the tests, but for slow ones (set RFFBENCH_MIRROR to a folder of data files for those that need data)
+	$(BIN)/python -m pytest -m "not regression and not slow" --numprocesses auto --maxprocesses 4
 
-check: $(INSTALLED)   ## ruff and mypy
+check: $(INSTALLED)   ## ruff (rules and format), mypy, and who may import whom
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(INSTALLED)   ## speed and memory against scikit-learn; writes docs/performance.md
 	$(BIN)/python -m benchmarks
 
 # compare exits with 1 where a number or a claim does not come out: that is what the page is there to say.
-reproduction: $(INSTALLED)  ## docs/reproduction.md anew from results/: every table, figure, comparison
+reproduction: $(INSTALLED)  ## from results/: docs/reproduction.md, and every table, figure and comparison
 	$(BIN)/rffbench plot results
 	$(BIN)/rffbench compare results > /dev/null || test $$? -eq 1
 	test ! -d results/protocol-search || $(BIN)/rffbench compare results/protocol-search --search > /dev/null

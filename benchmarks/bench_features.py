@@ -9,7 +9,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from benchmarks.measure import compare, thread_counts, threads
 from rffbench import RandomFourierFeatures
-from rffbench.linalg import fourier_columns
+from rffbench.linalg.waves import fourier_columns
 
 SHAPES = [(14, 256), (14, 1792), (54, 256), (54, 864), (54, 1728)]  # (d, s): EEG's and covtype's dimensions
 SMALL = {"n": 7_490, "d": 14, "multiples": (1, 2, 4, 8, 16, 32)}  # EEG's smaller sizes
@@ -63,8 +63,13 @@ def _at(d: int, s: int, dtype: str, count: int, elements: int, repeats: int) -> 
     label = f"{dtype}, d={d}, s={s}, {count} thread{'s' * (count > 1)}"
     results = [
         compare(
-            f"2s columns of {label}", lambda: ours.transform(X), lambda: peer.transform(X),
-            goal=RBF_GOALS[dtype], repeats=repeats, peer_name="RBFSampler.transform", **details,
+            f"2s columns of {label}",
+            lambda: ours.transform(X),
+            lambda: peer.transform(X),
+            goal=RBF_GOALS[dtype],
+            repeats=repeats,
+            peer_name="RBFSampler.transform",
+            **details,
         )
     ]
     if d >= PRODUCT_DIMENSION:
@@ -75,7 +80,10 @@ def _at(d: int, s: int, dtype: str, count: int, elements: int, repeats: int) -> 
                 f"cos and sin of {label}",
                 lambda: fourier_columns(X, W, Z[:, :s], Z[:, s:], scale=s**-0.5),
                 lambda: np.matmul(X, W, out=product),
-                goal=PRODUCT_GOAL, bound="at most", repeats=repeats, peer_name="the product X·W alone",
+                goal=PRODUCT_GOAL,
+                bound="at most",
+                repeats=repeats,
+                peer_name="the product X·W alone",
                 **details,
             )
         )

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.measure import compare, thread_counts, threads
 from rffbench import LeverageScoreFeatures, RandomFourierFeatures, SurrogateLeverageFeatures, data
 from rffbench.errors import DataError
-from rffbench.linalg import warm_up
-from rffbench.solvers.ridge import default_block_rows
+from rffbench.linalg.waves import warm_up
+from rffbench.solvers.base import default_block_rows
 
 N_TRAIN, DIMENSION, MULTIPLE = 7_490, 14, 128
 GAMMA, SCORE_LAMBDA = 0.5, 0.05
@@ -49,9 +49,7 @@ def rows() -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
         rng = np.random.default_rng(0)
         X = rng.uniform(size=(N_TRAIN, DIMENSION))
         return X, np.sign(np.sin(9 * X[:, 0]) + 0.3 * rng.normal(size=N_TRAIN)), "made-up rows"
-    split = data.train_test(
-        "eeg", seed=0, trial=0, preprocess=["minmax"], preprocess_fit="all", dtype="float64"
-    )
+    split = data.train_test("eeg", seed=0, trial=0, preprocess=["minmax"], preprocess_fit="all", dtype="float64")
     return np.asarray(split.X_train), split.y_train, "EEG"
 
 
@@ -79,11 +77,18 @@ def _against_rff(
     return [
         compare(
             f"{method}: {what} of {where}; the paper: {PAPER[method]:.1f}",
-            lambda once=once: generate(features, once), lambda: generate(rff, False),
-            goal=goal, bound="at most", repeats=repeats, peer_name="RFF", paper=PAPER[method],
-            distinct=distinct_frequencies, threads=count,
+            lambda once=once: generate(features, once),
+            lambda: generate(rff, False),
+            goal=goal,
+            bound="at most",
+            repeats=repeats,
+            peer_name="RFF",
+            paper=PAPER[method],
+            distinct=distinct_frequencies,
+            threads=count,
         )
         for what, once, goal in (
-            ("features", True, GOAL if method == "surrogate" else None), ("features, equal ones again,", False, None),
+            ("features", True, GOAL if method == "surrogate" else None),
+            ("features, equal ones again,", False, None),
         )
     ]

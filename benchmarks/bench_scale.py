@@ -17,12 +17,13 @@ import numpy as np
 from benchmarks.measure import single
 from rffbench import RandomFourierFeatures
 from rffbench.data.rows import Rows
+from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
-from rffbench.execution.measure import Contention, peak_memory, private_memory
-from rffbench.execution.worker import Channel
-from rffbench.linalg import warm_up
-from rffbench.solvers.ridge import StreamedRidgeCV
-from rffbench.spec import TrialResult, TrialSpec
+from rffbench.linalg.waves import warm_up
+from rffbench.process import Contention, peak_memory, private_memory
+from rffbench.report.slopes import exponents
+from rffbench.solvers.ridge.streamed import StreamedRidgeCV
+from rffbench.trials.spec import TrialResult, TrialSpec
 
 SIZES, DIMENSION, COLUMNS = [50_000, 100_000, 200_000, 350_000, 500_000], 54, 1024
 QUICK_SIZES, QUICK_COLUMNS = [4_000, 8_000, 16_000], 256
@@ -36,16 +37,16 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         make_rows(Path(folder), max(sizes))
         specs = [spec_of(n, columns, folder) for n in sizes]
-        executor = LocalExecutor(f"{__name__}:fit_rows", workers=1, threads=1)
-        results = {event.result.spec.key: event.result for event in executor.run([[spec] for spec in specs])}
-    measured = [results[spec.key] for spec in specs]
+        done: list[TrialResult] = []
+        LocalExecutor(work=f"{__name__}:fit_rows", workers=1, threads=1).run([[spec] for spec in specs], done.append)
+    measured = sorted(done, key=lambda one: sizes.index(one.spec.trial))
     for one in measured:
         if one.error:
             raise RuntimeError(one.error["message"])
     seconds = [one.timing["fit_s"] for one in measured]
     resident = [one.metrics["resident"] / 1e6 for one in measured]
     private = [one.metrics["private"] / 1e6 for one in measured]
-    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    exponent = float(exponents(sizes, seconds))
     what = f"{columns:,} columns, {FOLDS} folds, 1 thread, n={sizes[0]:,} to {sizes[-1]:,}"
     details = {
         "sizes": sizes, "columns": columns, "contended": any(one.timing["contended"] for one in measured)
@@ -100,10 +101,8 @@ def fit_rows(specs: Sequence[TrialSpec], channel: Channel) -> None:
             started = perf_counter()
             model.fit(X, y)
             seconds = perf_counter() - started
-        memory = {"resident": float(peak_memory()), "private": float(peak.bytes)}
-        channel.result(
-            TrialResult(spec, "ok", memory, {"fit_s": seconds, "contended": contention.contended})
-        )
+        memory = {"resident": float(peak_memory() or 0), "private": float(peak.bytes)}
+        channel.result(TrialResult(spec, "ok", memory, {"fit_s": seconds, "contended": contention.contended}))
 
 
 class PeakPrivate:

@@ -25,7 +25,7 @@ from rffbench import (
     data,
 )
 from rffbench.errors import DataError
-from rffbench.solvers.fully_corrective import warm_up
+from rffbench.solvers.sparse.fully_corrective import warm_up
 
 Case = tuple[str, int | None, int, float]
 

@@ -17,7 +17,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from benchmarks.measure import compare, single, thread_counts, threads
 from rffbench import FastfoodFeatures, RandomFourierFeatures, TrainingEfficientFeatureMap
-from rffbench.hadamard import walsh_hadamard
+from rffbench.linalg.hadamard import walsh_hadamard
 
 BATCH_BYTES = 1 << 27  # of rows to transform: more than a level-3 cache holds
 LENGTHS = [16, 64, 256, 1024, 4096, 16384]

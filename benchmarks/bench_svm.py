@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import RandomFourierFeatures, data
-from rffbench.solvers.kernel_svm import KernelSVM
-from rffbench.solvers.linear_svm import LinearSVM
+from rffbench.solvers.svm.kernel import KernelSVM
+from rffbench.solvers.svm.linear import LinearSVM
 
 GAMMA = 0.5  # σ = 1
 TOLERANCE = 1e-6  # of the linear machines, so that their objectives can be compared
@@ -34,9 +34,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def cod_rna(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The first rows of the training part, scaled to [0, 1]."""
-    split = data.train_test(
-        "cod-rna", seed=0, trial=0, preprocess=["minmax"], preprocess_fit="train", dtype="float64"
-    )
+    split = data.train_test("cod-rna", seed=0, trial=0, preprocess=["minmax"], preprocess_fit="train", dtype="float64")
     return np.ascontiguousarray(split.X_train[:n]), split.y_train[:n]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,12 +13,14 @@ import numpy as np
 from benchmarks import plain_table
 from benchmarks.measure import disturbed, result, single, thread_counts
 from rffbench import data
-from rffbench.execution import run as execution
+from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
+from rffbench.execution.channel import Channel
+from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import read_rows
-from rffbench.execution.worker import Channel
-from rffbench.experiment import Experiment, load_experiment
-from rffbench.spec import TrialSpec
-from rffbench.trial import Problem, run_alone
+from rffbench.execution.run import run_experiment
+from rffbench.trials.alone import Problem, run_alone
+from rffbench.trials.spec import TrialSpec
 
 CONFIG = """
 name: table
@@ -55,9 +56,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 def experiment(sizes: Sequence[str], trials: int) -> Experiment:
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(
-            CONFIG.format(sizes=", ".join(sizes), trials=trials, score_lambda=plain_table.SCORE_LAMBDA)
-        )
+        file.write(CONFIG.format(sizes=", ".join(sizes), trials=trials, score_lambda=plain_table.SCORE_LAMBDA))
         file.flush()
         return load_experiment(file.name)
 
@@ -110,13 +109,12 @@ def _shares(planned: Experiment, workers: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def planned_run(
-    experiment: Experiment, workers: int, *, alone: bool = False
-) -> tuple[float, dict[str, float]]:
+def planned_run(experiment: Experiment, workers: int, *, alone: bool = False) -> tuple[float, dict[str, float]]:
     """Seconds of a run into a fresh folder, and the accuracies by key. ``alone``: nothing is shared."""
-    with tempfile.TemporaryDirectory() as folder, _work(f"{__name__}:one_by_one" if alone else execution.WORK):
+    work = {"work": f"{__name__}:one_by_one"} if alone else {}
+    with tempfile.TemporaryDirectory() as folder:
         started = perf_counter()
-        execution.run_experiment(experiment, Path(folder), workers=workers)
+        run_experiment(experiment, Path(folder), executor=LocalExecutor(workers=workers, **work))
         seconds = perf_counter() - started
         rows = read_rows(Path(folder) / "trials.jsonl")
     if failed := [row["error"] for row in rows if row["status"] != "ok"]:
@@ -125,19 +123,9 @@ def planned_run(
 
 
 def one_by_one(specs: Sequence[TrialSpec], channel: Channel) -> None:
-    """Do the trials of a task one after another, in the place of rffbench.plan.run_group."""
+    """Do the trials of a task one after another, in the place of rffbench.trials.tasks.run_group."""
     for spec in specs:
         run_alone(spec, Problem.of(spec), channel)
-
-
-@contextmanager
-def _work(function: str) -> Iterator[None]:
-    before = execution.WORK
-    execution.WORK = function
-    try:
-        yield
-    finally:
-        execution.WORK = before
 
 
 def _largest_first(specs: Sequence[TrialSpec]) -> list[TrialSpec]:

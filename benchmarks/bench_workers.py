@@ -16,12 +16,12 @@ import numpy as np
 
 from benchmarks.bench_scale import make_rows
 from benchmarks.measure import disturbed, result, single
+from rffbench.config.loading import load_experiment
 from rffbench.data.rows import Rows
+from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
-from rffbench.execution.run import GROUP, WORK
-from rffbench.execution.worker import Channel, resolve
-from rffbench.experiment import load_experiment
-from rffbench.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.tasks import tasks as tasks_of
 
 CONFIG = """
 name: workers
@@ -58,11 +58,12 @@ def _scaling(trials: int, repeats: int) -> dict[str, Any]:
         file.flush()
         experiment = load_experiment(file.name)
     grid = experiment.grid()
-    tasks = resolve(GROUP)(grid)
+    tasks = tasks_of(grid)
 
     def seconds(workers: int, tasks: list[list[TrialSpec]]) -> float:
         started = perf_counter()
-        results = [event.result for event in LocalExecutor(WORK, workers=workers, threads=1).run(tasks)]
+        results: list[TrialResult] = []
+        LocalExecutor(workers=workers, threads=1).run(tasks, results.append)
         if failed := [each for each in results if each.error]:
             raise RuntimeError(failed[0].error)
         return perf_counter() - started
@@ -83,11 +84,10 @@ def _memory(n: int) -> list[dict[str, Any]]:
     """Two workers that have read all rows of one mapped file: what of it each holds for itself, what together."""
     with tempfile.TemporaryDirectory() as folder:
         make_rows(Path(folder), n)
-        specs = [
-            TrialSpec(folder, "", "both", 1, worker, 0, {"name": ""}, {"name": ""}, {}) for worker in (0, 1)
-        ]
-        executor = LocalExecutor(f"{__name__}:read_rows", workers=2, threads=1)
-        results = [event.result for event in executor.run([[spec] for spec in specs])]
+        specs = [TrialSpec(folder, "", "both", 1, worker, 0, {"name": ""}, {"name": ""}, {}) for worker in (0, 1)]
+        results: list[TrialResult] = []
+        executor = LocalExecutor(work=f"{__name__}:read_rows", workers=2, threads=1)
+        executor.run([[spec] for spec in specs], results.append)
         megabytes = (Path(folder) / "X.npy").stat().st_size / 1e6
     if failed := [each for each in results if each.error]:
         raise RuntimeError(failed[0].error)
@@ -165,6 +165,4 @@ def _start_up(repeats: int) -> dict[str, Any]:
         )
         seconds.append(perf_counter() - started)
     seconds = seconds[1:]  # the first may have had to compile the sources
-    return single(
-        "rffbench --help, in seconds", seconds, median(seconds), goal=HELP_GOAL_S, peer="0.4 s", unit="s"
-    )
+    return single("rffbench --help, in seconds", seconds, median(seconds), goal=HELP_GOAL_S, peer="0.4 s", unit="s")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numba
 from threadpoolctl import threadpool_limits
 
-from rffbench.execution.measure import Contention, peak_memory, reset_peak
+from rffbench.process import Contention, peak_memory, reset_peak
 
 Bound = Literal["at least", "at most"]
 BLAS_AWAKE_S = 0.05  # OpenBLAS's threads wait for more work in a busy loop for up to 2^26 ticks
@@ -134,6 +134,6 @@ def _grow(sending: Any, function: Callable[..., Callable[[], object]], arguments
     work = function(*arguments)
     gc.collect()
     reset_peak()
-    before = peak_memory()
+    before = peak_memory() or 0
     work()
-    sending.send(peak_memory() - before)
+    sending.send((peak_memory() or 0) - before)

@@ -20,9 +20,9 @@ from rffbench import data
 from rffbench.features import make_features
 from rffbench.features.base import draw_frequencies
 from rffbench.kernels import make_kernel
-from rffbench.linalg import fourier_columns
+from rffbench.linalg.waves import fourier_columns
 from rffbench.seeds import feature_stream, generator
-from rffbench.spec import TrialSpec
+from rffbench.trials.spec import TrialSpec
 
 SCORE_LAMBDA = 0.05
 Mapping = Any  # (X, W) -> [cos XW | sin XW]

@@ -1,4 +1,4 @@
-"""Run the benchmarks and write docs/performance.md, with the numbers beside it as JSON."""
+"""Run the benchmarks and write docs/performance.md, and all numbers to docs/performance.json."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ HEAD = """# Performance
 
 Written by `make bench`; the numbers of every repeat are in `performance.json`. Ours and the peer run in turn
 in one process, with the same data, precision and threads; a first run of each does not count. The ratio is
-the median over the repeats, with the smallest and largest beside it: how many times faster (or smaller) ours
-is where the goal says ≥, how many times the peer's time it takes where it says ≤.
+the median over the repeats, with the smallest and the largest in brackets. Where the goal says ≥, it is how many
+times faster (or smaller) ours is; where it says ≤, how many times as long as the peer ours takes.
+
+Each section names the commit that was measured. Later commits are not measured until the section is made anew.
 """
 MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
@@ -95,9 +97,7 @@ def machine(record: dict[str, Any]) -> str:
     """The environment in a sentence."""
     libraries = [library for library in record["blas"] or [] if library["internal_api"] != "openmp"]
     blas = ", ".join(sorted({f"{library['internal_api']} {library['version']}" for library in libraries}))
-    packages = ", ".join(
-        f"{name} {record['packages'][name]}" for name in ("numpy", "scipy", "scikit-learn", "numba")
-    )
+    packages = ", ".join(f"{name} {record['packages'][name]}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     settings = ", ".join(f"{name}={value}" for name, value in record["environment"].items())
     parts = [
         f"{record['cpu']}, {record['processors']} processors, {record['memory_bytes'] / 1e9:.0f} GB",
@@ -106,6 +106,7 @@ def machine(record: dict[str, Any]) -> str:
         f"BLAS {blas}",
         settings,
         record["time"],
+        f"commit {record['git_commit'][:7]}" if record.get("git_commit") else "",
     ]
     return "; ".join(part for part in parts if part) + "."
 

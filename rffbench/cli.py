@@ -1,6 +1,6 @@
 """The command line: parse, call, print. The only place that prints or exits.
 
-Exit status: 0 done; 1 the run finished, but trials failed or some data could not be had, or a comparison is
+Exit status: 0 done; 1 the run finished, but trials failed or some data was unavailable, or a comparison is
 out of tolerance; 2 the command or the config is wrong; 3 nothing could be measured; 130 interrupted, and the
 same command carries on; 70 a defect in rffbench itself.
 
@@ -9,29 +9,37 @@ Nothing heavy is imported before a command needs it.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import signal
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from rffbench import __version__
-from rffbench.errors import ConfigError, DataError, ResultsError, RffbenchError
+from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
+from rffbench.plaintext import printable
 
 if TYPE_CHECKING:
-    from rffbench.experiment import Experiment
+    from rffbench.config.experiment import Experiment
 
 FORMATS = ("png", "pdf", "svg")
 INTERRUPTED = 130
 DEFECT = 70
+MANY_TRIALS = 1_000_000
 
 
 def main() -> NoReturn:
     """Entry point of ``rffbench``: run the command, turn errors into messages and exit statuses."""
+    _stand_in_for_closed_streams()
+    _stop_at_once_when_interrupted_again()
     try:
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -44,24 +52,85 @@ def main() -> NoReturn:
     except RffbenchError as error:
         _say(f"error: {error}")
         status = error.exit_status
-    except BrokenPipeError:  # the reader, head for example, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
+    except (_OutputClosed, BrokenPipeError):  # the reader, head for example, has seen enough
+        _say("stopped: standard output was closed before all was written")
+        status = INTERRUPTED
     except OSError as error:
-        _say(f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error}")
+        _say(f"error: {_words(error)}")
         status = ConfigError.exit_status
     except Exception as error:
         if os.environ.get("RFFBENCH_DEBUG"):
             raise
         _say(f"error: {type(error).__name__}: {error}\nThis is a defect; RFFBENCH_DEBUG=1 shows where it is.")
         status = DEFECT
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try again on its way out, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _stand_in_for_closed_streams() -> None:
+    """Standard streams that the caller has closed become empty ones: the next file opened would get their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:
+                os.dup2(nothing, number)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False))
+
+
+def _stop_at_once_when_interrupted_again() -> None:
+    """The first Ctrl-C ends a command in order, the next without waiting for that: workers end with their parent."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # it is ignored, as in the background
+        return
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        if interrupted:
+            with contextlib.suppress(OSError):
+                os.write(2, b"\ninterrupted again: stopped at once; the same command carries on from here\n")
+            os._exit(INTERRUPTED)
+        interrupted = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+
+
+class _OutputClosed(Exception):
+    """Nobody reads standard output any more."""
+
+
+class _Commands(click.Group):
+    """Commands whose output may be closed before its end: click would exit with status 1 and say nothing."""
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _noticing_closed_output():
+            return super().make_context(*args, **options)
+
+    def invoke(self, context: click.Context) -> Any:
+        with _noticing_closed_output():
+            return super().invoke(context)
+
+
+@contextlib.contextmanager
+def _noticing_closed_output() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _OutputClosed from error
+
+
+def _words(error: Exception) -> str:
+    """An error's message; of the system's, the file and what is wrong."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(version)s")
 def cli() -> None:
-    """Benchmarks of random-feature kernel approximation.
+    """Benchmark random-feature methods for kernel approximation.
 
     CONFIG is a YAML file, or the name of a config that ships with the package. RESULTS is the folder of one
     experiment's results, or a folder of such folders.
@@ -73,18 +142,46 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("config")
-@click.option("--workers", type=click.IntRange(min=1),
-              help="Worker processes. [default: as many as processors and memory allow]")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True,
-              help="Where the experiment's folder of results is.")
-@click.option("--only", multiple=True, metavar="KEY=VALUE",
-              help="Only these trials, by dataset, method, n_features or trial; several values by "
-              "commas; of several --only all must hold.")
-@click.option("--fresh", is_flag=True, help="Start anew; the old results are moved aside.")
-@click.option("--retry-failed", is_flag=True, help="Do failed trials again.")
-@click.option("--dry-run", is_flag=True, help="Print the grid, its size and an estimate; start nothing.")
-@click.option("--executor", default="local", show_default=True, metavar="local|dask|dask://HOST:PORT|slurm",
-              help="Where trials run.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="How many worker processes to use. [default: as many as processors and memory allow]",
+)
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="The folder that holds the experiment's folder of results.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas. "
+    "With several --only, a trial must meet all of them.",
+)
+@click.option("--fresh", is_flag=True, help="Start from the beginning; the old results are moved aside.")
+@click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the grid, its size and an estimate of time and memory; run nothing."
+)
+@click.option(
+    "--executor",
+    metavar="NAME",
+    help="Where trials run: local (worker processes), serial (this process), dask (a cluster of dask on this machine), "
+    "dask://HOST:PORT (one that is there), slurm (jobs), or one that a package adds. "
+    "[default: the config's executor, or local]",
+)
+@click.option("--scheduler-file", metavar="FILE", help="With dask: the file that names the scheduler.")
+@click.option(
+    "--executor-option",
+    "executor_options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the executor, for example partition=long; before what the config's executor says.",
+)
+@click.option("--yes", is_flag=True, help=f"Run an experiment of more than {MANY_TRIALS:,} trials.")
 def run(
     config: str,
     workers: int | None,
@@ -93,91 +190,109 @@ def run(
     fresh: bool,
     retry_failed: bool,
     dry_run: bool,
-    executor: str,
+    executor: str | None,
+    scheduler_file: str | None,
+    executor_options: tuple[str, ...],
+    yes: bool,
 ) -> int:
-    """Run an experiment, or carry on with it: trials that are done are not done again."""
-    _check_executor(executor)
-    from rffbench.experiment import load_experiment
+    """Run an experiment, or carry on with it.
+
+    Trials that were run before are skipped, except those whose data was unavailable or that the machine lost.
+    """
+    from rffbench.config.loading import load_experiment
+    from rffbench.execution import make_executor
 
     experiment = load_experiment(config)
+    _warn_of_cards()
+    if (trials := experiment.size()) > MANY_TRIALS and not yes:
+        raise ConfigError(f"{config}: stands for {trials:,} trials; if that is meant, --yes runs them")
+    name, options = experiment.runs_on(executor)
+    options |= dict(map(_option, executor_options)) | ({"scheduler_file": scheduler_file} if scheduler_file else {})
+    runs_on = make_executor(name, experiment, workers=workers, options=options)
     folder = results / experiment.name
-    if dry_run:
-        click.echo(_dry_run(experiment, folder, only, fresh, workers))
-        return 0
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(runs_on, "close", lambda: None))
+        if dry_run:
+            _print(_dry_run(experiment, folder, only, fresh, runs_on.workers))
+            return 0
 
-    from rffbench.execution.run import run_experiment
+        from rffbench.execution.run import run_experiment
 
-    with _Progress(experiment.name) as progress:
-        summary = run_experiment(
-            experiment,
-            folder,
-            workers=workers,
-            fresh=fresh,
-            retry_failed=retry_failed,
-            only=only,
-            progress=progress,
-            announce=_say if sys.stderr.isatty() else None,
-        )
+        with _Progress(experiment.name) as progress:
+            summary = run_experiment(
+                experiment,
+                folder,
+                executor=runs_on,
+                fresh=fresh,
+                retry_failed=retry_failed,
+                only=only,
+                progress=progress,
+                announce=_say if sys.stderr.isatty() else None,
+                tell=_say,
+            )
     return _finish(folder, summary)
 
 
-def _check_executor(executor: str) -> None:
-    if executor == "local":
-        return
-    if executor in ("dask", "slurm") or executor.startswith("dask://"):
-        raise ConfigError(f"--executor {executor}: not available in this version; trials run with: local")
-    raise ConfigError(f"--executor {executor}: must be local, dask, dask://HOST:PORT or slurm")
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise ConfigError(f"--executor-option {text}: must be KEY=VALUE, for example partition=long")
+    return key.replace("-", "_"), value
 
 
-def _dry_run(
-    experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int | None
-) -> str:
-    from rffbench.dryrun import describe
+def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int) -> str:
+    from rffbench.config.dryrun import describe
+    from rffbench.config.loading import filter_specs
     from rffbench.execution.log import read_rows
-    from rffbench.execution.run import default_workers
-    from rffbench.experiment import filter_specs
+    from rffbench.execution.provenance import OtherCode
 
     grid = experiment.grid()
-    specs = filter_specs(grid, only)
-    rows = [] if fresh else list({row["key"]: row for row in read_rows(folder / "trials.jsonl")}.values())
-    if experiment.timing == "exclusive":
-        workers = 1
-    return describe(experiment, specs, rows, folder, workers or default_workers(grid, experiment.memory))
+    specs, other = filter_specs(grid, only), OtherCode(grid)
+    logged = [] if fresh else [row for row in read_rows(folder / "trials.jsonl") if not other.reason(row)]
+    rows = list({row["key"]: row for row in logged}.values())
+    return describe(experiment, specs, rows, folder, workers if experiment.timing == "shared" else 1)
 
 
 def _finish(folder: Path, summary: Any) -> int:
-    """Print the table, name the files, and say by the exit status how it went."""
-    from rffbench.report import redraw, write_table
+    """Print the table, name the files; the exit status says how it went."""
+    from rffbench.execution.log import log_files
+    from rffbench.report import redraw, up_to_date, write_table
 
-    if summary.ok:
+    if summary.ok and not summary.run and up_to_date(folder):
+        _print((folder / "table.md").read_text(encoding="utf-8"))
+        _say("nothing was left to do")
+    elif summary.ok:
+        drawn = redraw(folder)
         table, _ = write_table(folder)
-        click.echo(table.to_text())
-        _name_files([folder / "trials.jsonl", *redraw(folder)])
+        _print(table.to_text())
+        _name_files([*log_files(folder), *drawn])
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
     _say(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
     if lost:
         for reason, count in _reasons(folder):
             _say(f"  {count} × {reason}")
-        _say(f"details are in {folder / 'trials.jsonl'}")
+        _say(f"details are in {' and '.join(map(str, log_files(folder)))}")
     if summary.failed:
-        _say("--retry-failed does failed trials again")
+        _say("--retry-failed runs failed trials again")
     if not summary.ok and summary.unavailable:
         return DataError.exit_status
     return 1 if lost else 0
 
 
 def _reasons(folder: Path) -> list[tuple[str, int]]:
-    """Why trials of the log came to no result: the commonest reasons, each with its number of trials."""
-    from rffbench.execution.log import latest, read_rows
+    """Why trials have no result: the most frequent reasons, each with its number of trials."""
+    from rffbench.execution.log import cell, each_row
 
-    rows = latest(read_rows(folder / "trials.jsonl"))
-    errors = [(row["status"], row["error"]) for row in rows if row["error"]]
-    reasons = Counter(f"{status}: {error['message'].partition(chr(10))[0]}" for status, error in errors)
-    return reasons.most_common(5)
+    reasons: dict[Any, str] = {}
+    for row in each_row(folder / "trials.jsonl"):
+        reasons.pop(cell(row), None)
+        if row["error"]:
+            reasons[cell(row)] = f"{row['status']}: {row['error']['message'].partition(chr(10))[0]}"
+    return Counter(reasons.values()).most_common(5)
 
 
 class _Progress:
-    """A bar on stderr with counts of ok and failed and the time left; nothing where stderr is no terminal."""
+    """A bar on stderr with counts of ok and failed and the time left; nothing if stderr is not a terminal."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -204,7 +319,7 @@ class _Progress:
 
 
 class _Download:
-    """A bar on stderr for the file being downloaded; nothing where stderr is no terminal."""
+    """A bar on stderr for the file being downloaded; nothing if stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -225,22 +340,32 @@ class _Download:
             self._bar.close()
 
 
-# ---- plot, table, compare ----------------------------------------------------------------------------------
+# ---- plot, table, compare, diff ----------------------------------------------------------------------------
 
 
 def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
     formats = [each.strip() for each in value.split(",")]
     if unknown := [each for each in formats if each not in FORMATS]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(FORMATS)}")
     return formats
 
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option("--format", "formats", default="png", show_default=True, callback=_formats,
-              metavar="png,pdf,svg", help="Formats of the figures, separated by commas.")
+@click.option(
+    "--format",
+    "formats",
+    default="png",
+    show_default=True,
+    callback=_formats,
+    metavar="png,pdf,svg",
+    help="Formats of the figures, separated by commas.",
+)
 def plot(results: Path, formats: list[str]) -> int:
-    """Draw figures, tables and summary anew from the trials in RESULTS."""
+    """Draw the figures and write the tables of RESULTS again.
+
+    Both are made from the trials alone.
+    """
     from rffbench.report import experiment_folders, redraw
 
     return _in_every(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats)))
@@ -249,12 +374,15 @@ def plot(results: Path, formats: list[str]) -> int:
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
 def table(results: Path) -> int:
-    """Print the table of RESULTS, and write it: table.csv, table.md, table.tex, summary.csv."""
+    """Print the table of RESULTS, and write it.
+
+    It writes table.csv, table.md, table.tex and summary.csv.
+    """
     from rffbench.report import experiment_folders, write_table
 
     def show(folder: Path) -> None:
         made, paths = write_table(folder)
-        click.echo(made.to_text())
+        _print(made.to_text())
         for path in paths:
             _say(f"wrote {path}")
 
@@ -262,29 +390,69 @@ def table(results: Path) -> int:
 
 
 def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
-    """Do ``work`` for every experiment's folder; of several, one that is no good doesn't keep the others from it."""
+    """Do ``work`` for every experiment's folder; where there are several, those that cannot be read are passed over."""
     status = 0
-    for folder in folders:
-        try:
-            work(folder)
-        except ResultsError as error:
-            if len(folders) == 1:
-                raise
-            _say(f"passed over: {error}")
-            status = 1
-    return status
+    with _left_out() as told:
+        for folder in folders:
+            try:
+                work(folder)
+            except Exception as error:
+                _pass_over(folder, error, folders)
+                status = 1
+    return 1 if told else status
+
+
+@contextlib.contextmanager
+def _left_out() -> Iterator[list[str]]:
+    """Within the block, what a report leaves out is said once on stderr; the messages."""
+    told: list[str] = []
+    show = warnings.showwarning
+
+    def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, LeftOut):
+            show(message, category, *where, **more)
+        elif str(message) not in told:
+            told.append(str(message))
+            _say(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LeftOut)
+        warnings.showwarning = say
+        yield told
+
+
+def _pass_over(folder: Path, error: Exception, folders: Sequence[Path]) -> None:
+    """Say why a folder is passed over where there are others, which are done all the same; else raise the error."""
+    defect = not isinstance(error, RffbenchError | OSError)
+    if len(folders) == 1 or isinstance(error, BrokenPipeError) or (defect and os.environ.get("RFFBENCH_DEBUG")):
+        raise error
+    _say(f"passed over: {f'{folder}: {type(error).__name__}: {error}' if defect else _words(error)}")
+
+
+def _a_number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("must be a number, not nan")
+    return value
 
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option("--tolerance", type=click.FloatRange(min=0), metavar="POINTS",
-              help="How far a mean may be from the reported one. [default: the reference's own]")
-@click.option("--search", is_flag=True,
-              help="Rank the protocols of a sweep by their distance to the reported numbers instead.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    callback=_a_number,
+    metavar="POINTS",
+    help="How far a mean may be from the reported one. [default: as the reference says]",
+)
+@click.option(
+    "--search", is_flag=True, help="Instead, rank the protocols of a sweep by their distance to the reported numbers."
+)
 def compare(results: Path, tolerance: float | None, search: bool) -> int:
-    """Compare RESULTS with the paper that their config names as reference: its numbers and its claims.
+    """Compare RESULTS with their reference, and methods with each other.
 
-    Exits with 1 where a number is out of tolerance or a claim does not hold, with 3 where none could be measured.
+    The config's `reference` is a paper, with its numbers and claims, or a file that `record` wrote. The exit status is
+    1 if a number is out of tolerance or a claim does not hold, and 3 if none of them was measured. Without a reference,
+    and without --tolerance, the methods alone are compared.
     """
     from rffbench.report import experiment_folders
     from rffbench.report.compare import NoReference
@@ -292,43 +460,167 @@ def compare(results: Path, tolerance: float | None, search: bool) -> int:
 
     folders = experiment_folders(results)
     statuses: list[int] = []
-    for folder in folders:
-        try:
-            statuses.append(_search(folder) if search else _compare(folder, tolerance))
-        except (NoReference, NoSweep) as error:
-            if not statuses and folder == folders[-1]:  # there is nothing to compare
-                raise
-            _say(f"passed over: {error}")
-        except ResultsError as error:
-            if len(folders) == 1:
-                raise
-            _say(f"passed over: {error}")
-            statuses.append(1)
+    with _left_out() as told:
+        for folder in folders:
+            try:
+                statuses.append(_search(folder) if search else _compare(folder, tolerance))
+            except (NoReference, NoSweep) as error:
+                if not statuses and folder == folders[-1]:  # there is nothing to compare
+                    raise
+                _say(f"passed over: {error}")
+            except Exception as error:
+                _pass_over(folder, error, folders)
+                statuses.append(1)
     if statuses and set(statuses) == {DataError.exit_status}:
         return DataError.exit_status
-    return 1 if any(statuses) else 0
+    return 1 if told or any(statuses) else 0
 
 
 def _compare(folder: Path, tolerance: float | None) -> int:
     from rffbench.report import compare_folder
+    from rffbench.report.compare import NoReference
     from rffbench.report.writeup import to_text
 
-    comparison, statistics, paths = compare_folder(folder, tolerance)
+    try:
+        comparison, statistics, paths = compare_folder(folder, tolerance)
+    except NoReference as error:
+        if tolerance is not None:  # asked for is a comparison with a reference, and nothing else will do
+            raise
+        return _compare_methods(folder, error)
     if statistics:
-        click.echo(statistics.table().to_text())
-    click.echo(to_text(comparison))
+        _print(statistics.table().to_text())
+    _print(to_text(comparison))
     _name_files(paths)
     if not comparison.measured:
         return DataError.exit_status
     return 1 if comparison.outside or comparison.refuted else 0
 
 
+def _compare_methods(folder: Path, no_reference: ConfigError) -> int:
+    """What can be said without a reference; where that is nothing either, the error."""
+    from rffbench.report import compare_methods
+
+    statistics, paths = compare_methods(folder)
+    if statistics is None:
+        raise no_reference
+    _print(statistics.table().to_text())
+    _name_files(paths)
+    _say(str(no_reference))
+    return 0
+
+
 def _search(folder: Path) -> int:
     from rffbench.report import search_folder
 
     found, paths = search_folder(folder)
-    click.echo(found.table().to_text())
+    _print(found.table().to_text())
     _name_files(paths)
+    return 0
+
+
+@cli.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file. [default: the config's own reference, else NAME_reference.csv]",
+)
+def record(results: Path, output: Path | None) -> int:
+    """Write what RESULTS came to as a reference file.
+
+    It holds every cell's expected score with a tolerance from the spread over trials. A config that has the file as
+    its `reference` is compared with it by `rffbench compare`.
+    """
+    from rffbench.report import experiment_folders
+    from rffbench.report.record import record as write_reference
+
+    folders = experiment_folders(results)
+    if output and len(folders) > 1:
+        raise click.BadParameter(f"{results} holds {len(folders)} experiments, each of which needs a file of its own",
+                                 param_hint="--output")  # fmt: skip
+
+    def write(folder: Path) -> None:
+        path, cells, notes = write_reference(folder, output)
+        _print(f"wrote {path}: {cells} cells")
+        for note in notes:
+            _say(note)
+
+    return _in_every(folders, write)
+
+
+@cli.command()
+@click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The new folder.")
+def merge(shards: tuple[Path, ...], into: Path) -> int:
+    """Join RESULTS, shards of one experiment, into a new folder.
+
+    Shards are runs of the same config with different --only and --results, on one machine or several.
+    """
+    from rffbench.report.merge import merge as join
+
+    for made in join(shards, into):
+        twice = f", {made.repeated} of them in several shards" if made.repeated else ""
+        _print(f"wrote {made.folder}: {made.trials} trials{twice}")
+    return 0
+
+
+@cli.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    callback=_a_number,
+    default=0.0,
+    show_default=True,
+    metavar="POINTS",
+    help="How much worse a score may be: points of an accuracy, percent of an error.",
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write every cell as JSON.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write every cell as a test of JUnit.")
+def diff(old: str, new: str, tolerance: float, json_file: Path | None, junit: Path | None) -> int:
+    """Compare the results NEW with the results OLD, cell by cell.
+
+    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3. The exit
+    status is 1 if a score is worse by more than the tolerance, or if trials fail that were ok, and 3 if no cell could
+    be compared.
+    """
+    from rffbench.report.diff import diff_folders
+    from rffbench.report.diff_writeup import cases, to_json, to_text
+    from rffbench.report.junit import to_junit
+    from rffbench.report.revision import results_at
+
+    with results_at(old) as before, results_at(new) as after:
+        differences, alone = diff_folders(before, after, tolerance, (old, new))
+    _print("\n".join(map(to_text, differences)), nl=False)
+    for line in alone:
+        _print(line)
+    if json_file:
+        json_file.write_text(to_json(differences), encoding="utf-8")
+    if junit:
+        junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
+    if not any(each.compared for each in differences):
+        return DataError.exit_status
+    return 1 if any(each.outside for each in differences) else 0
+
+
+@cli.command()
+@click.argument("places", nargs=-1, required=True, metavar="RESULTS...")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write it all as JSON.")
+def history(places: tuple[str, ...], json_file: Path | None) -> int:
+    """Show how scores moved over several RESULTS of one experiment.
+
+    FOLDER@REVISION is a folder as a git commit has it; of a single FOLDER, the history is that of the commits that
+    changed its log. A change point is looked for in every cell.
+    """
+    from rffbench.report.history import history as history_of
+    from rffbench.report.history import to_json, to_text
+
+    found = history_of(places)
+    _print(to_text(found), nl=False)
+    if json_file:
+        json_file.write_text(to_json(found), encoding="utf-8")
     return 0
 
 
@@ -342,15 +634,23 @@ def datasets() -> None:
 
 @datasets.command("list")
 def list_datasets() -> int:
-    """Every dataset: its shape, its licence, and whether it is on this machine."""
+    """List every dataset, with its shape and its licence.
+
+    Also says which ones are on this machine.
+    """
     from rffbench.data import cache_folder, card_names, describe
 
-    click.echo(f"{'name':<22}{'rows':>8}{'columns':>9}  {'cached':<8}{'balance':<18}licence")
+    _print(f"{'name':<22}{'rows':>8}{'columns':>9}  {'cached':<8}{'balance':<18}licence")
+    _warn_of_cards()
     for name in card_names():
-        about = describe(name)
+        try:
+            about = describe(name)
+        except ConfigError as error:
+            _say(f"warning: passed over: {error}")
+            continue
         positive = sum(share for label, share in about["balance"].items() if label in about["positive"])
         balance = f"{positive:.1%} are +1" if positive else about["task"]
-        click.echo(
+        _print(
             f"{name:<22}{about['rows']:>8}{about['columns']:>9}  {'yes' if about['cached'] else 'no':<8}"
             f"{balance:<18}{about['licence']}"
         )
@@ -361,7 +661,10 @@ def list_datasets() -> int:
 @datasets.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> int:
-    """Fetch, parse and check datasets, so that runs need no network."""
+    """Fetch, parse and check datasets.
+
+    Runs on these datasets then need no network.
+    """
     from rffbench.data import ensure
 
     with _Download() as progress:
@@ -371,7 +674,10 @@ def fetch(names: tuple[str, ...]) -> int:
 @datasets.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def verify(names: tuple[str, ...]) -> int:
-    """Check datasets on this machine against their cards: checksums, shape, class counts."""
+    """Check the files of datasets again.
+
+    Compares checksums, shape and class counts of what is on this machine with the datasets' cards.
+    """
     from rffbench.data import verify as verify_dataset
 
     return _each(names, verify_dataset, "agrees with its card")
@@ -380,22 +686,49 @@ def verify(names: tuple[str, ...]) -> int:
 @datasets.command()
 @click.argument("name")
 def info(name: str) -> int:
-    """What a dataset is: shape, class balance, licence, citation, where it is cached."""
+    """Describe a dataset.
+
+    Prints its shape, class balance, licence and citation, and where it is cached.
+    """
     from rffbench.data import describe
 
     for key, value in describe(name).items():
         if isinstance(value, dict):
-            value = [f"{label}: {number:.4g}" if key == "balance" else f"{label}: {number}"
-                     for label, number in value.items()]
+            value = [
+                f"{label}: {number:.4g}" if key == "balance" else f"{label}: {number}"
+                for label, number in value.items()
+            ]
         if isinstance(value, bool):
             value = "yes" if value else "no"
         if value not in ("", []):
-            click.echo(f"{key:<14}{', '.join(map(str, value)) if isinstance(value, list) else value}")
+            _print(f"{key:<14}{', '.join(map(str, value)) if isinstance(value, list) else value}")
     return 0
 
 
+@datasets.command("describe")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--target", metavar="COLUMN", help="The target's column, by name or counted from 0. [default: the last]")
+@click.option("--task", type=click.Choice(["classification", "regression"]), help="What the target is.")
+@click.option("--write-card", "card", type=click.Path(path_type=Path), help="Write a card, FILE.yaml, to be edited.")
+def describe_file(file: Path, target: str | None, task: Any, card: Path | None) -> int:
+    """Say what a data file of your own holds.
+
+    A config takes the file by its path, or the card that is written.
+    """
+    from rffbench.data.own import described, look, write_card
+
+    number = target is not None and target.lstrip("-").isdigit()
+    seen = look(file, target=int(target) if number and target else target, task=task)
+    for what, value in described(seen):
+        click.echo(f"{what:<14}{value}")
+    if card:
+        write_card(seen, card)
+        _name_files([card])
+    return DataError.exit_status if seen.faults else 0
+
+
 def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
-    """Act on every dataset; one that cannot be had costs the others nothing."""
+    """Act on every dataset; if one is unavailable, the others are done all the same."""
     from rffbench.data.cards import load_card
 
     for name in names:
@@ -404,10 +737,10 @@ def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
     for name in names:
         try:
             act(name)
-            click.echo(f"{name}: {done}")
-        except DataError as error:
+            _print(f"{name}: {done}")
+        except (RffbenchError, OSError, MemoryError) as error:
             failed += 1
-            _say(f"error: {error}")
+            _say(f"error: {error}" if isinstance(error, RffbenchError) else f"error: {name}: {error}")
     if failed == len(names):
         return DataError.exit_status
     return 1 if failed else 0
@@ -418,65 +751,101 @@ def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
 
 @cli.command()
 def methods() -> int:
-    """List feature maps, solvers and kernels with their parameters."""
+    """List feature maps, solvers and kernels.
+
+    Each has its parameters and their defaults with it.
+    """
     from rffbench import features, solvers
     from rffbench.kernels import KERNELS
 
-    click.echo("feature maps:")
+    _print("feature maps:")
     for row in features.describe():
         _print_method(row["name"], row["summary"], row["parameters"])
-    click.echo("\nsolvers:")
-    for name, summary, parameters in solvers.describe():
-        _print_method(name, summary, parameters)
-    click.echo("\nkernels:")
+    _print("\nsolvers:")
+    for row in solvers.describe():
+        _print_method(row["name"], row["summary"], row["parameters"])
+    _print("\nkernels:")
     for name, kernel in KERNELS.items():
         _print_method(name, (kernel.__doc__ or "").partition("\n")[0], {"sigma": 1.0, "gamma": None})
     return 0
 
 
 def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> None:
-    click.echo(f"  {name:<20}{summary}")
+    _print(f"  {name:<22}{summary}")
     if parameters:
         defaults = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in parameters.items())
-        click.echo(f"  {'':<20}{{{', '.join(defaults)}}}")
+        _print(f"  {'':<22}{{{', '.join(defaults)}}}")
+
+
+@cli.command("check-method")
+@click.argument("method", metavar="METHOD")
+def check_method(method: str) -> int:
+    """Check a feature map: one of one's own, ./mine.py:MyFeatures, or any by its name.
+
+    Prints what each check found: columns, global seeds, seed, dtype, nesting, scikit-learn's contract, and the rate at
+    which the map's kernel nears the exact one. The exit status is 1 if one fails.
+    """
+    from rffbench.features.checks import check_map
+
+    failed = 0
+    for check in check_map(method):
+        failed += not check.ok
+        click.echo(f"{'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
+    return 1 if failed else 0
 
 
 @cli.command()
 @click.argument("config")
 def validate(config: str) -> int:
     """Check a config without running it."""
-    from rffbench.experiment import load_experiment
+    from rffbench.config.loading import load_experiment
 
     experiment = load_experiment(config)
-    click.echo(f"{config}: OK; {len(experiment.grid())} trials")
+    _warn_of_cards()
+    _print(f"{config}: OK; {experiment.size()} trials")
     return 0
 
 
 @cli.command()
 def schema() -> int:
     """Print the JSON Schema of configs, for editors."""
-    from rffbench.experiment import Experiment
+    from rffbench.config.schema import json_schema
 
-    click.echo(json.dumps(Experiment.model_json_schema(), indent=2, ensure_ascii=False))
+    _print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
     return 0
 
 
 @cli.command()
 def environment() -> int:
-    """Print what manifest.json records of this machine."""
+    """Print what is recorded of this machine.
+
+    It is what a run writes to manifest.json.
+    """
     from rffbench.execution.environment import record
 
-    click.echo(json.dumps(record(), indent=2, ensure_ascii=False))
+    _print(json.dumps(record(), indent=2, ensure_ascii=False))
     return 0
 
 
 def _name_files(paths: Sequence[Path]) -> None:
     for path in paths:
-        click.echo(f"wrote {path}")
+        _print(f"wrote {path}")
+
+
+def _print(text: str, *, nl: bool = True) -> None:
+    click.echo(printable(text), nl=nl)
 
 
 def _say(message: str) -> None:
-    click.echo(message, err=True)
+    with contextlib.suppress(OSError):  # who has closed standard error wants none of it
+        click.echo(printable(message), err=True)
+
+
+def _warn_of_cards() -> None:
+    from rffbench.data.cards import card_faults
+
+    for fault in card_faults():
+        _say(f"warning: {fault}")
 
 
 if __name__ == "__main__":

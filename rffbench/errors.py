@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+from rffbench.units import amount
+
 
 class RffbenchError(Exception):
     """An error with a message meant for the user: what is wrong, where, and what would be right."""
@@ -11,7 +13,12 @@ class RffbenchError(Exception):
 
 
 class ConfigError(RffbenchError):
-    """The config, a card or a command-line value is wrong (exit status 2)."""
+    """The config, a card or a command-line value is wrong (exit status 2). ``parameter`` is the key that it is about,
+    where it is about one of a feature map or a solver."""
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class ResultsError(RffbenchError):
@@ -25,31 +32,35 @@ class DataError(RffbenchError):
 
 
 class DataUnavailable(DataError):
-    """A dataset's files cannot be had: no mirror, no server answers (exit status 3)."""
+    """A dataset's files are unavailable: no mirror and no server has them (exit status 3)."""
+
+
+class EnvironmentFault(RffbenchError):
+    """The machine, and no trial, keeps a run from going on (exit status 1: what was measured is kept)."""
+
+    exit_status = 1
 
 
 class MemoryBudgetError(RffbenchError, MemoryError):
     """The work cannot fit the memory budget; raised before it starts, with both figures in bytes."""
 
     def __init__(self, what: str, needed: int, budget: int) -> None:
-        super().__init__(f"{what} needs {needed / 1e9:.2f} GB, more than the budget of {budget / 1e9:.2f} GB")
+        super().__init__(f"{what} needs {amount(needed)}, more than the budget of {amount(budget)}")
+        self.what = what
         self.needed = needed
         self.budget = budget
 
     def __reduce__(self) -> tuple:  # keep the figures when it crosses a process boundary
-        return (_memory_budget_error, (str(self), self.needed, self.budget))
+        return (MemoryBudgetError, (self.what, self.needed, self.budget))
+
+
+class LeftOut(UserWarning):
+    """A report passes over something that it cannot read; the message names it."""
 
 
 def unknown(what: str, name: object, valid: Iterable[object]) -> str:
-    """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names where none is near."""
+    """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names if none is similar."""
     names = [str(each) for each in valid]
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
     return f"unknown {what} {name!r}; {hint}"
-
-
-def _memory_budget_error(message: str, needed: int, budget: int) -> MemoryBudgetError:
-    error = MemoryBudgetError.__new__(MemoryBudgetError)
-    Exception.__init__(error, message)
-    error.needed, error.budget = needed, budget
-    return error

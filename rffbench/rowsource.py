@@ -1,7 +1,11 @@
-"""Row sources: matrices that serve their rows on demand, so that nothing of size n×d need be in memory."""
+"""Row sources: matrices that serve their rows on demand, so that nothing of size n×d need be in memory; and what work
+on them takes, fetching rows left out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from time import perf_counter
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ import numpy as np
 def is_row_source(X: Any) -> bool:
     """Whether X is a lazy 2-D array (``shape``, ``dtype``, ``X[a:b]``), to be streamed as it is, unchecked.
 
-    Arrays, sparse matrices and data frames are none: they are validated as scikit-learn does it.
+    Arrays, sparse matrices and data frames are not lazy: they are validated as scikit-learn does it.
     """
     return (
         not isinstance(X, np.ndarray)
@@ -18,3 +22,41 @@ def is_row_source(X: Any) -> bool:
         and not hasattr(X, "iloc")
         and all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
     )
+
+
+BLOCK_ROWS = 2048
+"""Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Slices of at most BLOCK_ROWS rows that cover n rows in order."""
+    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+
+
+class Stopwatch:
+    """The wall seconds that a ``with`` block takes, less those that a lazy X spends on fetching rows meanwhile.
+
+    ``seconds`` holds them after the block; entered again, it adds up. X says in an attribute ``seconds`` what it has
+    spent on its rows so far; of one without it (an array, None), every second counts.
+
+    >>> with Stopwatch() as watch:
+    ...     total = sum(range(1000))
+    >>> watch.seconds > 0
+    True
+    """
+
+    def __init__(self, X: Any = None) -> None:
+        self.seconds = 0.0
+        self._X = X
+
+    def __enter__(self) -> Stopwatch:
+        self._started, self._fetched = perf_counter(), self._fetching()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds += perf_counter() - self._started - (self._fetching() - self._fetched)
+
+    def _fetching(self) -> float:
+        return float(getattr(self._X, "seconds", 0.0))

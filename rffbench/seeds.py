@@ -1,4 +1,4 @@
-"""Every random number's origin: named streams of ``numpy.random.SeedSequence``.
+"""Where every random number comes from: named streams of ``numpy.random.SeedSequence``.
 
 A stream is named by what it may depend on. The split depends on (seed, dataset, trial); the base
 frequencies on (seed, dataset, trial, kernel) and not on the method, so that methods are paired. Inside a
@@ -41,7 +41,7 @@ def feature_stream(seed: int, dataset: str, trial: int, kernel: str) -> SeedSequ
 
 
 def seed_sequence(random_state: RandomState) -> SeedSequence:
-    """Whatever scikit-learn accepts as ``random_state``, as a seed sequence (None: fresh entropy)."""
+    """All that scikit-learn accepts as ``random_state``, as a seed sequence (None: fresh entropy)."""
     if isinstance(random_state, SeedSequence):
         return random_state
     if random_state is None or isinstance(random_state, numbers.Integral):
@@ -58,8 +58,8 @@ def seed_sequence(random_state: RandomState) -> SeedSequence:
 def generator(sequence: SeedSequence, purpose: str) -> Generator:
     """The generator for one purpose ('frequencies', 'phases', 'resampling', …) of a stream.
 
-    Unlike ``SeedSequence.spawn`` it keeps no count: the same stream and purpose give the same numbers however
-    often and in whatever order they are asked for.
+    Unlike ``SeedSequence.spawn`` it keeps no count: the same stream and purpose give the same numbers, no matter
+    how often and in which order they are asked for.
     """
     child = SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, _word(purpose) & 0xFFFFFFFF))
     return np.random.default_rng(child)

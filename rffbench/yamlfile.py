@@ -1,21 +1,32 @@
 """A YAML file checked against a pydantic model, every complaint with its file and line.
 
-YAML is read by PyYAML's safe loader, which builds plain data only; a key given twice is refused.
+YAML is read by PyYAML's safe loader, which builds plain data only, with the numbers of YAML 1.2: ``010`` is ten,
+``1e-3`` a number, ``1:30`` and ``1_000`` are text. A key given twice is refused, and so is what grows without measure:
+anchors are counted as what they stand for, before anything is built.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 from yaml.reader import ReaderError
 
 from rffbench.errors import ConfigError, unknown
 
 Model = TypeVar("Model", bound=BaseModel)
+
+MOST_VALUES = 50_000  # of a file, every anchor written out; the largest config that ships has some hundred
+DEEPEST = 40
+TEXT, INTEGER, FLOAT = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
+INTEGERS = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+FLOATS = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
 
 
 class Misplaced(ValueError):
@@ -27,29 +38,106 @@ class Misplaced(ValueError):
 
 
 def load(path: Path, model: type[Model]) -> Model:
-    """The file's content as a ``model``; ConfigError says where, what is wrong and what is right."""
+    """The file's content as a ``model``; ConfigError says where, what is wrong and what is right.
+
+    Validators find the file's folder as ``info.context["folder"]``.
+    """
     data, root = _read(path)
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) and not issubclass(model, RootModel):
         raise ConfigError(f"{path}: must hold a mapping (key: value lines), not {_shown(data)}")
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context={"folder": path.parent})
     except ValidationError as error:
         complaints = [_complaint(each, model, root) for each in error.errors()]
         raise ConfigError(_joined(path, complaints)) from None
 
 
+def read(path: Path) -> Any:
+    """The file as plain data; ConfigError as of ``load``."""
+    return _read(path)[0]
+
+
+def dump(data: Any) -> str:
+    """Plain data as YAML that both versions, 1.1 and 1.2, read alike."""
+    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None))
+
+
+def place(path: Path, *where: str | int) -> str:
+    """``<path>, line N`` of what the file has at ``where``, a path of keys and positions, for a complaint that only
+    its reader can make."""
+    return f"{path}, line {_locate(_read(path)[1], where)[0]}"
+
+
 class _Loader(yaml.SafeLoader):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = self._values = 0
+        self._sizes: dict[yaml.Node, int] = {}  # the values that each anchor's node stands for
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event, before = self.peek_event(), self._values
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise _at(event.start_mark, f"is nested deeper than {DEEPEST} levels")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if node is None or not isinstance(event, yaml.AliasEvent):
+            self._values += 1
+        elif node.end_mark is None:  # it is still being read
+            raise _at(event.start_mark, f"*{event.anchor} stands inside what &{event.anchor} names")
+        else:
+            self._values += self._sizes[node]
+        if self._values > MOST_VALUES:
+            raise _at(event.start_mark, f"up to here it stands for more than {MOST_VALUES:,} values")
+        if node is not None:
+            self._sizes[node] = self._values - before
+        return node
+
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
+                raise _at(key.start_mark, "a key must be plain text")
             if key.value in lines:
-                problem = f"the key {key.value!r} is given twice (first on line {lines[key.value]})"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                raise _at(key.start_mark, f"the key {key.value!r} is given twice (first on line {lines[key.value]})")
             lines[key.value] = key.start_mark.line + 1
+        node.value = [(_as_text(key) if key.tag == FLOAT else key, value) for key, value in node.value]
         return node
+
+    def construct_integer(self, node: yaml.ScalarNode) -> int:
+        base = {"0o": 8, "0x": 16}.get(node.value[:2], 10)
+        try:
+            return int(node.value, base)
+        except ValueError:  # Python takes some thousand digits
+            raise _at(node.start_mark, f"a number of {len(node.value)} digits") from None
+
+    def construct_float(self, node: yaml.ScalarNode) -> float:
+        return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes in quotes what either version would take for a number."""
+
+
+def _at(mark: Any, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+def _as_text(key: yaml.ScalarNode) -> yaml.ScalarNode:
+    """A label such as ``1e-3`` or ``0.5`` is what is written, not what it amounts to."""
+    return yaml.ScalarNode(TEXT, key.value, key.start_mark, key.end_mark)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (INTEGER, FLOAT)]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for kind in (_Loader, _Dumper):
+    kind.add_implicit_resolver(INTEGER, INTEGERS, list("-+0123456789"))
+    kind.add_implicit_resolver(FLOAT, FLOATS, list("-+.0123456789"))
+_Loader.add_constructor(INTEGER, _Loader.construct_integer)
+_Loader.add_constructor(FLOAT, _Loader.construct_float)
 
 
 def _read(path: Path) -> tuple[Any, yaml.Node | None]:
@@ -71,7 +159,7 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigError(f"{path}{line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not YAML: {error}") from None
 
 
@@ -116,14 +204,24 @@ def _locate(node: yaml.Node | None, where: Sequence[str | int]) -> tuple[int, li
 
 def _keys(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:
     """The keys valid at ``where`` in the model."""
+    models = [model]
     for part in where:
         if isinstance(part, int):
             continue
-        inner = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return []
-        model = inner
-    return [field.alias or name for name, field in model.model_fields.items()]
+        inner = [m for each in models if part in each.model_fields for m in _models(each.model_fields[part].annotation)]
+        models = inner or [each for each in models if _is_kind(each, part)]  # pydantic names the one of several meant
+    return list(dict.fromkeys(field.alias or name for each in models for name, field in each.model_fields.items()))
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models of an annotation such as ``Model``, ``Model | None`` or ``list[Model]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for each in get_args(annotation) for model in _models(each)]
+
+
+def _is_kind(model: type[BaseModel], kind: str) -> bool:
+    return any(kind in get_args(field.annotation) for field in model.model_fields.values())
 
 
 def _joined(path: Path, complaints: Sequence[tuple[int, str]]) -> str:

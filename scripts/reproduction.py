@@ -1,45 +1,72 @@
 """Write docs/reproduction.md from results/ and docs/reproduction.yaml: python scripts/reproduction.py [--check]
 
-What each table and figure of a paper came to: the paper's numbers against ours in sums, what had to be assumed,
-what does not come out, and where the cells are. It reads the compare.csv, search.md and statistics.md that
+One table of all experiments, and a section for every paper: whether it reproduces, what was assumed, what is off, and
+then each of its tables and figures in full. It reads the compare.csv, search.md and statistics.md that
 `rffbench compare` writes. With --check nothing is written; exit status 1 says that the page is out of date.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from rffbench.execution.log import log_files, read_rows
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"
 MOST_DIFFERENT = 5  # cells named of those that differ
-VERDICTS = ("reproduced", "close", "differs")
-TITLES = {"accuracy": "accuracy in %", "rmse": "RMSE", "relative_rmse": "relative RMSE", "kernel_error": "kernel error",
-          "model_size": "size", "train_s": "training time", "predict_s": "test time", "own_memory_bytes": "memory"}
+VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
+HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
+TITLES = {
+    "accuracy": "accuracy in %",
+    "rmse": "RMSE",
+    "relative_rmse": "relative RMSE",
+    "kernel_error": "kernel error",
+    "model_size": "size",
+    "train_s": "training time",
+    "predict_s": "test time",
+    "own_memory_bytes": "memory",
+}
 
 INTRODUCTION = """\
 # What came out
 
-Written by `make reproduction` from [results/](../results); no number here is typed by hand. A cell is *reproduced*
-where its difference from the paper is within the tolerance and Welch's 95 % interval of the difference covers 0 (or the
-paper gives no spread), *close* where it is within the tolerance and the interval excludes 0, and *differs* beyond it.
-A ratio of costs is reproduced within a factor of two of the paper's, and differs where the other method is the cheaper.
-What differs is in **bold**. Every cell, claim and interval is in the `compare.md` beside each experiment's table.
+Does it reproduce? One row for each experiment; the name leads to its details. Written by `make reproduction` from
+[results/](../results): no number here is typed by hand.
+"""
+
+EXPLANATION = """\
+**Cells** are the paper's numbers next to ours. A cell is *reproduced* where the difference is within the tolerance and
+Welch's 95 % interval of the difference covers 0 (or the paper gives no spread), *close* where it is within the
+tolerance and the interval excludes 0, and *differs* beyond it; what differs is in **bold**. A ratio of costs is
+reproduced within a factor of two of the paper's, and differs where the other method is the cheaper.
+
+**Claims** are the paper's sentences, each with the range that its words ask for. A claim is judged on all its sizes
+together: a trial's number is the mean over sizes of its differences (accuracy, in points) or of the logarithms of its
+ratios (errors, times, sizes), and the interval over trials is Student's, at 95 %. It *holds* where the whole interval
+lies in the range and *does not hold* where none of it does; else there is *not enough evidence*, and the page says
+how many trials with the same mean and spread would settle it. What was not measured, or in a single trial, is not
+judged.
+
+**Minutes** are the wall-clock time of an experiment's runs, repeated ones too. `rffbench plot results/NAME` makes the
+figures that are not shown here, and the tables as CSV and TeX.
 """
 
 
 def main() -> int:
     papers = yaml.safe_load((ROOT / "docs" / "reproduction.yaml").read_text(encoding="utf-8"))
-    parts = [INTRODUCTION]
-    for paper in papers:
-        parts.append(f"## {paper['paper']}\n")
-        parts += [section(element) for element in paper["elements"]]
+    experiments = {paper["paper"]: [Experiment(element) for element in paper["elements"]] for paper in papers}
+    parts = [INTRODUCTION, overview([each for mine in experiments.values() for each in mine]), EXPLANATION]
+    for paper, mine in experiments.items():
+        parts += [f"## {paper}\n", answers(mine), *(details(each) for each in mine)]
     text = "\n".join(parts)
     if "--check" in sys.argv[1:]:
         return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
@@ -48,30 +75,154 @@ def main() -> int:
     return 0
 
 
-def section(element: dict[str, Any]) -> str:
-    """One table or figure of a paper: what was run, assumed, and what came of it."""
-    name, folder = element["results"], ROOT / "results" / element["results"]
-    compared, searched = (folder / "compare.csv").exists(), (folder / "search.md").exists()
-    compare = f"rffbench compare results/{name}"
-    commands = [f"rffbench run {name}", *[compare] * compared, *[f"{compare} --search"] * searched]
-    lines = [f"### {element['element']}", "", ", ".join(f"`{each}`" for each in commands) + ".", "", "Assumed:", ""]
-    lines += [*(f"- {each}" for each in element["assumed"]), ""]
-    if not (folder / "trials.jsonl").exists():
+_READ = ["kind", "dataset", "method", "metric", "reported", "measured", "difference", "verdict", "claim"]
+
+
+class Experiment:
+    """One table or figure of a paper, and the results folder that stands for it."""
+
+    def __init__(self, element: dict[str, Any]) -> None:
+        self.title, self.name, self.assumed = element["element"], element["results"], element["assumed"]
+        self.folder = ROOT / "results" / self.name
+        self.figures = element.get("figures", [])
+        self.run = bool(log_files(self.folder))
+        self.compared = (self.folder / "compare.csv").exists()
+        self.searched = (self.folder / "search.md").exists()
+        comparison = pd.read_csv(self.folder / "compare.csv") if self.compared else pd.DataFrame(columns=_READ)
+        self.cells, self.ratios, self.claims = (
+            comparison[comparison["kind"] == kind] for kind in ("cell", "ratio", "claim")
+        )
+
+    @property
+    def heading(self) -> str:
+        return f"{self.title}: {self.name}"
+
+    @property
+    def link(self) -> str:
+        """To the heading, as GitHub names its place."""
+        kept = re.sub(r"[^\w\- ]", "", self.heading.lower())
+        return f"[{self.title}](#{kept.replace(' ', '-')})"
+
+    @property
+    def both(self) -> pd.DataFrame:
+        """The cells both measured and reported, on the same rows."""
+        return self.cells[self.cells["difference"].notna() & (self.cells["verdict"] != "other rows")]
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        return Counter(self.claims["verdict"])
+
+    @property
+    def within(self) -> str:
+        if self.both.empty:
+            return ""
+        return f"{int((self.both['verdict'] != 'differs').sum())} of {len(self.both)}"
+
+    @property
+    def minutes(self) -> float:
+        """Of its runs, by the manifest."""
+        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+        runs = [run for run in (manifest, *manifest["earlier_runs"]) if run.get("finished")]
+        return sum((_time(run["finished"]) - _time(run["started"])).total_seconds() for run in runs) / 60
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+# ---- The answers -------------------------------------------------------------------------------------------
+
+
+def overview(experiments: list[Experiment]) -> str:
+    """All experiments, one row each."""
+    lines = [
+        "| experiment | cells within tolerance | claims held | refuted | open | minutes | results |",
+        "|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for each in experiments:
+        if not each.run:
+            lines.append(f"| {each.link} | not run yet | | | | | |")
+            continue
+        counts = " | ".join(str(each.verdicts[verdict] or "") for verdict in (HOLDS, REFUTED, OPEN))
+        where = f"[{each.name}](../results/{each.name})"
+        lines.append(f"| {each.link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
+    return "\n".join([*lines, ""])
+
+
+def answers(experiments: list[Experiment]) -> str:
+    """What a reader asks of a paper, one line for each experiment."""
+    lines = ["**Does it reproduce?**", ""]
+    lines += [f"- {each.link}: {outcome(each)}" for each in experiments]
+    lines += ["", "**What was assumed?**", ""]
+    for each in experiments:
+        lines += [f"- {each.link}:", *(f"  - {assumption}" for assumption in each.assumed)]
+    off = [(each, said) for each in experiments if (said := deviations(each))]
+    if off:
+        lines += ["", "**What is off?**", ""]
+        for each, said in off:
+            lines += [f"- {each.link}:", *(f"  - {one}" for one in said)]
+    return "\n".join([*lines, ""])
+
+
+def outcome(each: Experiment) -> str:
+    if not each.run:
+        return "not run yet."
+    said = [f"{each.within} cells within the tolerance"] if each.within else []
+    if judged := sum(each.verdicts[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
+        said.append(f"of {judged} claims {each.verdicts[HOLDS]} hold, {each.verdicts[REFUTED]} do not")
+        said[-1] += f", {each.verdicts[OPEN]} are open" if each.verdicts[OPEN] else ""
+    if not said:
+        said = ["protocols are ranked by their distance to the paper"] if each.searched else ["nothing to compare with"]
+    return "; ".join(said) + "."
+
+
+def deviations(each: Experiment) -> list[str]:
+    """The cells furthest from the paper, the costs that another method wins, the claims that do not hold."""
+    said = []
+    different = each.both[each.both["verdict"] == "differs"]
+    if len(different):
+        order = different["difference"].abs().sort_values(ascending=False).index
+        named = "; ".join(
+            f"{row['dataset']} {size(row['multiple'])} {row['method']} {row['measured']:.4g} against "
+            f"{row['reported']:.4g}".replace("  ", " ")
+            for row in different.reindex(order)[:MOST_DIFFERENT].to_dict("records")
+        )
+        said.append(f"{len(different)} cells differ, furthest {named}")
+    wrong = each.ratios[each.ratios["verdict"] == "differs"]
+    if len(wrong):
+        kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
+        named = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
+        said.append(f"in {len(wrong)} ratios of costs the other method is the cheaper: {named}")
+    refuted = each.claims[each.claims["verdict"] == REFUTED]
+    for claim, rows in refuted.groupby("claim", sort=False):
+        places = ", ".join(dict.fromkeys(rows["dataset"]))
+        said.append(f"does not hold on {places}: {claim}")
+    if missing := int(each.cells["difference"].isna().sum()):
+        said.append(f"{missing} cells of the paper are not measured")
+    return said
+
+
+# ---- The details -------------------------------------------------------------------------------------------
+
+
+def details(each: Experiment) -> str:
+    """One table or figure of a paper: what was run, and all that came of it."""
+    compare = f"rffbench compare results/{each.name}"
+    commands = [f"rffbench run {each.name}", *[compare] * each.compared, *[f"{compare} --search"] * each.searched]
+    lines = [f"### {each.heading}", "", ", ".join(f"`{command}`" for command in commands) + ".", ""]
+    if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])
-    lines += [run_of(folder), ""]
-    if compared:
-        comparison = pd.read_csv(folder / "compare.csv")
-        for kind, written in (("cell", cells), ("ratio", ratios), ("claim", claims)):
-            lines += written(comparison[comparison["kind"] == kind])
-    if searched:
-        lines += [(folder / "search.md").read_text(encoding="utf-8").strip(), ""]
-    return "\n".join([*lines, files(folder)])
+    lines += [run_of(each.folder), ""]
+    for rows, written in ((each.cells, cells), (each.ratios, ratios), (each.claims, claims)):
+        lines += written(rows)
+    if each.searched:
+        lines += [(each.folder / "search.md").read_text(encoding="utf-8").strip(), ""]
+    return "\n".join([*lines, *files(each.folder, each.figures)])
 
 
 def run_of(folder: Path) -> str:
     """How many trials came to what, and on which machine."""
-    rows = [json.loads(line) for line in (folder / "trials.jsonl").read_text(encoding="utf-8").splitlines()]
-    latest = {row["key"]: row["status"] for row in rows}
+    latest = {row["key"]: row["status"] for row in read_rows(folder / "trials.jsonl")}
     statuses = Counter(latest.values())
     done = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -79,7 +230,7 @@ def run_of(folder: Path) -> str:
 
 
 def cells(compared: pd.DataFrame) -> list[str]:
-    """Every cell beside the paper's, how many come out, and those that differ most."""
+    """Every cell with the paper's number, and how many come out."""
     both = compared[compared["difference"].notna()]
     if both.empty:
         return []
@@ -87,19 +238,8 @@ def cells(compared: pd.DataFrame) -> list[str]:
     for metric, part in both.groupby("metric", sort=False):
         lines += ["", f"Measured (reported), {TITLES.get(metric, metric)}:", "", *grid(part), ""]
     verdicts = Counter(both["verdict"])
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict])
-    different = both[both["verdict"] == "differs"]
-    worst = different.reindex(different["difference"].abs().sort_values(ascending=False).index)[:MOST_DIFFERENT]
-    named = "; ".join(
-        f"{row['dataset']} {size(row['multiple'])} {row['method']} {row['measured']:.4g} against {row['reported']:.4g}"
-        for row in worst.to_dict("records")
-    )
-    missing = len(compared) - len(both)
-    return [
-        *lines[1:], f"Of {len(both)} cells {counts}.",
-        *([f"Furthest from the paper: {named}."] if named else []),
-        *([f"{missing} cells of the paper are not measured."] if missing else []), "",
-    ]  # fmt: skip
+    counts = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in VERDICTS.items() if verdicts[verdict])
+    return [*lines[1:], f"{len(both)} cells: {counts}.", ""]
 
 
 def grid(cells: pd.DataFrame) -> list[str]:
@@ -128,13 +268,13 @@ def size(multiple: float) -> str:
 
 
 def ratios(compared: pd.DataFrame) -> list[str]:
-    """Costs of one method over another's, beside the same ratio in the paper."""
+    """Ratios of one method's costs to another's, with the same ratio in the paper."""
     both = compared[compared["reported"].notna() & compared["measured"].notna()]
     if both.empty:
         return []
     metrics = list(dict.fromkeys(both["metric"]))
     lines = [
-        "Costs, one method's over another's, measured (reported):", "",
+        "Ratios of one method's costs to another's, measured (reported):", "",
         f"| dataset | methods | {' | '.join(TITLES.get(metric, metric) for metric in metrics)} |",
         f"|---|---|{'--:|' * len(metrics)}",
     ]  # fmt: skip
@@ -146,24 +286,40 @@ def ratios(compared: pd.DataFrame) -> list[str]:
 
 
 def claims(compared: pd.DataFrame) -> list[str]:
-    """The paper's claims, on what they were measured, and their verdicts."""
-    judged = compared[compared["verdict"] != "not measured"]
-    if judged.empty:
-        return []
-    lines = ["| claim | dataset | measured | verdict |", "|---|---|---|---|"]
-    for row in judged.to_dict("records"):
-        methods = " : ".join(str(row[which]) for which in ("method", "baseline") if pd.notna(row[which]))
-        lines.append(f"| {row['claim']} | {row['dataset']} | {methods} | {row['verdict']} |")
-    return [*lines, ""]
+    """The paper's claims: the range each asks for and why, what was measured, the verdict; then what was not judged."""
+    lines: list[str] = []
+    judged = compared[compared["verdict"] != NOT_MEASURED]
+    if len(judged):
+        lines += ["| claim | asked for | dataset | methods | measured | verdict |", "|---|---|---|---|---|---|"]
+        for row in judged.to_dict("records"):
+            methods = " : ".join(str(row[which]) for which in ("method", "baseline") if pd.notna(row[which]))
+            dataset = f"{row['dataset']} ({row['protocol']})" if pd.notna(row["protocol"]) else row["dataset"]
+            asked, told = f"{row['asked']}: {row['because']}", [row["claim"], row["where"]]
+            verdict = f"**{row['verdict']}**" if row["verdict"] == REFUTED else row["verdict"]
+            shown = [f"{told[0]} ({told[1]})", asked, dataset, methods, row["evidence"], verdict]
+            lines.append(f"| {' | '.join(str(each).replace('|', chr(92) + '|') for each in shown)} |")
+        lines.append("")
+    unjudged = compared[compared["verdict"] == NOT_MEASURED]
+    if len(unjudged):
+        lines += ["Claims not judged, and why:", ""]
+        for reason, rows in unjudged.groupby("evidence", sort=False):
+            first, count = rows["claim"].iloc[0], len(rows)
+            more = f" and {count - 1} more" if count > 1 else ""
+            lines.append(f"- {reason}: *{first}*{more}")
+        lines.append("")
+    return lines
 
 
-def files(folder: Path) -> str:
-    """Links to what there is to read and to look at."""
+def files(folder: Path, figures: list[str]) -> list[str]:
+    """Links to what there is to read, and the figures that the page shows."""
+    there = f"../results/{folder.name}"
     shown = [name for name in ("table.md", "compare.md", "search.md", "statistics.md") if (folder / name).exists()]
-    links = ", ".join(f"[{name}](../results/{folder.name}/{name})" for name in shown)
-    pictures = sorted(path.name for path in (folder / "figures").glob("*.png")) if (folder / "figures").is_dir() else []
-    drawn = ", ".join(f"[{name}](../results/{folder.name}/figures/{name})" for name in pictures)
-    return f"Files: {links}." + (f" Figures: {drawn}." if drawn else "") + "\n"
+    links = ", ".join(f"[{name}]({there}/{name})" for name in shown)
+    return [
+        f"Files: {links}.",
+        "",
+        *(line for name in figures for line in (f"![{name}]({there}/figures/{name}.png)", "")),
+    ]
 
 
 if __name__ == "__main__":

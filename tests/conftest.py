@@ -2,12 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_limits
+
+from tests.helpers.command_server import CommandServer
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,16 +49,15 @@ def environment(cache):
 
 
 @pytest.fixture(scope="session")
-def rffbench_in(environment):
+def rffbench_in(environment, tmp_path_factory):
     """Run ``rffbench ARGUMENTS`` in a folder, for ``limit`` seconds at most; its exit status, stdout and stderr."""
+    server = CommandServer(tmp_path_factory.mktemp("commands"), environment)
 
     def run(folder, *arguments, limit=120, **extra):
-        return subprocess.run(
-            [sys.executable, "-m", "rffbench", *map(str, arguments)],
-            cwd=folder, env={**environment, **extra}, capture_output=True, text=True, timeout=limit,
-        )  # fmt: skip
+        return server.run(folder, [str(argument) for argument in arguments], {**environment, **extra}, limit)
 
-    return run
+    yield run
+    server.close()
 
 
 @pytest.fixture

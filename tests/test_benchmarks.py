@@ -3,14 +3,14 @@
 import json
 
 import pytest
-import trials
 
 from benchmarks import bench_structured, bench_table, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.execution import environment
-from rffbench.spec import TrialSpec
-from rffbench.trial import run_trial
+from rffbench.trials.alone import run_trial
+from rffbench.trials.spec import TrialSpec
+from tests.helpers import small_trials as trials
 
 MEASURED = {"goal": 2.0, "peer_name": "the peer", "unit": "s"}
 

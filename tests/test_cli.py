@@ -1,9 +1,10 @@
-"""Every command through a real subprocess: what it prints where, what it writes, how it exits."""
+"""Every command in a process of its own: what it prints where, what it writes, how it exits."""
 
 import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -11,8 +12,9 @@ import sys
 import termios
 
 import pytest
-import report_log as log
 import yaml
+
+from tests.helpers import report_log as log
 
 TINY = """\
 name: tiny
@@ -61,8 +63,22 @@ def test_help_imports_nothing_heavy(environment):
 def test_help_names_every_command(rffbench):
     result = rffbench("--help")
     assert result.returncode == 0
-    commands = {"run", "plot", "table", "compare", "datasets", "methods", "validate", "schema", "environment"}
-    assert commands <= {line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")}
+    commands = {
+        "run",
+        "plot",
+        "table",
+        "compare",
+        "record",
+        "merge",
+        "diff",
+        "history",
+        "datasets",
+        "methods",
+        "validate",
+        "schema",
+        "environment",
+    }
+    assert set(commands) <= {line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")}
 
 
 # ---- Looking -----------------------------------------------------------------------------------------------
@@ -92,6 +108,62 @@ def test_environment_is_the_manifests_record(rffbench):
     result = rffbench("environment")
     assert result.returncode == 0
     assert {"python", "cpu", "blas", "memory_bytes"} <= set(json.loads(result.stdout))
+
+
+def test_a_run_of_more_than_a_million_trials_asks_for_yes_at_once(rffbench, tmp_path):
+    (tmp_path / "large.yaml").write_text(TINY.replace("trials: 2", "trials: 1000000000"))
+    validated = rffbench("validate", "large.yaml")
+    assert (validated.returncode, validated.stdout) == (0, "large.yaml: OK; 4000000000 trials\n")
+    for extra in ([], ["--dry-run"]):
+        refused(rffbench("run", "large.yaml", *extra), "large.yaml: stands for 4,000,000,000 trials; if that is")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "message"),
+    [
+        ("datasets info digits | true", 130, "stopped: standard output was closed before all was written\n"),
+        ("--help | true", 130, "stopped: standard output was closed before all was written\n"),
+        ("--help 2>&1 | true", 130, ""),
+        ("datasets info digits >/dev/full", 2, "error: [Errno 28] No space left on device\n"),
+        ("datasets info digits >&-", 0, ""),
+        ("validate none.yaml >&- 2>&-", 2, ""),
+    ],
+)
+def test_output_that_cannot_be_written_is_no_defect(command, status, message, environment, tmp_path):
+    line = f"{sys.executable} -m rffbench {command}; exit ${{PIPESTATUS[0]}}"  # true is gone before a line is written
+    done = subprocess.run(["bash", "-c", line], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (status, message)
+
+
+INTERRUPTED_TWICE = """
+import os, signal, sys, time
+from rffbench import cli
+
+@cli.cli.command()
+def wait():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+    finally:
+        if "again" in sys.argv[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("once", "interrupted; the same"), ("again", "interrupted again: stopped at once; the same")],
+)
+def test_ctrl_c_once_or_twice_is_status_130_with_a_message(name, message, environment, tmp_path):
+    (tmp_path / f"{name}.py").write_text(INTERRUPTED_TWICE)
+    command = [sys.executable, f"{name}.py", "wait"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() == f"{message} command carries on from here"
 
 
 # ---- Datasets ----------------------------------------------------------------------------------------------
@@ -146,8 +218,12 @@ def test_a_damaged_mirror_is_told_not_believed(rffbench, tmp_path):
         ("[digits]", "[digit]", 2, "did you mean 'digits'?"),
         ("[8, 16]", "[8, -16]", 5, "must be a positive integer"),
         ("features: fourier", "features: fourrier", 7, "did you mean 'fourier'?"),
-        ("{features: surrogate-leverage}", "{features: surrogate-leverage, varient: as-written}", 8,
-         "did you mean 'variant'?"),
+        (
+            "{features: surrogate-leverage}",
+            "{features: surrogate-leverage, varient: as-written}",
+            8,
+            "did you mean 'variant'?",
+        ),
         ("folds: 3", "fold: 3", 9, "did you mean 'folds'?"),
         ("name: gaussian", "name: gausian", 4, "did you mean 'gaussian'?"),
         ("trials: 2", "trials: two", 10, "should be a valid integer, not 'two'"),
@@ -173,9 +249,10 @@ def test_a_missing_config_is_refused(rffbench):
         (["--only", "dataset=digit"], "did you mean 'digits'?"),
         (["--only", "data=digits"], "did you mean 'dataset'?"),
         (["--workers", "0"], "--workers"),
-        (["--executor", "slurm"], "--executor slurm: not available in this version"),
-        (["--executor", "dask://localhost:8786"], "not available in this version"),
-        (["--executor", "cloud"], "must be local"),
+        (["--executor-option", "partition"], "--executor-option partition: must be KEY=VALUE"),
+        (["--executor-option", "partition=long"], "executor local: unknown option 'partition'; valid: none"),
+        (["--scheduler-file", "x.json"], "executor local: unknown option 'scheduler_file'; valid: none"),
+        (["--executor", "locl"], "unknown executor 'locl'; did you mean 'local'?"),
         (["--worker", "2"], "--worker"),
     ],
 )
@@ -201,13 +278,45 @@ def test_an_unreadable_log_is_refused_with_its_line(rffbench, tmp_path):
     assert "line 1" in result.stderr
 
 
+def test_what_cannot_be_read_stops_no_report_and_is_named(rffbench, tiny, tmp_path):
+    """One line among others, and one folder among others, whatever is wrong with it."""
+    assert rffbench("run", tiny).returncode == 0
+    folder = tmp_path / "results" / "tiny"
+    with (folder / "trials.jsonl").open("r+", encoding="utf-8") as file:
+        lines = file.readlines()
+        file.seek(0)
+        file.writelines([lines[0], '{"key": 1}\n', *lines[1:]])
+    spoilt = tmp_path / "results" / "a-spoilt"
+    shutil.copytree(folder, spoilt)
+    (spoilt / "config.yaml").write_text("datasets: [digits]\nmethods: 5\n")
+    (folder / "table.md").unlink()
+    for command in ("plot", "table"):
+        result = rffbench(command, "results")
+        assert result.returncode == 1
+        assert "passed over: results/a-spoilt: " in result.stderr
+        assert result.stderr.count("left out: results/tiny/trials.jsonl, line 2: not a trial, it lacks") == 1
+        assert "Traceback" not in result.stderr
+    assert (folder / "table.md").is_file()
+
+
+def test_a_terminal_gets_no_control_characters_of_a_config(rffbench, tiny):
+    tiny.write_text(TINY.replace("RFF:", r'"R\eFF":').replace("name: tiny", 'name: tiny\ntitle: "a \\e[2J title"'))
+    dry = rffbench("run", tiny, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert r"R\x1bFF" in dry.stdout
+    refused = rffbench("run", tiny, "--only", "method=R\x1b")
+    assert refused.returncode == 2
+    assert "\x1b" not in dry.stdout + dry.stderr + refused.stdout + refused.stderr
+
+
 def test_an_unknown_format_is_refused(rffbench):
-    refused(rffbench("plot", "results", "--format", "png,gif"), "'gif' is none of png, pdf, svg")
+    refused(rffbench("plot", "results", "--format", "png,gif"), "'gif' is not one of png, pdf, svg")
 
 
 def test_a_defect_is_told_briefly_and_in_full_on_request(environment, tmp_path):
     code = (
-        "import sys, rffbench.cli as cli; cli._check_executor = lambda _: 1 / 0; "
+        "import sys, rffbench.cli as cli, rffbench.config.loading as loading; "
+        "loading.load_experiment = lambda _: 1 / 0; "
         "sys.argv = ['rffbench', 'run', 'x']; cli.main()"
     )
 
@@ -242,13 +351,26 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
         assert (folder / name).stat().st_size
     assert "8 trials, 8 already done" in rffbench("run", tiny, "--dry-run").stdout
 
+    written = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    again = rffbench("run", tiny)
+    assert (again.returncode, again.stderr) == (0, "nothing was left to do\n8 trials ok\n")
+    assert again.stdout == (folder / "table.md").read_text() + "\n"
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == written
+    (folder / "table.tex").unlink()  # as where a run was killed before it had drawn everything
+    assert "wrote results/tiny/figures/" in rffbench("run", tiny).stdout
+    assert (folder / "table.tex").is_file()
+
     table = rffbench("table", "results")
     assert table.returncode == 0
     assert "RFF" in table.stdout
     drawn = rffbench("plot", folder, "--format", "pdf,svg")
     assert drawn.returncode == 0
     assert {path.suffix for path in (folder / "figures").iterdir()} == {".png", ".pdf", ".svg"}
-    refused(rffbench("compare", folder), "names no reference")
+    refused(rffbench("compare", folder, "--tolerance", "1"), "names no reference")
+    compared = rffbench("compare", folder)
+    assert (compared.returncode, compared.stdout.count("Wilcoxon")) == (0, 1)
+    assert "names no reference" in compared.stderr
+    assert (folder / "statistics.csv").exists()
 
     fresh = rffbench("run", tiny, "--fresh", "--only", "n_features=8", "--only", "trial=0")
     assert fresh.returncode == 0, fresh.stderr
@@ -286,11 +408,19 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
 
 def test_compare_says_by_its_exit_status_that_a_claim_fails_or_that_nothing_could_be_measured(rffbench, tmp_path):
     config = log.config(n_features=["16d"], reference="liu2020")
-    better = [log.ok(log.spec(method=method, multiple=16, trial=trial), score + trial)
-              for method, score in (("RFF", 90.0), ("Ours", 75.0)) for trial in range(3)]
+    better = [
+        log.ok(log.spec(method=method, multiple=16, trial=trial), score + trial)
+        for method, score in (("RFF", 90.0), ("Ours", 75.0))
+        for trial in range(3)
+    ]
     refuted = rffbench("compare", log.write(tmp_path / "refuted", config, better))
     assert refuted.returncode == 1
-    assert "does not hold Ours beats RFF at 16d" in refuted.stdout
+    assert re.search("does not hold +Ours beats RFF at 16d", refuted.stdout)
+    for row, score in zip(better, (90, 91, 92, 91, 90, 93), strict=True):  # a gain of 1, −1 and 1
+        row["metrics"]["accuracy"] = float(score)
+    unsure = rffbench("compare", log.write(tmp_path / "unsure", config, better))
+    assert unsure.returncode == 0
+    assert re.search("not enough evidence +Ours beats RFF at 16d", unsure.stdout)
     lost = [log.lost(log.spec(method=method, multiple=16), "unavailable") for method in ("RFF", "Ours")]
     nothing = rffbench("compare", log.write(tmp_path / "nothing", config, lost))
     assert nothing.returncode == 3
@@ -318,3 +448,53 @@ def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
     assert process.wait(timeout=60) == 0
     assert b"4/4" in shown
     assert b"4 ok, 0 failed" in shown
+
+
+# ---- An own baseline ---------------------------------------------------------------------------------------
+
+
+def test_diff_exits_by_tolerance_and_writes_json_and_junit(rffbench, tmp_path):
+    for name, score in (("old", 70.0), ("new", 69.0)):
+        log.write(tmp_path / name, log.config(), [log.ok(log.spec(trial=trial), score) for trial in range(3)])
+    worse = rffbench("diff", "old", "new", "--tolerance", "0.5", "--json", "d.json", "--junit", "d.xml")
+    assert (worse.returncode, worse.stderr) == (1, "")
+    assert "worse by more than 0.5 points (1)" in worse.stdout
+    assert json.loads((tmp_path / "d.json").read_text())[0]["outside"] == 1
+    assert 'failures="1"' in (tmp_path / "d.xml").read_text()
+    assert rffbench("diff", "old", "new", "--tolerance", "1").returncode == 0
+    assert rffbench("diff", "new", "old").returncode == 0
+    refused(rffbench("diff", "old", "new", "--tolerance", "nan"), "must be a number, not nan")
+    refused(rffbench("diff", "old@HEAD", "new"), "is in no git repository")
+    refused(rffbench("diff", "old", "nowhere"), "nowhere: no such results folder")
+
+
+def test_an_experiment_of_no_paper_is_recorded_and_compared_with_itself(rffbench, tiny, tmp_path):
+    assert rffbench("run", tiny).returncode == 0
+    recorded = rffbench("record", "results/tiny")
+    assert (recorded.returncode, recorded.stdout) == (0, "wrote tiny_reference.csv: 4 cells\n")
+    tiny.write_text(TINY + "reference: ./tiny_reference.csv\n")
+    again = rffbench("run", tiny, "--results", "results")
+    assert again.returncode == 0, again.stderr
+    assert "reference: ../../tiny_reference.csv" in (tmp_path / "results" / "tiny" / "config.yaml").read_text()
+    compared = rffbench("compare", "results/tiny")
+    assert (compared.returncode, compared.stderr) == (0, "")
+    assert "4 of 4 within" in compared.stdout
+    reference = tmp_path / "tiny_reference.csv"
+    reference.write_text(re.sub(r"(accuracy,)[\d.]+", r"\g<1>10", reference.read_text()))
+    assert rffbench("compare", "results/tiny").returncode == 1
+    reference.write_text(reference.read_text().replace("accuracy,10", "accuracy,ten"))
+    wrong = rffbench("validate", tiny)
+    refused(wrong, "tiny_reference.csv, line 2, column 'expected': must be a number, not 'ten'")
+    assert "tiny.yaml, line 12: reference: " in wrong.stderr
+    reference.unlink()
+    refused(rffbench("run", tiny), "`rffbench record RESULTS` writes one")
+
+
+def test_two_shards_merged_are_the_whole_run(rffbench, tiny, tmp_path):
+    for trial in (0, 1):
+        assert rffbench("run", tiny, "--only", f"trial={trial}", "--results", f"shard{trial}").returncode == 0
+    merged = rffbench("merge", "shard0", "shard1", "--into", "results")
+    assert (merged.returncode, merged.stdout, merged.stderr) == (0, "wrote results/tiny: 8 trials\n", "")
+    assert "8 trials, 8 already done" in rffbench("run", tiny, "--dry-run").stdout
+    assert rffbench("table", "results").returncode == 0
+    refused(rffbench("merge", "shard0", "shard1", "--into", "results"), "results/tiny: is there already")

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rffbench.kernels import KERNELS, SPECTRAL_KERNELS, gamma_from_sigma, make_kernel, make_spectral_kernel
+from rffbench.kernels import (
+    KERNELS,
+    SPECTRAL_KERNELS,
+    gamma_from_sigma,
+    make_kernel,
+    make_spectral_kernel,
+    mean_abs_coordinate,
+    median_distance,
+)
 
 GAMMA = 0.7
 A, B = np.array([0.3, -1.0, 0.5]), np.array([1.1, 0.2, 0.1])  # Δ = (−0.8, −1.2, 0.4)
@@ -63,6 +71,37 @@ def test_first_frequencies_of_a_larger_draw_are_the_smaller_draw(name):
 def test_sigma_is_the_distance_at_which_the_kernel_has_its_known_value(name, value):
     kernel = make_kernel(name, gamma_from_sigma(name, 3.0))
     assert kernel([[0.0]], [[3.0]])[0, 0] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
+@pytest.mark.parametrize("sigma", [0, -1.0, "wide", 1e-150, 1e150])
+def test_sigma_must_be_a_positive_number_whose_square_is_one_too(name, sigma):
+    with pytest.raises(ValueError, match=r"^sigma must (be a positive number|lie between 1e-150 and 1e150, so that)"):
+        gamma_from_sigma(name, sigma)
+    assert gamma_from_sigma(name, 0.01) == pytest.approx(5000 if name == "gaussian" else 100)
+
+
+def test_an_unknown_kernel_has_no_sigma():
+    with pytest.raises(ValueError, match="did you mean 'gaussian'"):
+        gamma_from_sigma("gausian", 1.0)
+
+
+@pytest.mark.parametrize(("name", "median"), [("gaussian", 5.0), ("cauchy", 5.0), ("laplacian", 7.0)])
+def test_the_median_distance_is_in_the_kernel_s_own_distance(name, median):
+    X = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, -4.0]])  # apart by 5, 5, 8; in the ℓ1 norm by 7, 7, 8
+    assert median_distance(name, X) == median
+    assert median_distance(name, X[:1]) == 0
+
+
+@pytest.mark.parametrize(("d", "mean"), [(1, 1.0), (2, 2 / np.pi), (3, 0.5), (4, 4 / (3 * np.pi))])
+def test_the_mean_size_of_a_coordinate_on_the_sphere(d, mean):
+    assert mean_abs_coordinate(d) == pytest.approx(mean, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_points_of_other_columns_are_refused(name):
+    with pytest.raises(ValueError, match=r"dimension|column|argument"):
+        make_kernel(name, GAMMA)([A], [B[:2]])
 
 
 def test_unknown_kernel_names_the_nearest():

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rffbench.experiment import load_experiment
+from rffbench.config.loading import load_experiment
 
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "configs" / "regression.yaml"
@@ -44,10 +44,10 @@ def test_the_gate_is_green(tmp_path, rffbench_in):
 
 def eeg(tmp_path, **changes):
     """EEG's part of the gate measured in this process, and what compare says of it."""
-    from rffbench import plan
     from rffbench.report.compare import compare
     from rffbench.report.frame import load_results
-    from rffbench.spec import TrialResult
+    from rffbench.trials import tasks as plan
+    from rffbench.trials.spec import TrialResult
 
     class Rows:
         memory_limit = None
@@ -73,8 +73,8 @@ def eeg(tmp_path, **changes):
     for label in EEG:
         if "written" in label and "written" in changes:
             config["methods"][label]["solver"] = config["methods"][label]["solver"] | changes["written"]
+    from rffbench.config.experiment import Experiment
     from rffbench.data import ensure
-    from rffbench.experiment import Experiment
 
     ensure("eeg")
     experiment = Experiment.model_validate(config)

@@ -8,17 +8,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rffbench.data import store
+from rffbench.data import own, store
 from rffbench.data.cards import Card, card_names, load_card
 from rffbench.data.fetch import Progress, cache_folder
+from rffbench.data.own import reference
 from rffbench.data.preprocess import Preprocessor, check_steps
 from rffbench.data.rows import Rows
-from rffbench.data.split import split_rows
-from rffbench.errors import DataError
+from rffbench.data.split import held_out_rows, split_rows
+from rffbench.errors import ConfigError, DataError
 
 __all__ = [
-    "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "describe", "ensure",
-    "is_cached", "load", "load_card", "train_test", "verify",
+    "Card",
+    "Dataset",
+    "Rows",
+    "Split",
+    "cache_folder",
+    "card_names",
+    "check_steps",
+    "data_hash",
+    "describe",
+    "ensure",
+    "is_cached",
+    "load",
+    "load_card",
+    "reference",
+    "train_test",
+    "verify",
 ]
 
 
@@ -44,23 +59,34 @@ class Split:
 
 
 def ensure(name: str, progress: Progress | None = None) -> None:
-    """See that the cache holds ``name``, fetching and parsing it where it does not.
+    """Fetch and parse ``name``, unless the cache has it and what it has is undamaged: that is read through.
 
     ``progress(file, bytes so far, bytes in all)`` is called while a file is downloaded. Raises
-    DataUnavailable where the files cannot be had, DataError where they are not what the card says,
-    ConfigError for an unknown name.
+    DataUnavailable if no source has the files, DataError if they are not what the card says,
+    ConfigError for an unknown name. Own data is given by its `reference`.
     """
-    store.prepare(load_card(name), progress)
+    store.prepare(own.find(name), progress, checked=True)
 
 
 def is_cached(name: str) -> bool:
-    """Whether the cache holds ``name``, parsed."""
-    return store.open_arrays(load_card(name)) is not None
+    """Whether the cache holds ``name``, parsed and undamaged as far as sizes and times of its files tell."""
+    return store.is_ready(own.find(name))
 
 
-def load(name: str) -> Dataset:
-    """``name`` memory-mapped from the cache, which is filled first where needed; errors as of ``ensure``."""
-    card = load_card(name)
+def data_hash(name: str) -> str | None:
+    """The checksum of the arrays parsed from ``name``'s files: ``sha256:…`` of X's bytes, then y's, as float64 in rows.
+    None where the cache does not hold them, or no card has that name."""
+    try:
+        return store.cached_checksum(load_card(name))
+    except ConfigError:
+        return None
+
+
+def load(name: str, data_hash: str = "") -> Dataset:
+    """``name`` memory-mapped from the cache, which is filled first where needed; errors as of ``ensure``.
+
+    ``data_hash``, a card's content hash, tells which of several files of a user's own is meant."""
+    card = own.find(name, data_hash)
     store.prepare(card)
     arrays = store.open_arrays(card)
     if arrays is None:
@@ -69,23 +95,38 @@ def load(name: str) -> Dataset:
 
 
 def train_test(
-    name: str, *, seed: int, trial: int, preprocess: Sequence[str] = ("none",),
-    preprocess_fit: Literal["train", "all"] = "train", dtype: Any = np.float64, train_rows: int | None = None,
+    name: str,
+    *,
+    data_hash: str = "",
+    seed: int,
+    trial: int,
+    preprocess: Sequence[str] = ("none",),
+    preprocess_fit: Literal["train", "all"] = "train",
+    dtype: Any = np.float64,
+    train_rows: int | None = None,
+    held_out: float | None = None,
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
     The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
     and in what order, depends on (seed, name, trial) and on nothing else; ``train_rows`` keeps the first of them.
+    ``held_out`` is the share of the training rows, the last of them, that is tested on in place of the test rows:
+    what is chosen by such a score has seen no test row.
     """
-    data = load(name)
+    data = load(name, data_hash)
     train, test = split_rows(data.card, seed, trial)
+    if held := held_out_rows(held_out, len(train)):
+        train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
     scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
     return Split(
-        Rows(data.X, train, scaling, dtype), data.y[train],
-        Rows(data.X, test, scaling, dtype), data.y[test],
-        data.card.task, data.card,
+        Rows(data.X, train, scaling, dtype),
+        data.y[train],
+        Rows(data.X, test, scaling, dtype),
+        data.y[test],
+        data.card.task,
+        data.card,
     )
 
 

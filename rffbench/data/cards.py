@@ -7,23 +7,30 @@ dimension, the rows of each part, the content's hash) is on the card, so that no
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from importlib.metadata import entry_points
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from rffbench import yamlfile
 from rffbench.errors import ConfigError, unknown
+from rffbench.identity import canonical_json
+from rffbench.registry import load_added
 from rffbench.resources import resource_folder
-from rffbench.spec import canonical_json
 
 ENTRY_POINTS = "rffbench.datasets"
+FOLDERS = "RFFBENCH_DATASETS"  # folders of a user's own cards, separated as in PATH
 
 # Counts towards the content hash: raise it when a change here or in parse.py alters the arrays parsed from
 # the same files, so that cached arrays and measured trials of the older reading are not taken for new ones.
 READING = 1
+
+VALUE_BYTES = 40  # of a value at most: a float64 takes up to 24 characters, its separator and its index the rest
+HEADER_BYTES = 1 << 20
 
 
 class _Model(BaseModel):
@@ -33,10 +40,25 @@ class _Model(BaseModel):
 Checksum = Annotated[str, Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")]
 
 
-class Source(_Model):
-    """One URL of a file; with ``member``, the URL is an archive (zip, tar) and the file is inside it."""
+def _inside(name: str) -> str:
+    """A path that does not lead out of the folder it is in."""
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+        raise ValueError("must be a path inside its folder, without '..' and not from the root")
+    return name
 
-    url: str = Field(pattern=r"^https?://")
+
+Inside = Annotated[str, AfterValidator(_inside)]
+
+
+class Source(_Model):
+    """One URL of a file; with ``member``, the URL is an archive (zip, tar) and the file is inside it.
+
+    ``file:///…`` is a file of this machine, ``file:…`` one whose path is relative to the card's folder, ``openml:1471``
+    a dataset of OpenML as openml.py writes it.
+    """
+
+    url: str = Field(pattern=r"^(https?://|file:|openml:[0-9]+$)")
     member: str | None = None
 
     @model_validator(mode="before")
@@ -49,12 +71,12 @@ class File(_Model):
     """One file of a dataset, by its name in the mirror and the cache.
 
     ``checksum`` is of the file as it is; ``content`` of what it holds once unpacked (gz, bz2, xz, or the
-    archive's ``member``), for files that mirrors and servers pack afresh. Whichever is given must hold.
+    archive's ``member``), for files that mirrors and servers pack again. Those that are given must agree.
     ``member`` with a ``*`` is a pattern: the members it matches are read one after the other, by name. Two
     files may be the same archive, each with a member of its own.
     """
 
-    name: str
+    name: Inside
     urls: list[Source] = Field(default_factory=list)
     checksum: Checksum | None = None
     content: Checksum | None = None
@@ -85,7 +107,8 @@ class ArffFormat(_Model):
 class CsvFormat(_Model):
     """Delimited numbers with the target in column ``target``, counted from 0, negative from the end.
 
-    ``ignore`` lists, in the same way, columns that are neither input nor target.
+    ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
+    the characters ``quote``, a delimiter is part of a value.
     """
 
     kind: Literal["csv"]
@@ -93,6 +116,23 @@ class CsvFormat(_Model):
     delimiter: str = ","
     header: bool = False
     ignore: tuple[int, ...] | None = None
+    quote: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+
+
+class NpzFormat(_Model):
+    """NumPy's archive: the array ``inputs`` is (n, d), the array ``target`` (n,), of numbers or of text."""
+
+    kind: Literal["npz"]
+    inputs: str = "X"
+    target: str = "y"
+
+
+class ParquetFormat(_Model):
+    """Parquet, read by pandas: the column ``target``, and numbers in all others but those of ``ignore``."""
+
+    kind: Literal["parquet"]
+    target: str
+    ignore: tuple[str, ...] | None = None
 
 
 class IdxFormat(_Model):
@@ -131,7 +171,15 @@ class SyntheticFormat(_Model):
 
 
 Format = Annotated[
-    LibsvmFormat | ArffFormat | CsvFormat | IdxFormat | MatFormat | SklearnFormat | SyntheticFormat,
+    LibsvmFormat
+    | ArffFormat
+    | CsvFormat
+    | NpzFormat
+    | ParquetFormat
+    | IdxFormat
+    | MatFormat
+    | SklearnFormat
+    | SyntheticFormat,
     Field(discriminator="kind"),
 ]
 
@@ -145,9 +193,9 @@ class Labels(_Model):
 class SplitRule(_Model):
     """How a trial's training and test rows are chosen.
 
-    ``half``: n//2 training rows at random, the others test. ``random``: ``train`` and ``test`` rows at
-    random. ``given``: the files say by their ``part``, or a lone file holds the training rows first.
-    ``given-sampled``: as given, but tested on ``test`` rows at random of the given test part. The order of
+    ``half``: n//2 random rows are for training, the others for testing. ``random``: ``train`` and ``test`` random
+    rows. ``given``: each file's ``part`` says which rows it holds; a single file holds the training rows first.
+    ``given-sampled``: as given, but tested on ``test`` random rows of the given test part. The order of
     the training rows is random in every case.
     """
 
@@ -180,8 +228,9 @@ class Card(_Model):
     split: SplitRule
     format: Format
     files: list[File] = Field(default_factory=list)
-    unavailable: str = Field(default="", description="why the files can be had nowhere, in place of files")
-    folder: str = Field(default="", description="mirror and cache folder; the dataset's name unless given")
+    unavailable: str = Field(default="", description="why no source has the files; in place of files")
+    folder: Inside = Field(default="", description="mirror and cache folder; the dataset's name unless given")
+    bytes: int = Field(default=0, ge=0, description="of a file unpacked, where long texts make it larger than usual")
     licence: str
     citation: str
     paper: str = Field(default="", description="the paper and table or figure that it serves")
@@ -238,6 +287,12 @@ class Card(_Model):
         return self.split.rule in ("given", "given-sampled")
 
     @property
+    def most_bytes(self) -> int:
+        """More bytes than any one of the files can hold, unpacked: so far what is unpacked is read or written."""
+        ignored = len(self.format.ignore or ()) if isinstance(self.format, CsvFormat) else 0
+        return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * (self.columns + 1 + ignored))
+
+    @property
     def content_hash(self) -> str:
         """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
         return self._hash({"task", "rows", "columns", "classes", "labels", "split"})
@@ -261,48 +316,85 @@ class Card(_Model):
 
 
 def card_names() -> list[str]:
-    """The names of all cards: those shipped here, and those of installed packages (entry points)."""
-    return sorted(_card_paths())
+    """The names of all cards: those shipped here, of RFFBENCH_DATASETS and of installed packages (entry points)."""
+    return sorted(_found()[0])
+
+
+def card_faults() -> list[str]:
+    """What is wrong with the cards of RFFBENCH_DATASETS and of installed packages, so that they were passed over."""
+    return list(_found()[1])
+
+
+def load_card(name: str) -> Card:
+    """The card called ``name``; ConfigError if no card has that name, or if the card itself is wrong."""
+    return _own.get(name) or _load_card(name)
 
 
 @cache
-def load_card(name: str) -> Card:
-    """The card called ``name``; ConfigError where there is none, or where the card itself is wrong."""
-    paths = _card_paths()
+def _load_card(name: str) -> Card:
+    paths, faults = _found()
     if name not in paths:
-        raise ConfigError(unknown("dataset", name, sorted(paths)))
+        raise ConfigError("; ".join([unknown("dataset", name, sorted({*paths, *_own})), *faults]))
     return read_card(paths[name])
 
 
+_own: dict[str, Card] = {}
+
+
+def add_card(card: Card) -> str:
+    """Have ``load_card`` know the card of a user's own data, in this process; its name. It takes the place of an own
+    card of that name. ConfigError where another dataset has the name."""
+    if card.name in _found()[0] and _load_card(card.name).content_hash != card.content_hash:
+        raise ConfigError(f"there is another dataset called {card.name!r} already; give this one a name of its own")
+    _own[card.name] = card
+    return card.name
+
+
+def own_card(name: str) -> Card | None:
+    """The card that ``add_card`` was given under this name, if any."""
+    return _own.get(name)
+
+
 def read_card(path: Path) -> Card:
-    """Read one card file; every mistake in it is named in a ConfigError."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        card = Card.model_validate(content)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from error
-    except ValidationError as error:
-        mistakes = [f"{'.'.join(map(str, e['loc'])) or 'card'}: {e['msg']}" for e in error.errors()]
-        raise ConfigError(f"{path}: {'; '.join(mistakes)}") from error
+    """Read one card file; every mistake in it is named in a ConfigError, with its line."""
+    card = yamlfile.load(path, Card)
     if card.name != path.stem:
-        raise ConfigError(f"{path}: the card's name is {card.name!r}; it must be the file's, {path.stem!r}")
-    return card
+        where = yamlfile.place(path, "name")
+        raise ConfigError(f"{where}: the card's name is {card.name!r}; it must be the file's, {path.stem!r}")
+    return _with_absolute_paths(card, path.parent)
+
+
+def _with_absolute_paths(card: Card, folder: Path) -> Card:
+    """``file:`` URLs without a root are of the card's folder."""
+
+    def absolute(source: Source) -> Source:
+        path = source.url.removeprefix("file:")
+        if path == source.url or path.startswith("/"):
+            return source
+        return source.model_copy(update={"url": (folder.absolute() / unquote(path)).resolve().as_uri()})
+
+    files = [file.model_copy(update={"urls": [absolute(url) for url in file.urls]}) for file in card.files]
+    return card.model_copy(update={"files": files})
 
 
 @cache
-def _card_paths() -> dict[str, Path]:
-    folders = [resource_folder("datasets")]
+def _found() -> tuple[dict[str, Path], list[str]]:
+    """Where each card is, and what is wrong with packages that bring some. A name is the first's that has it."""
+    folders, faults = [resource_folder("datasets")], []
+    for folder in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
+        if not (path := Path(folder).expanduser()).is_dir():
+            faults.append(f"{FOLDERS}: there is no folder {folder}")
+        folders.append(path)
     # An entry point names a package whose folder holds cards.
     for entry in entry_points(group=ENTRY_POINTS):
         try:
-            module = entry.load()
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"datasets of {entry.name!r} cannot be loaded: {error}") from error
-        folders += [Path(folder) for folder in getattr(module, "__path__", [])]
+            folders += [Path(folder) for folder in getattr(load_added(entry), "__path__", [])]
+        except ConfigError as error:
+            faults.append(f"the datasets of {entry.name!r} are passed over: {error}")
     paths: dict[str, Path] = {}
-    for folder in folders:
-        for path in sorted(folder.glob("*.yaml")):
-            if path.stem in paths:
-                raise ConfigError(f"two cards are called {path.stem!r}: {paths[path.stem]} and {path}")
+    for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
+        if path.stem in paths:
+            faults.append(f"{path} is passed over: {paths[path.stem]} has the same name")
+        else:
             paths[path.stem] = path
-    return paths
+    return paths, faults

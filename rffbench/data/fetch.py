@@ -1,43 +1,45 @@
 """Getting a dataset's files into the cache: from the mirror first, then from each URL in turn.
 
 A file is written to a temporary name, its checksum compared with the card's, and only then moved to its
-place; what stands at a file's place is therefore whole. Nothing here prints: progress goes to a callback.
+place, so a file in its place is whole. Nothing here prints: progress goes to a callback.
 """
 
 from __future__ import annotations
 
-import bz2
-import fcntl
-import fnmatch
-import gzip
 import hashlib
-import lzma
+import logging
 import os
 import shutil
-import tarfile
+import stat
 import tempfile
+import threading
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
-from urllib.parse import quote
+from typing import Any, BinaryIO
+from urllib.parse import quote, unquote, urlsplit
 
+from rffbench.data import openml
 from rffbench.data.cards import Card, File, Source
+from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content
 from rffbench.errors import DataError, DataUnavailable
+from rffbench.filelock import lock
+from rffbench.units import amount, duration
 
 Progress = Callable[[str, int, int | None], None]
 """Called with (file name, bytes so far, bytes in all or None where the server does not say)."""
 
 ATTEMPTS = 3  # of one URL, where the fault looks transient
 PAUSE = 0.5  # seconds before the second attempt; doubled before each further one
-TIMEOUT = (10, 30)  # seconds to connect, and between two pieces of an answer
-CHUNK = 1 << 20
-UNPACKING_ERRORS = (
-    OSError, EOFError, KeyError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
-)
+TIMEOUT = (10, 30)  # seconds to connect, and without a byte of an answer
+STALL_S = 60.0  # without a PIECE of an answer
+LIMIT_S = 3600.0  # for one URL, all attempts together
+PIECE = 1 << 16
+ARCHIVE_BYTES = 4 << 30  # an archive may hold much besides the file that is wanted
+PATIENCE_S = 1.0  # waited for a lock in silence
+
+_log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -56,11 +58,34 @@ def raw_path(card: Card, file: File) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` against other processes; however its holder ends, the lock ends with it."""
+    """Lock ``folder`` against other processes; the lock ends with its holder, even if that is killed.
+
+    Who waits longer than a moment is told for which process.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with open(folder / ".lock", "a+b") as file:
+        if not _at_once(file):
+            file.seek(0)
+            holder = file.read().decode("ascii", "replace") or "another process"
+            _log.warning("waiting for %s, which is filling %s", holder, folder)
+            lock(file.fileno(), wait=True)
+        file.truncate(0)
+        file.write(f"process {os.getpid()}".encode())
+        file.flush()
         yield
+
+
+def _at_once(file: BinaryIO) -> bool:
+    """Whether the lock of an open file could be taken without much waiting."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            lock(file.fileno(), wait=False)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
 
 
 def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path:
@@ -69,7 +94,7 @@ def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path
     Raises DataUnavailable where no source has it, DataError where what a source gave is not the card's file.
     """
     place = raw_path(card, file)
-    if place.exists() and checksum_fault(place, file) is None:
+    if place.is_file() and checksum_fault(place, file, card.most_bytes) is None:
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
     failures: list[str] = []
@@ -82,20 +107,21 @@ def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path
             except _Unreachable as error:
                 failures.append(f"{where}: {error}")
                 continue
-            if fault := checksum_fault(arrived, file):
+            if fault := checksum_fault(arrived, file, card.most_bytes):
                 failures.append(f"{where}: {fault}")
                 delivered_wrong = True
                 continue
             os.replace(arrived, place)
             return place
+    message = f"{card.name}: no source has a right copy of {file.name!r}"
     if not os.environ.get("RFFBENCH_MIRROR"):
-        failures.append("RFFBENCH_MIRROR: not set")
-    message = f"{card.name}: no source has a right copy of {file.name!r}:\n  " + "\n  ".join(failures)
+        message += " (RFFBENCH_MIRROR is not set; it may name a folder or a URL of copies)"
+    message = "\n  ".join([f"{message}:" if failures else message, *failures])
     raise (DataError if delivered_wrong else DataUnavailable)(message)
 
 
-def checksum_fault(path: Path, file: File) -> str | None:
-    """What is wrong with the bytes of ``path``, or None where they are the card's."""
+def checksum_fault(path: Path, file: File, limit: int) -> str | None:
+    """What is wrong with the bytes of ``path``, at most ``limit`` unpacked; None where they are the card's."""
     if file.checksum:
         with open(path, "rb") as stream:
             found = _digest(stream, file.checksum)
@@ -103,105 +129,177 @@ def checksum_fault(path: Path, file: File) -> str | None:
             return f"checksum is {found}, should be {file.checksum} ({path.stat().st_size} bytes)"
     if file.content:
         try:
-            with open_content(path, file.name, file.member) as stream:
+            with open_content(path, file.name, file.member, limit=limit) as stream:
                 found = _digest(stream, file.content)
-        except UNPACKING_ERRORS as error:
-            return f"cannot be unpacked ({type(error).__name__}: {error})"
+        except Unpackable as error:
+            return str(error)
         if found != file.content:
             return f"checksum of the content is {found}, should be {file.content}"
     return None
 
 
-@contextmanager
-def open_content(path: Path, name: str, member: str | None = None) -> Iterator[BinaryIO]:
-    """A file's content, unpacked; ``name`` says how it is packed, ``member`` which file of an archive."""
-    with ExitStack() as stack:
-        stream: Any
-        if name.endswith(".zip"):
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            stream = stack.enter_context(archive.open(member or _only_member(archive.namelist())))
-        elif name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")):
-            tar = stack.enter_context(tarfile.open(path))
-            files = [entry.name for entry in tar.getmembers() if entry.isfile()]
-            inside = tar.extractfile(member or _only_member(files))
-            if inside is None:
-                raise KeyError(f"{member!r} is not a file of the archive")
-            stream = stack.enter_context(inside)
-        else:
-            opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix, open)
-            stream = stack.enter_context(opener(path, "rb"))
-        yield cast(BinaryIO, stream)
-
-
-def members(path: Path, file: File) -> list[str | None]:
-    """What ``open_content`` is to be asked for, one after the other, to read all that ``file`` is."""
-    if file.member is None or "*" not in file.member:
-        return [file.member]
-    if file.name.endswith(".zip"):
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    else:
-        with tarfile.open(path) as tar:
-            names = tar.getnames()
-    found = sorted(fnmatch.filter(names, file.member))
-    if not found:
-        raise KeyError(f"no member of the archive matches {file.member!r}")
-    return [*found]
-
-
 class _Unreachable(Exception):
-    """A source does not have the file."""
+    """A source does not have the file; ``transient``: it may have it when asked again."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
 
 
-def _sources(
-    card: Card, file: File, progress: Progress | None
-) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
     mirror = os.environ.get("RFFBENCH_MIRROR", "")
     if mirror.startswith(("http://", "https://")):
         url = f"{mirror.rstrip('/')}/{quote(card.folder)}/{quote(file.name)}"
-        yield f"mirror {url}", lambda path: _download(Source(url=url), file, path, progress)
+        yield f"mirror {url}", lambda path: _download(Source(url=url), card, file, path, progress)
     elif mirror:
         original = Path(mirror).expanduser() / card.folder / file.name
-        yield f"mirror {original}", lambda path: _copy(original, path)
+        yield f"mirror {original}", lambda path: _copy(original, path, _most_bytes(card, file.name))
     for source in file.urls:
-        yield source.url, lambda path, source=source: _download(source, file, path, progress)  # type: ignore[misc]
+        if source.url.startswith("file:"):  # messages go into logs, which tell no folders
+            original = Path(unquote(urlsplit(source.url).path))
+            yield f"file {original.name}", lambda path, source=source: _take(source, card, file, path)  # type: ignore[misc]
+        elif source.url.startswith(openml.SCHEME):
+            yield source.url, lambda path, source=source: _ask_openml(source.url, path)  # type: ignore[misc]
+        else:
+            yield source.url, lambda path, source=source: _download(source, card, file, path, progress)  # type: ignore[misc]
 
 
-def _copy(original: Path, path: Path) -> None:
+def _most_bytes(card: Card, name: str, member: str | None = None) -> int:
+    """Bytes that a copy of a file so called may have; an archive's ``member`` is what is wanted of it."""
+    archive = bool(member) or name.endswith((".zip", *TAR_ENDINGS))
+    return max(card.most_bytes, ARCHIVE_BYTES) if archive else card.most_bytes
+
+
+def _copy(original: Path, path: Path, limit: int) -> None:
+    """What keeps the mirror from being read is its fault, what keeps ``path`` from being written the cache's."""
+    with open(path, "wb") as copy:
+        for piece in _pieces(original, limit):
+            copy.write(piece)
+
+
+def _pieces(original: Path, limit: int) -> Iterator[bytes]:
     try:
-        shutil.copyfile(original, path)
+        about = original.stat()
+        if not stat.S_ISREG(about.st_mode):  # to open a pipe would wait for ever
+            raise _Unreachable(f"is {_KINDS.get(stat.S_IFMT(about.st_mode), 'not a file')}")
+        if about.st_size > limit:
+            raise _Unreachable(f"has {amount(about.st_size)}, {TOO_MUCH}")
+        with open(original, "rb") as source:
+            while piece := source.read(CHUNK):
+                yield piece
     except FileNotFoundError as error:
         raise _Unreachable("no such file") from error
-    except (PermissionError, IsADirectoryError) as error:
-        raise _Unreachable(error.strerror) from error
+    except OSError as error:
+        raise _Unreachable((error.strerror or str(error)).lower()) from error
 
 
-def _download(source: Source, file: File, path: Path, progress: Progress | None) -> None:
-    import pooch
-    import requests
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe (FIFO)",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
-    # Asking for identity keeps a server from sending a .gz as an encoding, which would be undone on arrival.
-    options = {"chunk_size": CHUNK, "timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}}
+
+def _download(source: Source, card: Card, file: File, path: Path, progress: Progress | None) -> None:
+    deadline = time.monotonic() + LIMIT_S
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
-        bar = _Bar(file.name, progress) if progress else False
         try:
-            pooch.HTTPDownloader(progressbar=bar, **options)(source.url, str(path), None)
+            _transfer(source.url, path, _most_bytes(card, file.name, source.member), deadline, file.name, progress)
             break
-        except requests.RequestException as error:
-            if attempt + 1 == ATTEMPTS or not _transient(error):
-                raise _Unreachable(_reason(error)) from error
-    if source.member:
-        packed = path.with_name("archive")
-        path.rename(packed)
+        except _Unreachable as error:
+            if attempt + 1 == ATTEMPTS or not error.transient:
+                raise
+    _unpack(source, card, path)
+
+
+def _ask_openml(url: str, path: Path) -> None:
+    try:
+        openml.download(openml.number_of(url), path)
+    except DataUnavailable as error:
+        raise _Unreachable(str(error)) from error
+
+
+def _take(source: Source, card: Card, file: File, path: Path) -> None:
+    """A copy of a file of this machine."""
+    _copy(Path(unquote(urlsplit(source.url).path)), path, _most_bytes(card, file.name, source.member))
+    _unpack(source, card, path)
+
+
+def _unpack(source: Source, card: Card, path: Path) -> None:
+    """Put the member that is wanted of an archive in its place."""
+    if source.member is None:
+        return
+    packed = path.with_name("archive")
+    path.rename(packed)
+    try:
+        with (
+            open_content(packed, source.url, source.member, limit=card.most_bytes) as stream,
+            open(path, "wb") as unpacked,
+        ):
+            shutil.copyfileobj(stream, unpacked, CHUNK)
+    except Unpackable as error:
+        raise _Unreachable(f"what it sent {error}") from error
+
+
+def _transfer(url: str, path: Path, limit: int, deadline: float, name: str, progress: Progress | None) -> None:
+    """One attempt. It is made by a thread: where a server sends a byte a second, in a header even, no read of its
+    answer ends, and who waits must be free to give up."""
+    with open(path, "wb") as file:
+        arriving = _Arriving(url, file, limit, _Bar(name, progress) if progress else False)
+        arriving.start()
+        while arriving.is_alive():
+            before = arriving.received
+            arriving.join(max(0.0, min(STALL_S, deadline - time.monotonic())))
+            if arriving.is_alive() and time.monotonic() >= deadline:
+                raise _Unreachable(f"was not done after {duration(LIMIT_S)}")
+            if arriving.is_alive() and arriving.received == before:
+                raise _Unreachable(f"sent less than {amount(PIECE)} in {duration(STALL_S)}", transient=True)
+    if arriving.unwritten:
+        raise arriving.unwritten
+    if arriving.fault:
+        raise arriving.fault
+
+
+class _Arriving(threading.Thread):
+    """A download into ``file``. It ends, at the latest with the process, some time after that is closed."""
+
+    def __init__(self, url: str, file: BinaryIO, limit: int, bar: Any) -> None:
+        super().__init__(daemon=True)
+        self.received = 0
+        self.fault: _Unreachable | None = None
+        self.unwritten: OSError | None = None  # the disk's fault
+        self._url, self._file, self._limit, self._bar = url, file, limit, bar
+
+    def run(self) -> None:
+        import pooch
+
+        # Asking for identity keeps a server from sending a .gz as an encoding, which would be undone on arrival.
+        options = {"chunk_size": PIECE, "timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}}
         try:
-            with open_content(packed, source.url, source.member) as stream, open(path, "wb") as unpacked:
-                shutil.copyfileobj(stream, unpacked, CHUNK)
-        except UNPACKING_ERRORS as error:
-            reason = f"no {source.member!r} in what it sent ({type(error).__name__}: {error})"
-            raise _Unreachable(reason) from error
+            pooch.HTTPDownloader(progressbar=self._bar, **options)(self._url, self, None)
+        except _Unreachable as error:
+            self.fault = error
+        except Exception as error:  # of requests, or what malformed answers make its parts raise
+            self.fault = _Unreachable(_reason(error), transient=_transient(error))
+
+    def write(self, piece: bytes) -> None:
+        """What pooch asks of a file."""
+        self.received += len(piece)
+        if self.received > self._limit:
+            raise _Unreachable(f"sent more than {amount(self._limit)}, {TOO_MUCH}")
+        try:
+            self._file.write(piece)
+        except OSError as error:
+            self.unwritten = error
+            raise
+
+    def flush(self) -> None:
+        """What pooch asks of a file, piece by piece; closing it is enough."""
 
 
 def _transient(error: Any) -> bool:
@@ -214,7 +312,7 @@ def _transient(error: Any) -> bool:
 
 
 def _reason(error: Any) -> str:
-    """An error of requests in one short line, without the object dumps it likes to include."""
+    """An error of a download in one short line, without the object dumps it likes to include."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -225,7 +323,11 @@ def _reason(error: Any) -> str:
         return "no answer in time"
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
         return "broke off before the end"
-    return "cannot be reached" if isinstance(error, requests.ConnectionError) else str(error)
+    if isinstance(error, requests.ConnectionError):
+        return "cannot be reached"
+    if isinstance(error, requests.TooManyRedirects):
+        return "sends from one address to the next without end"
+    return f"its answer is not valid HTTP ({type(error).__name__}: {error})"
 
 
 class _Bar:
@@ -252,9 +354,3 @@ def _digest(stream: BinaryIO, like: str) -> str:
     while chunk := stream.read(CHUNK):
         state.update(chunk)
     return f"{algorithm}:{state.hexdigest()}"
-
-
-def _only_member(names: list[str]) -> str:
-    if len(names) != 1:
-        raise KeyError(f"the card must say which member of the archive: {', '.join(names)}")
-    return names[0]

@@ -1,4 +1,4 @@
-"""A dataset's files as blocks of rows, one reader a format.
+"""A dataset's files as blocks of rows, one reader per format.
 
 Readers give their rows in blocks of bounded size, so that a dataset is never in memory as text and as numbers
 at once. They do not interpret targets: numbers stay numbers, words stay words.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import struct
 import warnings
 from collections.abc import Iterator
@@ -25,10 +26,12 @@ from rffbench.data.cards import (
     IdxFormat,
     LibsvmFormat,
     MatFormat,
+    NpzFormat,
+    ParquetFormat,
     SklearnFormat,
     SyntheticFormat,
 )
-from rffbench.data.fetch import UNPACKING_ERRORS, members, open_content
+from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 
 BLOCK_BYTES = 1 << 25  # of a block's X
@@ -43,7 +46,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
-    """The rows of ``card`` in the order of its files, from ``paths`` (one a file of the card).
+    """The rows of ``card`` in the order of its files, from ``paths`` (one per file of the card).
 
     Raises DataError, naming the file, where one cannot be read as the card's format.
     """
@@ -59,7 +62,7 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
     for file, path in files:
         with _naming(card, path):
             for member in members(path, file):
-                with open_content(path, file.name, member) as stream:
+                with open_content(path, file.name, member, limit=card.most_bytes) as stream:
                     yield from _read_file(card, file, stream)
 
 
@@ -68,13 +71,27 @@ def _naming(card: Card, path: Path) -> Iterator[None]:
     """What goes wrong in reading ``path`` becomes a DataError that names it."""
     try:
         yield
-    except (ValueError, *UNPACKING_ERRORS) as error:
-        raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {error}") from error
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # readers of other libraries raise many things
+        what = f"it {error}" if isinstance(error, Unpackable) else error
+        raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {what}") from error
 
 
 def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
     if isinstance(card.format, MatFormat):
         yield from _mat(card.format, stream)
+        return
+    if isinstance(card.format, NpzFormat):
+        yield Block(*read_npz(stream, card.format.inputs, card.format.target), file.part)
+        return
+    if isinstance(card.format, ParquetFormat):
+        table = read_parquet(stream)
+        y = table[card.format.target]
+        X = table.drop(columns=[card.format.target, *(card.format.ignore or ())])
+        words = card.task == "classification" and not is_number(y)
+        target = y.astype(str).to_numpy(dtype=object) if words else y.to_numpy(dtype=np.float64)
+        yield Block(X.to_numpy(dtype=np.float64), target, file.part)
         return
     if isinstance(card.format, LibsvmFormat):
         pairs = _libsvm(card, stream)
@@ -82,10 +99,12 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
         pairs = _arff(card, stream)
     else:
         assert isinstance(card.format, CsvFormat)
-        lines, options = _lines(stream), {"delimiter": card.format.delimiter, "comments": None}
-        if card.format.header:
-            next(lines, None)
-        pairs = _table(card, lines, card.format.target, card.format.ignore or (), **options)
+        layout = card.format
+        options: dict[str, Any] = {"delimiter": layout.delimiter, "comments": None, "quotechar": layout.quote}
+        lines = Lines(stream)
+        if layout.header:
+            next(filter(str.strip, lines), None)
+        pairs = _table(card, lines, layout.target, layout.ignore or (), **options)
     for X, target in pairs:
         yield Block(X, target, file.part)
 
@@ -94,54 +113,134 @@ Pairs = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
-    from sklearn.datasets import load_svmlight_file
-
-    X, target = load_svmlight_file(stream, n_features=card.columns, zero_based=False)
+    X, target = svmlight(stream, card.columns)
     size = _block_rows(card)
     for start in range(0, X.shape[0], size):
         yield X[start : start + size].toarray(), target[start : start + size]
+
+
+def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndarray]:
+    """(X, y) of a LIBSVM file, X in CSR form; ValueError names the first line that cannot be read."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        return load_svmlight_file(stream, n_features=columns, zero_based=False)
+    except ValueError as error:
+        stream.seek(0)
+        for number, line in enumerate(stream, 1):
+            try:
+                load_svmlight_file(io.BytesIO(line), n_features=columns, zero_based=False)
+            except ValueError:
+                shown, to = line[:40].decode("utf-8", "replace").strip(), f" to {columns}" if columns else ""
+                what = f"a line must be: label index:value …, the indices from 1{to}, all of them numbers"
+                raise ValueError(f"line {number}, {shown!r}: {what}") from error
+        raise
 
 
 def _block_rows(card: Card) -> int:
     return max(1, BLOCK_BYTES // (8 * card.columns))
 
 
-def _table(
-    card: Card, lines: Iterator[str], target: int, ignore: tuple[int, ...] = (), **options: Any
-) -> Pairs:
+def _table(card: Card, lines: Lines, target: int, ignore: tuple[int, ...] = (), **options: Any) -> Pairs:
     """Delimited numbers, read as exactly as ``float`` does; a class label is any text, kept as written."""
     vocabulary: dict[str, int] = {}
-    converters: Any = None
+    converters: dict[int | str, Any] = {column: lambda _: 0.0 for column in ignore}
     if card.task == "classification":
-        converters = {target: lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))}
-    rows = 0
+        converters[target] = lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))
     while True:
+        lines.numbers.clear()
         try:
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
                 table = np.loadtxt(
-                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters, encoding="utf-8", **options
-                )
+                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters or None, encoding="utf-8",
+                    **options,
+                )  # fmt: skip
         except ValueError as error:
-            raise ValueError(f"after row {rows}: {error}" if rows else str(error)) from error
+            raise ValueError(_of_line(lines, str(error))) from error
         if not len(table):
             return
-        rows += len(table)
         width = table.shape[1]
         if absent := [number for number in (target, *ignore) if not -width <= number < width]:
             raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
+        if not (finite := np.isfinite(table)).all() and len(lines.numbers) >= len(table):
+            row, column = np.argwhere(~finite)[0]
+            place = f"line {lines.numbers[row]}, column {column + 1}"
+            raise ValueError(f"{place}: {table[row, column]} is no finite number")
         column = table[:, target]
         values = np.array(list(vocabulary), dtype=object)[column.astype(int)] if vocabulary else column
         yield np.delete(table, (target, *ignore), axis=1), values
 
 
-def _lines(stream: BinaryIO) -> Iterator[str]:
-    return iter(io.TextIOWrapper(stream, encoding="utf-8"))
+def _of_line(lines: Lines, message: str) -> str:
+    """What numpy says of the line that it was at, which its reader asked for last."""
+    if cell := re.search(r"could not convert string (.*) to float64 at row \d+, column (\d+)", message):
+        return f"line {lines.number}, column {cell[2]}: {cell[1]} is no number"
+    if widths := re.search(r"the number of columns changed from (\d+) to (\d+)", message):
+        return f"line {lines.number} has {widths[2]} values, the lines before it {widths[1]}"
+    if absent := re.search(r"converter specified for column (-?\d+), which is invalid .* fields (\d+)", message):
+        return f"its rows have {absent[2]} values, so there is no column {absent[1]}"
+    return f"line {lines.number}: {message}" if lines.number else message
+
+
+class Lines(Iterator[str]):
+    """A text's lines. ``number`` is that of the last one, counted as an editor does, ``numbers`` those of all that were
+    not blank since it was last cleared. A mark of the byte order is left out."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._lines = iter(io.TextIOWrapper(stream, encoding="utf-8-sig"))
+        self.number = 0
+        self.numbers: list[int] = []
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number += 1
+        if line.strip():
+            self.numbers.append(self.number)
+        return line
+
+
+def read_npz(stream: BinaryIO, inputs: str, target: str) -> tuple[np.ndarray, np.ndarray]:
+    """(X, y) of a NumPy archive: X (n, d) float64, y (n,) of numbers or of text."""
+    with np.load(io.BytesIO(stream.read()), allow_pickle=False) as arrays:
+        if missing := [name for name in (inputs, target) if name not in arrays.files]:
+            raise ValueError(f"it has no array {missing[0]!r}, but {', '.join(arrays.files) or 'none at all'}")
+        try:
+            X, y = arrays[inputs], arrays[target]
+        except ValueError:  # they would have to be unpickled, which may run any code
+            raise ValueError("it holds Python objects; save text as NumPy's: y.astype(str)") from None
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"{inputs} must be rows and columns of numbers; it is {X.dtype} of the shape {X.shape}")
+    if y.shape not in ((len(X),), (len(X), 1)):
+        raise ValueError(
+            f"{target} must be one value per row; {inputs} has {len(X)} rows, {target} the shape {y.shape}"
+        )
+    y = y.ravel().astype(object if y.dtype.kind in "US" else np.float64)
+    if y.dtype == object:
+        y = np.array([each.decode() if isinstance(each, bytes) else str(each) for each in y], dtype=object)
+    return np.ascontiguousarray(X, dtype=np.float64), y
+
+
+def read_parquet(stream: BinaryIO) -> Any:
+    """A Parquet file as pandas' table."""
+    import pandas
+
+    try:
+        return pandas.read_parquet(io.BytesIO(stream.read()))
+    except ImportError:
+        raise ValueError("Parquet is read by pandas with pyarrow, which is not installed; or save it as CSV") from None
+
+
+def is_number(column: Any) -> bool:
+    """Whether a column of pandas holds numbers."""
+    import pandas.api.types
+
+    return bool(pandas.api.types.is_numeric_dtype(column))
 
 
 def _arff(card: Card, stream: BinaryIO) -> Pairs:
     """The header only has to be passed: names are not needed, and values are checked against the card."""
     attributes = 0
-    lines = _lines(stream)
+    lines = Lines(stream)
     for line in lines:
         keyword = line.strip().lower()
         attributes += keyword.startswith("@attribute")
@@ -157,11 +256,11 @@ def _arff(card: Card, stream: BinaryIO) -> Pairs:
 
 def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) -> Iterator[Block]:
     file, path = labels
-    with _naming(card, path), open_content(path, file.name, file.member) as stream:
+    with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
         count, _ = _idx_shape(stream)
         target = np.frombuffer(_exactly(stream, count), dtype=np.uint8)
     file, path = inputs
-    with _naming(card, path), open_content(path, file.name, file.member) as stream:
+    with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
         rows, columns = _idx_shape(stream)
         if rows != count:
             raise ValueError(f"it has {rows} rows, {labels[0].name} {count} labels")

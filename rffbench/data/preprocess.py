@@ -10,6 +10,7 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
   n×d matrix)
 - ``sample-minmax01``: each row to [0, 1]; a constant row stays as it is
 - ``sample-standard``: each row to mean 0, standard deviation 1 (d in the divisor); a constant row becomes 0
+- ``sample-mapstd``: the same with d − 1 in the divisor (what MATLAB's mapstd does to an n×d matrix)
 - ``sample-l2``: each row to Euclidean norm 1; a row of zeros stays as it is
 """
 
@@ -104,10 +105,13 @@ class SampleMinMax(_Samples):
 
 
 class SampleStandard(_Samples):
+    def __init__(self, lost: int = 0) -> None:
+        self.lost = lost  # degrees of freedom that the divisor leaves out
+
     def apply(self, X: np.ndarray) -> None:
         constant = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)
         X -= X.mean(axis=1, keepdims=True)
-        X /= _or_infinite(X.std(axis=1, keepdims=True), constant)
+        X /= _or_infinite(X.std(axis=1, keepdims=True, ddof=min(self.lost, X.shape[1] - 1)), constant)
 
 
 class SampleL2(_Samples):
@@ -124,6 +128,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "sample-minmax": SampleMinMax,
     "sample-minmax01": partial(SampleMinMax, lowest=0.0),
     "sample-standard": SampleStandard,
+    "sample-mapstd": partial(SampleStandard, lost=1),
     "sample-l2": SampleL2,
 }
 
@@ -143,7 +148,7 @@ class Preprocessor:
         self.steps = [make() for name in names if (make := STEPS[name]) is not None]
 
     def fit(self, blocks: Blocks) -> Preprocessor:
-        """Fit on the rows that ``blocks()`` passes over; one pass a column step, none for sample steps."""
+        """Fit on the rows that ``blocks()`` passes over; one pass per column step, none for sample steps."""
         for done, step in enumerate(self.steps):
             step.fit(lambda done=done: self._scaled(blocks, self.steps[:done]))  # type: ignore[misc]
         return self

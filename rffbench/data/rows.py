@@ -14,7 +14,7 @@ BLOCK_ROWS = 8192
 
 
 class Rows:
-    """The rows ``index`` of ``base`` (N, d), scaled block by block: an (n, d) array that is never whole.
+    """The rows ``index`` of ``base`` (N, d), scaled block by block: an (n, d) array that is never in memory as a whole.
 
     ``rows[a:b]`` (step 1) and ``rows[integers]`` give ndarrays in C order and of ``dtype``; scaling is done
     in float64. ``shape``, ``dtype``, ``ndim`` and ``len`` are an array's. ``numpy.asarray(rows)`` makes the
@@ -25,7 +25,10 @@ class Rows:
     ndim = 2
 
     def __init__(
-        self, base: np.ndarray, index: np.ndarray, preprocess: Preprocessor | None = None,
+        self,
+        base: np.ndarray,
+        index: np.ndarray,
+        preprocess: Preprocessor | None = None,
         dtype: Any = np.float64,
     ) -> None:
         self.base, self.index, self.preprocess = base, index, preprocess
@@ -43,9 +46,7 @@ class Rows:
         else:
             rows = np.asarray(rows)
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
-                raise IndexError(
-                    "Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest"
-                )
+                raise IndexError("Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest")
         start = perf_counter()
         # Indexing by integers copies, so the block may be scaled in place.
         block = np.ascontiguousarray(self.base[self.index[rows]], dtype=np.float64)

@@ -8,10 +8,15 @@ from rffbench import seeds
 from rffbench.data.cards import Card
 
 
+def held_out_rows(share: float | None, n_train: int) -> int:
+    """How many of the training rows a share is, 1 or more; 0 of None."""
+    return max(1, round(share * n_train)) if share is not None else 0
+
+
 def split_rows(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) as indices, by the card's rule and the stream of (seed, dataset, trial).
 
-    The training rows come in a random order, whatever the rule: the folds of a cross-validation are
+    The training rows come in a random order for every rule, because the folds of a cross-validation are
     contiguous blocks of it. The order of test rows changes no score; it is ascending, which reads faster.
     """
     rng = np.random.default_rng(seeds.split_stream(seed, card.name, trial))

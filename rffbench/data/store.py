@@ -1,13 +1,19 @@
 """The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
 
 A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64 and meta.json in one folder, moved
-into place whole and named after their hash: cards that differ in the split alone share them. Rows stand as in
+into place whole and named after their hash: cards that differ only in the split share them. Rows are in the order of
 the files, training part first where the files give one.
+
+meta.json has the arrays' checksum. A run compares it once with what the disk gives; a worker that opens the arrays
+compares only the files' sizes and times with those at that moment, and the checksum where these differ.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -21,7 +27,10 @@ import numpy as np
 from rffbench.data.cards import Card
 from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, raw_path
 from rffbench.data.parse import read_blocks
+from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
+
+_log = logging.getLogger(__name__)
 
 
 def arrays_folder(card: Card) -> Path:
@@ -30,32 +39,56 @@ def arrays_folder(card: Card) -> Path:
 
 
 def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
-    """(X, y) memory-mapped read-only, or None where the cache does not hold them whole."""
+    """(X, y) memory-mapped read-only, whatever they hold; None where the cache has none of the card's shape."""
+    arrays = _opened(card)
+    return None if arrays is None else arrays[:2]
+
+
+def is_ready(card: Card, *, checked: bool = False) -> bool:
+    """Whether the cache holds ``card``'s arrays, and they are those that were parsed.
+
+    Their bytes are read, and compared with their checksum, if that shall be ``checked``, or where a file is not of the
+    size and time noted. That is noted, so that workers need not do it again.
+    """
+    arrays = _opened(card)
+    if arrays is None:
+        return False
+    X, y, meta = arrays
     folder = arrays_folder(card)
-    try:
-        meta = json.loads((folder / "meta.json").read_text())
-        X = np.load(folder / "X.npy", mmap_mode="r")
-        y = np.load(folder / "y.npy", mmap_mode="r")
-    except (OSError, ValueError, EOFError):
-        return None
-    whole = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
-    # Arrays that another card made have not been held against this card's split.
-    mine = meta.get("arrays_hash") == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
-    return (X, y) if whole and mine else None
+    stamps = _stamps(folder)
+    unchanged = meta.get("files") == stamps
+    if unchanged and not checked:
+        return True
+    if data_checksum(X, y) != meta["checksum"]:
+        return False
+    if not unchanged:
+        with contextlib.suppress(OSError):  # a cache that is only for reading
+            _write_meta(folder, {**meta, "files": stamps})
+    return True
 
 
-def prepare(card: Card, progress: Progress | None = None) -> None:
+def cached_checksum(card: Card) -> str | None:
+    """The checksum noted for ``card``'s arrays when they were parsed; None where the cache does not hold them."""
+    arrays = _opened(card)
+    return None if arrays is None else arrays[2]["checksum"]
+
+
+def prepare(card: Card, progress: Progress | None = None, *, checked: bool = False) -> None:
     """Fetch, parse, check and cache ``card``'s arrays, unless the cache has them.
 
-    Raises DataUnavailable where files cannot be had, DataError where they are not what the card says.
+    ``checked``: all their bytes are compared with their checksum. Damaged arrays are parsed anew.
+    Raises DataUnavailable if no source has the files, DataError if they are not what the card says.
     """
-    if open_arrays(card) is not None:
+    if is_ready(card, checked=checked):
         return
     _refuse_unavailable(card)
     try:
         with locked(cache_folder() / card.folder):
-            if open_arrays(card) is not None:  # another process was quicker
+            if is_ready(card, checked=checked):  # another process was quicker
                 return
+            if arrays_folder(card).exists():
+                damaged = "%s: the arrays in %s are damaged, or an older version's; making new ones"
+                _log.warning(damaged, card.name, arrays_folder(card))
             _clear_leftovers(cache_folder() / card.folder)
             paths = [fetch_file(card, file, progress) for file in card.files]
             destination = arrays_folder(card)
@@ -71,6 +104,15 @@ def prepare(card: Card, progress: Progress | None = None) -> None:
         raise DataError(f"{card.name}: {where}") from error
 
 
+def data_checksum(X: np.ndarray, y: np.ndarray) -> str:
+    """``sha256:…`` of the bytes of X, row by row, and then of y."""
+    state = hashlib.sha256()
+    for array in (X, y):
+        for start in range(0, len(array), rows := max(1, CHUNK // array[:1].nbytes)):
+            state.update(array[start : start + rows].tobytes())
+    return f"sha256:{state.hexdigest()}"
+
+
 def check(card: Card) -> None:
     """Read ``card``'s cached files again: checksums, counts, and that the cached arrays are what they give.
 
@@ -83,7 +125,7 @@ def check(card: Card) -> None:
     if missing or cached is None:
         raise DataUnavailable(f"{card.name}: not in the cache: {', '.join(missing) or arrays_folder(card)}")
     for file, path in zip(card.files, paths, strict=True):
-        if fault := checksum_fault(path, file):
+        if fault := checksum_fault(path, file, card.most_bytes):
             raise DataError(f"{card.name}: {path}: {fault}")
     filled = 0
     for X, y in _checked_blocks(card, paths, Counter()):
@@ -94,6 +136,32 @@ def check(card: Card) -> None:
                 "delete that folder"
             )
         filled += len(y)
+
+
+def _opened(card: Card) -> tuple[np.ndarray, np.ndarray, dict[str, Any]] | None:
+    """(X, y, meta.json) where the cache has arrays of the card's shape with a checksum, whatever they hold."""
+    folder = arrays_folder(card)
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        X = np.load(folder / "X.npy", mmap_mode="r")
+        y = np.load(folder / "y.npy", mmap_mode="r")
+        # Arrays that another card made have not been compared with this card's split.
+        mine = meta["arrays_hash"] == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
+        whole = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
+        return (X, y, meta) if mine and whole and meta["checksum"] else None
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _stamps(folder: Path) -> dict[str, list[int]]:
+    """Size and time of change of the arrays' files."""
+    return {name: [(about := (folder / name).stat()).st_size, about.st_mtime_ns] for name in ("X.npy", "y.npy")}
+
+
+def _write_meta(folder: Path, meta: dict[str, Any]) -> None:
+    temporary = folder / f".meta-{os.getpid()}"
+    temporary.write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(folder / "meta.json")
 
 
 def _refuse_unavailable(card: Card) -> None:
@@ -107,9 +175,18 @@ def _clear_leftovers(folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
+def _reserve(path: Path) -> None:
+    """Have the disk's blocks of a sparse file set apart: OSError where there is no room, and not a signal that kills
+    this process when it writes to the map."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
 def _build(card: Card, paths: list[Path], folder: Path) -> None:
     shape = (card.rows, card.columns)
     X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=shape)
+    _reserve(folder / "X.npy")
     y = np.empty(card.rows)
     filled = 0
     parts: Counter[str] = Counter()
@@ -119,13 +196,17 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
         filled += len(block)
     X.flush()
     np.save(folder / "y.npy", y)
-    meta = {"name": card.name, "arrays_hash": card.arrays_hash, "parts": parts}
-    (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+    meta = {
+        "name": card.name,
+        "arrays_hash": card.arrays_hash,
+        "parts": parts,
+        "checksum": data_checksum(X, y),
+        "files": _stamps(folder),
+    }
+    _write_meta(folder, meta)
 
 
-def _checked_blocks(
-    card: Card, paths: list[Path], parts: Counter[str]
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(X, y) of each block; after the last one, DataError where the counts are not the card's.
 
     Rows beyond the card's are counted and not given out, so that the message can say how many there are.

@@ -1,33 +1,133 @@
-"""Running trials: what every executor takes and gives.
+"""Running trials: what every executor takes and gives, and the executors by name.
 
-An executor takes tasks (lists of trials that one process does together) and gives one result for every
-trial handed in, whatever happened to it. The local one keeps processes on this machine; one for a cluster
-would have the same ``run``.
+An executor does tasks, which are lists of trials that share work, and gives one result for every trial, also if that
+failed or was lost. ``local`` keeps worker processes on this machine, ``serial`` does everything in this process,
+``dask`` and ``slurm`` send tasks to other machines. A package adds one through the entry-point group
+``rffbench.executors``: a factory that takes an experiment and, by keyword, ``workers`` and its options, and returns an
+`Executor`. What stands after :// in ``--executor NAME://ADDRESS`` is its option ``address``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import signature
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
-from rffbench.spec import TrialResult, TrialSpec
+from rffbench.errors import ConfigError, unknown
+from rffbench.execution.failure import Failure
+from rffbench.trials.spec import TrialResult, TrialSpec
 
 Task: TypeAlias = list[TrialSpec]
+Done: TypeAlias = Callable[[TrialResult], None]
+Announce: TypeAlias = Callable[[str], None]
+
+EXECUTORS = {
+    "local": "rffbench.execution.local:local_executor",
+    "serial": "rffbench.execution.serial:serial_executor",
+    "dask": "rffbench.execution.dask_cluster:dask_executor",
+    "slurm": "rffbench.execution.slurm_cluster:slurm_executor",
+}
+"""The built-in executors: name to dotted path, loaded when used."""
+
+ENTRY_POINT_GROUP = "rffbench.executors"
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A trial came to its end: measured, failed or lost."""
+class Experiment(Protocol):
+    """What running asks of an experiment."""
 
-    result: TrialResult
+    name: str
+    time_limit: float | None  # seconds a trial
+    memory: int | None  # bytes a worker
+
+    def grid(self) -> list[TrialSpec]: ...
+
+    def to_yaml(self, folder: Path | None = None) -> str: ...
+
+    def files(self) -> list[Path]: ...  # of the user's own, which hold feature maps
 
 
 class Executor(Protocol):
-    """Whatever runs trials."""
+    """What runs trials.
 
-    def run(self, tasks: Iterable[Task]) -> Generator[Finished, None, None]:
-        """Exactly one Finished for every spec in ``tasks``, as they finish; closing it stops the work.
+    Attributes
+    ----------
+    name : what ``--executor`` calls it; the manifest has it
+    workers : how many tasks it does at a time
 
-        The specs handed in at once have different keys.
+    One that runs trials on other machines may also have ``nodes``, a list of what is known of each, for the manifest;
+    one that holds connections or processes a method ``close()``, called when the run is over.
+    """
+
+    name: str
+    workers: int
+
+    def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
+        """Make a dataset ready where tasks will run; what went wrong, or None.
+
+        ``announce(message)`` is called before what may take long.
         """
+
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+        """Do every task, and call ``done`` once for every trial in them, as they finish, in the caller's thread.
+
+        The trials handed in at once have different keys. ``exclusive``: one task at a time, with every processor's
+        thread, so that seconds are comparable. Ctrl-C, or an exception of ``done``, ends the work and what was started
+        for it, and goes on to the caller.
+        """
+
+
+def executor_names() -> list[str]:
+    """The names that ``--executor`` takes, built-in ones first."""
+    return [*EXECUTORS, *sorted(_added().keys() - EXECUTORS.keys())]
+
+
+def make_executor(
+    name: str, experiment: Experiment, *, workers: int | None = None, options: Mapping[str, Any] | None = None
+) -> Executor:
+    """The executor called ``name``, or ``name://address``, for the trials of an experiment, with this many workers
+    (None: its own choice) and its own ``options``.
+
+    ConfigError, with the nearest name, if it or an option is unknown.
+    """
+    scheme, _, address = name.partition("://")
+    known = EXECUTORS if scheme in EXECUTORS else EXECUTORS | _added()
+    if scheme not in known:
+        raise ConfigError(f"executor {name}: {unknown('executor', scheme, executor_names())}")
+    module, _, attribute = known[scheme].partition(":")
+    try:
+        factory: Any = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"executor {name}: cannot be loaded from {known[scheme]}: {error}") from error
+    given = {**(options or {}), **({"address": address} if address else {})}
+    _check_options(name, factory, given)
+    return factory(experiment, workers=workers, **given)
+
+
+def option(executor: str, name: str, value: Any, kind: Any) -> Any:
+    """An executor's option as the type ``kind``; ConfigError where it is none."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"executor {executor}: option {name}={value}: {problem}") from None
+
+
+def _check_options(executor: str, factory: Callable[..., Executor], given: Iterable[str]) -> None:
+    parameters = signature(factory).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    names = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "workers"]
+    for each in given:
+        if each == "address" and each not in names:
+            raise ConfigError(f"executor {executor}: takes no address")
+        if each not in names:
+            raise ConfigError(f"executor {executor}: {unknown('option', each, set(names) - {'address'})}")
+
+
+def _added() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}

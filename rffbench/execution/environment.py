@@ -18,7 +18,7 @@ PREFIXES = ("OPENBLAS_", "MKL_", "OMP_", "BLIS_", "VECLIB_", "NUMBA_", "KMP_", "
 
 
 def record() -> dict[str, Any]:
-    """What manifest.json says of the machine and the software; values that can't be had are None.
+    """What manifest.json says of the machine and the software; values that cannot be found out are None.
 
     ``memory_bytes`` is the machine's; ``processors`` those this process may use, ``processors_total`` all;
     ``gpus`` what NVIDIA's driver lists: name, memory, driver version.
@@ -26,16 +26,14 @@ def record() -> dict[str, Any]:
     return {
         "rffbench": rffbench.__version__,
         "python": platform.python_version(),
-        "packages": _versions(),
+        "packages": versions(),
         "cpu": cpu_model(),
         "processors": processors(),
         "processors_total": os.cpu_count(),
         "memory_bytes": total_memory(),
         "gpus": gpus(),
         "blas": _blas(),
-        "environment": {
-            name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)
-        },
+        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(PREFIXES)},
         "os": platform.platform(),
         "git_commit": git_commit(),
         "time": now(),
@@ -54,9 +52,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def total_memory() -> int:
-    """The machine's memory in bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def total_memory() -> int | None:
+    """The machine's memory in bytes; None where the system does not say."""
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
 
 
 def cpu_model() -> str | None:
@@ -98,7 +98,8 @@ def git_commit() -> str | None:
     return f"{commit}-dirty" if changes else commit
 
 
-def _versions() -> dict[str, str | None]:
+def versions() -> dict[str, str | None]:
+    """The packages that results may depend on, each with its version; None where it is not installed."""
     found: dict[str, str | None] = {}
     for package in PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""Trials in processes of this machine: each task in a fresh one, with limits that really end it."""
+"""Trials in processes of this machine: each task in a fresh process, which is killed at its limits."""
 
 from __future__ import annotations
 
@@ -9,24 +9,40 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from multiprocessing import connection, resource_tracker
+from functools import cache, cached_property
+from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
-from pathlib import Path
 from typing import Any
 
-from rffbench.execution import Finished, Task
-from rffbench.execution.measure import private_memory
-from rffbench.execution.worker import SHOW_STACK, Failure, Settings, call, without_folders, work
-from rffbench.spec import TrialResult, TrialSpec
+from rffbench.errors import EnvironmentFault
+from rffbench.execution import Announce, Done, Experiment, Task
+from rffbench.execution.channel import TaskAccount
+from rffbench.execution.environment import processors, total_memory
+from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folders
+from rffbench.execution.leftovers import temporary_folder, tidy_up
+from rffbench.execution.worker import SHOW_STACK, Settings, call, work
+from rffbench.process import tree_memory
+from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.units import amount
 
+HINTS: dict[int, str] = {
+    signal.SIGKILL: " (the system may have been out of memory)",
+    signal.SIGBUS: " (a disk may be full, or a mapped file has been cut off)",
+}
 POLL_S = 0.05  # how often memory and clocks are looked at
-STACK_S = 0.3  # how long a hanging worker has to write down where it hangs
+STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
+STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
+START_S = 120.0  # how long a process has to be ready, libraries loaded
 REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
+# Named, not imported: workers load them, the parent never loads data or compiles kernels.
+WORK = "rffbench.trials.tasks:run_group"  # does one task
+ENSURE = "rffbench.data:ensure"  # makes one dataset ready in the cache
 # Loaded once, in the process that workers are forked from.
-PRELOAD = ["numpy", "scipy.linalg", "sklearn.base", "numba", "threadpoolctl", "rffbench.shared"]
+PRELOAD = ("rffbench.cli", "rffbench.execution.preloaded")
+
+LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 
 
 class LocalExecutor:
@@ -34,46 +50,81 @@ class LocalExecutor:
 
     Parameters
     ----------
-    function : ``module:name`` of what does a task: ``function(specs, channel)``, see worker.Channel
-    workers : processes beside each other
-    threads : BLAS, OpenMP and numba threads of each
+    workers : how many processes run at a time, or what says so when it is asked for
+    threads : BLAS, OpenMP and numba threads of each; the processors shared out unless given
     time_limit : seconds a trial may take; work shared by a task's trials may take their limits together
-    memory_limit : bytes a worker may hold, without mapped files (Linux; elsewhere not enforced)
+    memory_limit : bytes a worker and what it starts may hold, without mapped files (Linux; elsewhere not enforced)
+    work : ``module:name`` of what does a task: ``work(specs, channel)``, see `rffbench.execution.channel.Channel`
+    ensure : ``module:name`` of what makes a dataset ready: ``ensure(name)``
+    preload : modules that workers start with; the first executor of a process decides
+    beside : how many tasks others do on this machine at the same time
+    watch : called some times a second while tasks run; what it raises ends the work and goes on to the caller
 
     A trial that crosses a limit is killed and its row says so, as does that of a trial whose worker dies; the
     other trials of that task are done in a new worker. Where work shared by a task's trials is lost, each of
     them is tried on its own.
     """
 
+    name = "local"
+
     def __init__(
         self,
-        function: str,
         *,
-        workers: int,
-        threads: int,
+        workers: int | Callable[[], int],
+        threads: int | None = None,
         time_limit: float | None = None,
         memory_limit: int | None = None,
+        work: str = WORK,
+        ensure: str = ENSURE,
+        preload: tuple[str, ...] = PRELOAD,
+        beside: int = 0,
+        watch: Callable[[], None] = lambda: None,
     ) -> None:
-        self.function = function
-        self.workers = workers
+        self._workers = workers
         self.threads = threads
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.work = work
+        self.ensure = ensure
+        self.preload = preload
+        self.beside = beside
+        self.watch = watch
 
-    def run(self, tasks: Iterable[Task]) -> Generator[Finished, None, None]:
-        """One Finished for every spec of every task; see Executor. Closing the iterator kills the workers."""
+    @cached_property
+    def workers(self) -> int:
+        return self._workers() if callable(self._workers) else self._workers
+
+    def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
+        """See `rffbench.execution.Executor`; done in a process of its own."""
+        _have_preloaded(self.preload)
+        if announce and self.ensure == ENSURE:
+            from rffbench.data import is_cached
+
+            if not is_cached(dataset):
+                announce(f"{dataset}: not in the cache yet, fetching and parsing it")
+        try:
+            call_alone(self.ensure, dataset)
+        except CallFailed as error:
+            return error.failure
+        return None
+
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+        """See `rffbench.execution.Executor`."""
+        _have_preloaded(self.preload)
         queue = deque(list(task) for task in tasks if task)
+        faults = Faults()
+        workers = max(1, min(1 if exclusive else self.workers, len(queue)))
+        threads = self.threads or max(1, processors() // workers)
         running: list[_Worker] = []
         started = 0
-        with tempfile.TemporaryDirectory(prefix="rffbench-") as folder:
+        with temporary_folder() as folder:
             try:
                 while queue or running:
-                    while queue and len(running) < self.workers:
-                        stack = Path(folder) / f"stack-{started}.txt"
-                        settings = Settings(
-                            self.function, self.workers, self.threads, self.memory_limit, stack
-                        )
-                        with _uninterrupted():  # or a worker might be started and never known
+                    self.watch()
+                    while queue and len(running) < workers:
+                        stack = folder / f"stack-{started}.txt"
+                        settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, stack)
+                        with uninterrupted():  # or a worker might be started and never known
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
                     connection.wait([each for worker in running for each in worker.signs()], POLL_S)
@@ -82,10 +133,31 @@ class LocalExecutor:
                         if worker.over:
                             running.remove(worker)
                             queue.extendleft(reversed(worker.leftover))
-                        yield from map(Finished, results)
+                        for result in results:
+                            done(result)
+                            faults.count(result)
+                        if worker.unready:
+                            faults.add(worker.unready)
             finally:
                 for worker in running:
                     worker.kill()
+
+
+def local_executor(experiment: Experiment, *, workers: int | None = None) -> LocalExecutor:
+    """The executor ``local``, with its limits from the experiment."""
+    return LocalExecutor(
+        workers=workers or (lambda: default_workers(experiment.grid(), experiment.memory)),
+        time_limit=experiment.time_limit,
+        memory_limit=experiment.memory,
+    )
+
+
+def default_workers(grid: Sequence[TrialSpec], memory: int | None) -> int:
+    """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
+    all threads then do as quickly as several workers would theirs, in one worker's memory, or on a GPU."""
+    if any(spec.n_features >= LARGE or spec.device != "cpu" for spec in grid):
+        return 1
+    return max(1, min(processors(), (total_memory() or memory) // memory if memory else processors()))
 
 
 class CallFailed(Exception):
@@ -97,16 +169,16 @@ class CallFailed(Exception):
 
 
 def call_alone(function: str, *arguments: Any) -> Any:
-    """What ``function`` (``module:name``) returns, called in a fresh process; CallFailed if it doesn't."""
+    """What ``function`` (``module:name``) returns when called in a fresh process; CallFailed if it raises or dies."""
     child: _Child | None = None
     try:
-        with _uninterrupted():
+        with uninterrupted():
             child = _Child(call, function, arguments)
         try:
             kind, value = child.pipe.recv()
             child.process.join(REAP_S)  # it puts its things away
         except (EOFError, OSError):
-            died = Failure("killed", "WorkerDied", f"the process of {function} {child.ending()}", "")
+            died = Failure("killed", "WorkerDied", f"the process of {function} {child.ending()}", environment=True)
             raise CallFailed(died) from None
     finally:
         if child:
@@ -117,7 +189,7 @@ def call_alone(function: str, *arguments: Any) -> Any:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C until the end of the block; processes started in it never see one."""
     if threading.current_thread() is not threading.main_thread():  # no KeyboardInterrupt comes here
         yield
@@ -136,10 +208,27 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @cache
+def _have_preloaded(modules: tuple[str, ...]) -> None:
+    multiprocessing.get_context("forkserver").set_forkserver_preload(list(modules))  # heard only until the server runs
+    _context()
+
+
+@cache
 def _context() -> ForkServerContext:
+    tidy_up()
     context = multiprocessing.get_context("forkserver")  # workers start clean and at once, libraries loaded
-    context.set_forkserver_preload(PRELOAD)
     resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
+    # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
+    # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like.
+    exported = os.environ.pop("NUMBA_NUM_THREADS", None)
+    try:
+        forkserver.ensure_running()
+    except OSError as error:  # the path of a socket in it has 107 characters at most
+        where = f"is the path of the temporary folder {tempfile.gettempdir()} (TMPDIR) too long?"
+        raise EnvironmentFault(f"no worker process can be started ({error.strerror or error}); {where}") from error
+    finally:
+        if exported is not None:
+            os.environ["NUMBA_NUM_THREADS"] = exported
     return context
 
 
@@ -149,7 +238,13 @@ class _Child:
     def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
         self.pipe, theirs = _context().Pipe(duplex=False)
         self.process = _context().Process(target=target, args=(*arguments, theirs))
-        self.process.start()
+        try:
+            self.process.start()
+        except OSError as error:
+            where = f"is the temporary folder {tempfile.gettempdir()} there, with room in it?"
+            raise EnvironmentFault(
+                f"no worker process can be started ({error.strerror}); {where} The same command carries on"
+            ) from error
         theirs.close()  # so that the pipe ends when the child does
         self._alive = True
 
@@ -166,14 +261,24 @@ class _Child:
         if code >= 0:
             return f"exited with status {code}"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        hint = " (the system may have been out of memory)" if -code == signal.SIGKILL else ""
-        return f"was killed by {name}{hint}"
+        return f"was killed by {name}{HINTS.get(-code, '')}"
+
+    def cut_off(self) -> bool:
+        """Whether the child still runs, though it counts as dead: what has died is the process that it was forked from,
+        which waits for it and would tell its end."""
+        if self.process.exitcode is None:
+            return False
+        try:
+            os.kill(self.process.pid or 0, 0)
+        except OSError:
+            return False
+        return True
 
     def kill(self) -> None:
         """End the child with everything it has started."""
         if not self._alive:
             return
-        with _uninterrupted():
+        with uninterrupted():
             self._alive = False
             try:
                 os.killpg(self.process.pid or 0, signal.SIGKILL)
@@ -194,11 +299,12 @@ class _Worker(_Child):
         super().__init__(work, specs, settings)
         self.settings = settings
         self.time_limit = time_limit
-        self.waiting = {spec.key: spec for spec in specs}  # without a result so far
-        self.open: TrialSpec | None = None
+        self.account = TaskAccount(specs)
         self.since = time.monotonic()  # when it last said something
         self.over = False
         self.leftover: list[Task] = []
+        self.unready: Failure | None = None  # why it died before it could begin
+        self._ready = False
         self._failure: Failure | None = None
         self._done = False
 
@@ -206,27 +312,37 @@ class _Worker(_Child):
         """Look after the worker: what it has finished since, or lost."""
         dead = not self.process.is_alive()
         results, ended = self._receive()
-        if self._done or not self.waiting:
+        if self._done or not self.account.waiting:
             if not (dead or ended or time.monotonic() - self.since > REAP_S):
                 return results  # it puts its things away
-            nothing = Failure("error", "NoResult", "the task ended without a result for this trial", "")
-            return results + self._end(nothing)
+            return results + self._end(NO_RESULT)
         if self._failure:
             return results + self._end(self._failure)
         if dead or ended:
-            died = Failure("killed", "WorkerDied", f"the worker {self.ending()}", self._stack())
+            if self.cut_off():
+                self._ready = False  # no trial is to blame: the task is done again
+                gone = Failure("killed", "ServerDied", "the process that workers are forked from has died")
+                return results + self._end(gone)
+            ending = self.ending()
+            died = Failure("killed", "WorkerDied", f"the worker {ending}", self._stack(), "SIGBUS" in ending)
             return results + self._end(died)
+        if not self._ready:
+            if time.monotonic() - self.since > START_S:
+                message = f"a worker was not ready within {START_S:g} s"
+                slow = Failure("killed", "NotReady", message, self._ask_for_stack())
+                return results + self._end(slow)
+            return results
         if self.time_limit is not None:
-            limit = self.time_limit * (1 if self.open else len(self.waiting))
+            limit = self.time_limit * (1 if self.account.open else len(self.account.waiting))
             if time.monotonic() - self.since > limit:
                 message = f"no result within {limit:g} s"
                 late = Failure("timeout", "TimeLimitExceeded", message, self._ask_for_stack())
                 return results + self._end(late)
         if self.settings.memory_limit is not None:
-            held, limit = private_memory(self.process.pid or 0) or 0, self.settings.memory_limit
+            held, limit = tree_memory(self.process.pid or 0) or 0, self.settings.memory_limit
             if held > limit:
-                message = f"held {held / 1e9:.2f} GB, more than the limit of {limit / 1e9:.2f} GB"
-                return results + self._end(Failure("out-of-memory", "MemoryLimitExceeded", message, ""), held)
+                message = f"held {amount(held)}, more than the limit of {amount(limit)}"
+                return results + self._end(Failure("out-of-memory", "MemoryLimitExceeded", message), held)
         return results
 
     def _receive(self) -> tuple[list[TrialResult], bool]:
@@ -236,42 +352,30 @@ class _Worker(_Child):
             while self.pipe.poll():
                 kind, value = self.pipe.recv()
                 self.since = time.monotonic()
-                if kind == "begin":
-                    self.open = self.waiting.get(value)
-                elif kind == "result":
-                    self.open = None
-                    if self.waiting.pop(value.spec.key, None):
-                        results.append(value)
-                elif kind == "raised":
+                if kind == "ready":
+                    self._ready = True
+                elif kind in ("raised", "unready"):
                     self._failure = value
-                else:
+                elif kind == "done":
                     self._done = True
+                elif result := self.account.hear(kind, value):
+                    results.append(result)
         except (EOFError, OSError):
             return results, True
         return results, False
 
     def _end(self, failure: Failure, held: int | None = None) -> list[TrialResult]:
         """Kill the worker, lay ``failure`` to the trial it was at, and leave over what can be tried again."""
-        waiting = list(self.waiting.values())
-        if self._done:
-            lost = waiting
-        elif self.open or len(waiting) == 1:
-            lost = [self.open or waiting[0]]
-        else:  # it was at work that its trials share: each on its own will show on whose account
-            lost = []
+        if not self._ready:
+            self.unready = failure
+        blamed = self.account.to_blame(finished=self._done) if self._ready else []
         self.kill()
         results, _ = self._receive()  # what it said in its last moments counts
         self.pipe.close()
         self.over = True
-        rest = [spec for spec in self.waiting.values() if spec not in lost]
-        self.leftover = [rest] if lost and rest else [[spec] for spec in rest]
-        return results + [
-            TrialResult.failed(
-                spec, failure.status, failure.type, failure.message, failure.traceback, peak_memory_bytes=held
-            )
-            for spec in lost
-            if spec.key in self.waiting
-        ]
+        failed, again = self.account.close(blamed, failure, held)
+        self.leftover = again if self._ready else [list(self.account.waiting.values())]
+        return results + failed
 
     def _ask_for_stack(self) -> str:
         """The Python stack of a worker that hangs, if it can still say."""
@@ -280,12 +384,14 @@ class _Worker(_Child):
         except ProcessLookupError:
             return ""
         until = time.monotonic() + STACK_S
-        while not (stack := self._stack()) and time.monotonic() < until:
-            time.sleep(STACK_S / 10)
+        before, stack = "", self._stack()
+        while not (stack == before and stack.endswith("\n")) and time.monotonic() < until:  # or it is still writing
+            time.sleep(STACK_LOOK_S)
+            before, stack = stack, self._stack()
         return stack
 
     def _stack(self) -> str:
         try:
-            return without_folders(self.settings.stack.read_text())
+            return without_folders(self.settings.stack.read_text(encoding="utf-8"))
         except OSError:
             return ""

@@ -1,39 +1,59 @@
-"""trials.jsonl: the append-only log of a results folder, and the lock that keeps a second run out of it."""
+"""trials.jsonl: the append-only log of a results folder, and the lock that keeps a second run out of it.
+
+A large log can be stored compressed: ``xz -9 results/NAME/trials.jsonl`` makes it trials.jsonl.xz, which is read
+wherever a log is read. A run never writes to the compressed part: it appends to a trials.jsonl beside it. In a folder
+with both, the rows of trials.jsonl.xz come first.
+"""
 
 from __future__ import annotations
 
-import fcntl
+import itertools
 import json
+import lzma
 import os
 import socket
-from collections.abc import Iterable
-from dataclasses import MISSING
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias, get_args
+from typing import BinaryIO, TypeAlias
 
 from rffbench.errors import ResultsError
-from rffbench.spec import Status, TrialSpec
+from rffbench.execution.row import Row, check_row
+from rffbench.filelock import lock
 
-Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, int, int]
 
-KINDS = {"dataset": str, "method": str, "n_features": int, "trial": int, "metrics": dict, "timing": dict}
-REQUIRED = {"key", "status", "metrics", "timing"} | {
-    name
-    for name, field in TrialSpec.__dataclass_fields__.items()
-    if field.default is MISSING and field.default_factory is MISSING
-}
+ASIDE = "trials.aside.jsonl"  # where rows go that no longer count, and are not to be lost
+DAMAGED = "trials.damaged"  # where a last line goes that is whole but no JSON
+CHUNK = 1 << 20  # bytes read at a time
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a trials.jsonl in order, without a torn last line; no file, no rows.
+    """The rows of a trials.jsonl as a list, see `each_row`."""
+    return list(each_row(path))
 
-    A last line that is no JSON was cut off by a crash and is dropped. Any other bad line raises ResultsError
-    with the file and the line number.
+
+def each_row(path: Path, left_out: Callable[[str], object] | None = None) -> Iterator[Row]:
+    """The rows of a trials.jsonl in order, after those of a trials.jsonl.xz in its folder; no file, no rows.
+
+    A last line that is not JSON was cut off by a crash and is dropped. Any other bad line raises ResultsError
+    with the file and the line number, counted within the (unpacked) file, and so does a damaged trials.jsonl.xz. With
+    ``left_out``, that is called with the message instead, and the rows that can be read are given.
     """
-    return _parse(path, _content(path))[0]
+    for file in (_compressed(path), path):
+        try:
+            yield from _rows(file, left_out)
+        except ResultsError as error:
+            if left_out is None:
+                raise
+            left_out(str(error))
+
+
+def log_files(folder: Path) -> list[Path]:
+    """The files that hold the log of a results folder, in the order of their rows; none where nothing was run."""
+    path = folder / "trials.jsonl"
+    return [file for file in (_compressed(path), path) if file.exists()]
 
 
 def cell(row: Row) -> Cell:
@@ -44,7 +64,7 @@ def cell(row: Row) -> Cell:
 def latest(rows: Iterable[Row]) -> list[Row]:
     """The rows that count: the last one of each cell and trial, in the order of the cells' first rows.
 
-    Not the last of each key: a trial that failed, or whose data could not be had, may be tried again under
+    Not the last of each key: a trial that failed, or whose data was unavailable, may be run again under
     another key (a corrected parameter, a corrected card), and then its old row no longer counts. A trial
     measured as ok is never measured again in the same folder.
     """
@@ -52,10 +72,11 @@ def latest(rows: Iterable[Row]) -> list[Row]:
 
 
 class TrialLog:
-    """The trials.jsonl of one results folder, open for appending within a ``with`` block.
+    """The log of one results folder, open for appending to its trials.jsonl within a ``with`` block.
 
-    Entering makes the folder, takes its lock (ResultsError where another run holds it) and cuts off a torn
-    last line. Rows are written whole and synced to the disk one by one.
+    Entering makes the folder, takes its lock (ResultsError where another run holds it) and cuts off a torn last line;
+    one that is whole but damaged goes to trials.damaged. Rows are written whole and synced to the disk one by one.
+    Leaving removes a trials.jsonl that is still empty where the log is compressed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,14 +85,14 @@ class TrialLog:
         self._lock = FolderLock(folder)
         self._file: int | None = None
 
-    def rows(self) -> list[Row]:
-        """All rows so far (see read_rows)."""
-        return read_rows(self.path)
+    def rows(self) -> Iterator[Row]:
+        """All rows so far (see each_row)."""
+        return each_row(self.path)
 
     def append(self, row: Row) -> None:
         """Add one row; it is on the disk when this returns."""
         assert self._file is not None, "a TrialLog is written to within its with block"
-        line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        line = _line(row)
         end = os.fstat(self._file).st_size
         try:
             while line:
@@ -81,6 +102,27 @@ class TrialLog:
             os.ftruncate(self._file, end)
             raise ResultsError(f"{self.path}: cannot write: {error.strerror}") from error
 
+    def keep_aside(self, unwanted: Callable[[Row], bool]) -> Path:
+        """Move the ``unwanted`` rows to the folder's trials.aside.jsonl, also those of a trials.jsonl.xz."""
+        assert self._file is not None, "a TrialLog is written to within its with block"
+        path = self.folder / ASIDE
+        try:
+            for file in log_files(self.folder):
+                lines = [line.rstrip(b"\n") + b"\n" for line in _lines(file) if line.strip()]
+                aside = [unwanted(json.loads(line)) for line in lines]
+                if any(aside):
+                    _write(path, itertools.compress(lines, aside), "ab")  # first, so that none is ever lost
+                    kept = b"".join(itertools.compress(lines, [not each for each in aside]))
+                    new = file.with_name(f".{file.name}.{os.getpid()}")
+                    _write(new, [lzma.compress(kept, preset=9) if file.suffix == ".xz" else kept], "wb")
+                    new.replace(file)
+            os.close(self._file)
+            self._file = None
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
+        return path
+
     def __enter__(self) -> TrialLog:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -88,12 +130,8 @@ class TrialLog:
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be a results folder: {error.strerror}") from error
         try:
-            content = _content(self.path)
-            _, whole = _parse(self.path, content)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            os.ftruncate(self._file, whole)
-            if whole and content[whole - 1 : whole] != b"\n":  # whole but for its end, e.g. edited by hand
-                os.write(self._file, b"\n")
+            self._mend(_last_line(self._file))
         except OSError as error:
             self._lock.release()
             raise ResultsError(f"{self.path}: cannot be written: {error.strerror}") from error
@@ -102,15 +140,29 @@ class TrialLog:
             raise
         return self
 
+    def _mend(self, line: bytes) -> None:
+        """Cut off the last line where it is torn or damaged; end it where it only lacks its end."""
+        assert self._file is not None
+        if not line.strip() or _is_json(line):
+            if line and not line.endswith(b"\n"):  # edited by hand
+                os.write(self._file, b"\n")
+            return
+        if line.endswith(b"\n"):  # a whole line that is no JSON was not cut off, but damaged
+            with self.path.with_name(DAMAGED).open("ab") as damaged:
+                damaged.write(line)
+        os.ftruncate(self._file, os.fstat(self._file).st_size - len(line))
+
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
+            if _compressed(self.path).exists() and os.fstat(self._file).st_size == 0:
+                self.path.unlink()
             os.close(self._file)
             self._file = None
         self._lock.release()
 
 
 class FolderLock:
-    """Held by the one run that writes to a folder; the system frees it when that process dies, however."""
+    """Held by the one run that writes to a folder; the system frees it when that process ends, even if killed."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".lock"
@@ -121,12 +173,14 @@ class FolderLock:
         while True:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file, wait=False)
             except BlockingIOError:
                 holder = os.read(file, 200).decode(errors="replace") or "another process"
                 os.close(file)
                 raise ResultsError(
-                    f"{self.path.parent}: {holder} is running into this folder; wait for it, or stop it"
+                    f"{self.path.parent}: {holder} is running into this folder; wait for it, or stop it. Two "
+                    "runs share an experiment by shards: give this one its part and a folder of its own, for example "
+                    "--only dataset=NAME --results shard2, and join both with rffbench merge"
                 ) from None
             if self._is_current(file):
                 break
@@ -160,7 +214,7 @@ class FolderLock:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Rename a results folder to ``<name>.old-<timestamp>``; None where there is none. Nothing is deleted."""
+    """Rename a results folder to ``<name>.old-<timestamp>``, and return that; None if the folder does not exist."""
     if not folder.exists():
         return None
     try:
@@ -178,41 +232,105 @@ def set_aside(folder: Path) -> Path | None:
         raise ResultsError(f"{folder}: cannot be moved aside: {error.strerror}") from error
 
 
-def _content(path: Path) -> bytes:
+def _line(row: Row) -> bytes:
+    """A row as it is written: UTF-8, and escaped where it holds what is no character (half of a surrogate pair)."""
     try:
-        return path.read_bytes()
+        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(row, allow_nan=False).encode() + b"\n"
+
+
+def _write(path: Path, parts: Iterable[bytes], mode: str) -> None:
+    with path.open(mode) as file:
+        file.writelines(parts)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _compressed(path: Path) -> Path:
+    return path.with_name(path.name + ".xz")
+
+
+def _rows(path: Path, left_out: Callable[[str], object] | None) -> Iterator[Row]:
+    """The rows of one file."""
+    torn = None
+    for number, line in enumerate(_lines(path), 1):
+        if torn:  # it is not the last line
+            _refuse(torn, left_out)
+            torn = None
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            torn = f"{path}, line {number}: not JSON ({error})"
+            continue
+        try:
+            check_row(row)
+        except ValueError as error:
+            _refuse(f"{path}, line {number}: {error}", left_out)
+        else:
+            yield row
+
+
+def _refuse(message: str, left_out: Callable[[str], object] | None) -> None:
+    if left_out is None:
+        raise ResultsError(message)
+    left_out(message)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, unpacked; none where there is no file."""
+    try:
+        with path.open("rb") as file:
+            if path.suffix != ".xz":
+                yield from file
+                return
+            rest = b""
+            for part in _unpacked(file):
+                *lines, rest = (rest + part).split(b"\n")
+                yield from lines
+            if rest:
+                yield rest
     except FileNotFoundError:
-        return b""
+        return
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
+    except lzma.LZMAError as error:
+        raise ResultsError(f"{path}: damaged, it cannot be unpacked ({error})") from error
 
 
-def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
-    """The rows, and how many bytes of ``content`` are whole lines."""
-    rows: list[Row] = []
-    start = 0
-    lines = content.splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                if number == len(lines):
-                    break
-                raise ResultsError(f"{path}, line {number}: no JSON ({error})") from None
-            _check(row, f"{path}, line {number}")
-            rows.append(row)
-        start += len(line)
-    return rows, start
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """The content of an .xz file, of all its streams; lzma.open would pass over what follows the first one
+    where it is damaged, and rows would be lost unnoticed."""
+    content = file.read(CHUNK)
+    while True:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        while not stream.eof:
+            if stream.needs_input:
+                content = content or file.read(CHUNK)
+                if not content:
+                    raise lzma.LZMAError("it ends too early")
+            yield stream.decompress(content, CHUNK)
+            content = b""
+        content = stream.unused_data or file.read(CHUNK)
+        if not content:
+            return
 
 
-def _check(row: Any, where: str) -> None:
-    if not isinstance(row, dict):
-        raise ResultsError(f"{where}: no trial, but {type(row).__name__}")
-    if missing := sorted(REQUIRED - row.keys()):
-        raise ResultsError(f"{where}: no trial, it lacks {', '.join(missing)}")
-    for name, kind in KINDS.items():
-        if type(row[name]) is not kind:
-            raise ResultsError(f"{where}: {name} must be {kind.__name__}, not {row[name]!r}")
-    if row["status"] not in get_args(Status):
-        raise ResultsError(f"{where}: status {row['status']!r} is none of {', '.join(get_args(Status))}")
+def _last_line(file: int) -> bytes:
+    """The last line of an open file, with its end if it has one."""
+    end, size = os.fstat(file).st_size, CHUNK
+    line = os.pread(file, size, max(0, end - size))
+    while size < end and b"\n" not in line[:-1]:
+        size *= 2
+        line = os.pread(file, size, max(0, end - size))
+    return line[line.rfind(b"\n", 0, -1) + 1 :]
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from rffbench.devices import check_device
+from rffbench.data import data_hash, reference
 from rffbench.errors import ResultsError
-from rffbench.execution import Task
-from rffbench.execution.environment import now, processors, record, total_memory
-from rffbench.execution.local import CallFailed, LocalExecutor, call_alone
-from rffbench.execution.log import Row, TrialLog, cell, set_aside
-from rffbench.execution.worker import Failure, resolve
-from rffbench.spec import TrialResult, TrialSpec, canonical_json
-
-# Named, not imported: workers load them, the parent never loads data or compiles kernels.
-GROUP = "rffbench.plan:tasks"  # specs → tasks
-WORK = "rffbench.plan:run_group"  # does one task
-PREPARE = "rffbench.data:ensure"  # makes one dataset ready in the cache
-CACHED = "rffbench.data:is_cached"  # whether it is
-
-LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
+from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
+from rffbench.execution.devices import check_device
+from rffbench.execution.environment import now, record
+from rffbench.execution.log import TrialLog, cell, set_aside
+from rffbench.execution.provenance import OtherCode, made_by
+from rffbench.execution.row import Row
+from rffbench.identity import canonical_json
+from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.tasks import tasks
 
 Progress = Callable[[int, int, int, int, float | None], None]
-
-
-class Experiment(Protocol):
-    """What a run asks of an experiment."""
-
-    name: str
-    time_limit: float | None  # seconds a trial
-    memory: int | None  # bytes a worker
-
-    def grid(self) -> list[TrialSpec]: ...
-
-    def to_yaml(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -66,12 +49,12 @@ class Summary:
 
     @property
     def unavailable(self) -> int:
-        """Trials whose data could not be had."""
+        """Trials whose data was unavailable."""
         return self.statuses["unavailable"]
 
     @property
     def failed(self) -> int:
-        """Trials that were started and came to no result."""
+        """Trials that were started and have no result."""
         return self.total - self.ok - self.unavailable
 
 
@@ -79,33 +62,40 @@ def run_experiment(
     experiment: Experiment,
     folder: Path,
     *,
-    workers: int | None = None,
+    executor: Executor | None = None,
     fresh: bool = False,
     retry_failed: bool = False,
     only: Sequence[str] = (),
     progress: Progress | None = None,
-    announce: Callable[[str], None] | None = None,
+    announce: Announce | None = None,
+    tell: Announce | None = None,
 ) -> Summary:
     """Do the trials of an experiment that have no result yet, and log each in ``folder`` as it finishes.
 
+    ``executor`` does them; the workers of this machine unless given.
+
     Trials with status ok are skipped, failed ones too unless ``retry_failed``; those whose data could not be
     had are always tried again. ``fresh`` moves an earlier folder aside first. ``only`` holds ``KEY=VALUE``
-    filters. ``workers`` defaults to as many as processors and memory allow. Trials with ``timing: exclusive``
-    run one at a time, after the others, with every processor's thread. Interrupted at any time, by Ctrl-C or
-    kill, the same call carries on.
+    filters. Trials with ``timing: exclusive`` or ``features`` run one task at a time, after
+    the others, with every processor's thread.
+    Interrupted at any time, by Ctrl-C or kill, the same call carries on.
+
+    Rows of these trials that other code made, or that have keys of another version, are moved to the folder's
+    trials.aside.jsonl, ``tell(message)`` is called, and the trials are done again.
 
     ``announce(message)`` is called before a dataset is fetched, which may take long.
-    ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial, earlier
-    ones counted; seconds_left is None before the first.
+    ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial, and
+    counts earlier ones; seconds_left is None before the first.
 
-    ResultsError where another run is at the folder, or it holds trials measured under another config;
-    ConfigError, before anything is changed, where the device asked for is not there.
+    ResultsError if another run writes to the folder, or if it holds trials measured under another config;
+    ConfigError, before anything is changed, if the device asked for is missing.
     """
     started = time.monotonic()
+    executor = executor or make_executor("local", experiment)
     grid = list({spec.key: spec for spec in experiment.grid()}.values())
     asked = list(grid)
     if only:
-        from rffbench.experiment import filter_specs
+        from rffbench.config.loading import filter_specs
 
         asked = filter_specs(grid, only)
     for device in {spec.device for spec in asked}:
@@ -113,97 +103,98 @@ def run_experiment(
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:
-        rows = {row["key"]: row for row in log.rows()}  # the last of each key
-        _refuse_mixing(folder, grid, rows.values())
-        skipped = {"ok"} if retry_failed else {"ok", "error", "timeout", "out-of-memory", "killed"}
-        pending = [spec for spec in asked if rows.get(spec.key, {}).get("status") not in skipped]
-        tally = _Tally(asked, pending, rows, progress)
-        workers = workers or default_workers(grid, experiment.memory)
-        _replace(folder / "config.yaml", experiment.to_yaml())
+        other = OtherCode(grid)
+        earlier = _Earlier(folder, grid, other.left_out_of(log.rows()))
+        if other.found:
+            aside = log.keep_aside(lambda row: other.reason(row) is not None)
+            if tell:
+                tell(f"{other.told()}; they are kept in {aside}, and their trials are measured anew")
+        pending = [spec for spec in asked if not earlier.settles(spec, retry_failed)]
+        tally = _Tally(asked, pending, earlier.statuses, progress)
+        for file in experiment.files():  # config.yaml names them, and so can be run again from the folder alone
+            _replace(folder / file.name, file.read_text(encoding="utf-8"))
+        _replace(folder / "config.yaml", experiment.to_yaml(folder))
+
+        def done(result: TrialResult) -> None:
+            if not (_not_its_own(result.status, result.error) and tally.says_already(result)):
+                log.append({**result.to_row(), "made_by": made_by(result.spec)})
+            tally.add(result)
+
         if pending:
-            with (
-                _Manifest(folder, experiment, grid, workers, tally),
-                closing(_results(pending, experiment, workers, announce)) as results,
-            ):
-                for result in results:
-                    if result.status != "unavailable" or not tally.known_unavailable(result.spec):
-                        log.append(result.to_row())
-                    tally.add(result)
+            with _Manifest(folder, experiment, grid, executor, tally):
+                _carry_out(pending, executor, done, announce)
     counts = Counter(tally.statuses.values())
     return Summary(folder, counts, len(pending), time.monotonic() - started)
 
 
-def _results(
-    pending: list[TrialSpec], experiment: Experiment, workers: int, announce: Callable[[str], None] | None
-) -> Generator[TrialResult, None, None]:
-    """A result for every pending trial: first those without their data, then all others as they finish."""
+def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
+    """Every pending trial: first those without their data, then all others, the exclusive ones last."""
     ready = []
-    failures = _prepare(list(dict.fromkeys(spec.dataset for spec in pending)), announce)
+    datasets = dict.fromkeys(spec.dataset for spec in pending)
+    failures = {dataset: executor.prepare(reference(dataset), announce) for dataset in datasets}
     for spec in pending:
-        if failure := failures.get(spec.dataset):
-            yield TrialResult.failed(spec, failure.status, failure.type, failure.message, failure.traceback)
+        if failure := failures[spec.dataset]:
+            done(failure.result(spec))
         else:
             ready.append(spec)
-    for exclusive, workers_ in ((False, workers), (True, 1)):
-        specs = [spec for spec in ready if spec.exclusive == exclusive]
-        if not specs:
-            continue
-        tasks: list[Task] = resolve(GROUP)(specs)
-        workers_ = min(workers_, len(tasks))
-        executor = LocalExecutor(
-            WORK,
-            workers=workers_,
-            threads=max(1, processors() // workers_),
-            time_limit=experiment.time_limit,
-            memory_limit=experiment.memory,
-        )
-        with closing(executor.run(tasks)) as events:
-            for event in events:
-                yield event.result
+    for exclusive in (False, True):
+        if specs := [spec for spec in ready if bool(spec.exclusive) == exclusive]:
+            executor.run(tasks(specs), done, exclusive=exclusive)
 
 
-def _prepare(datasets: list[str], announce: Callable[[str], None] | None) -> dict[str, Failure]:
-    """Make datasets ready for the workers, each in a process of its own; what went wrong with which."""
-    failures = {}
-    for dataset in datasets:
-        if announce and not resolve(CACHED)(dataset):
-            announce(f"{dataset}: not in the cache yet, fetching and parsing it")
-        try:
-            call_alone(PREPARE, dataset)
-        except CallFailed as error:
-            failures[dataset] = error.failure
-    return failures
+def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
+    """Whether a failure is no fault of its trial: unavailable data, or a fault of the machine."""
+    return status == "unavailable" or bool(error and error.get("environment"))
 
 
-def _refuse_mixing(folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> None:
-    """ResultsError if a cell was measured under another spec: its table would mix two experiments. A cell that the
-    grid itself measures in several ways, as in a sweep, is told apart by its settings."""
-    specs = {cell(spec.to_dict()): spec for spec in grid}
-    if len(specs) < len(grid):
-        return
-    other = [
-        row
-        for row in rows
-        if row["status"] == "ok" and (spec := specs.get(cell(row))) and spec.key != row["key"]
-    ]
-    if not other:
-        return
-    spec = specs[cell(other[0])]
-    before = TrialSpec.from_row(other[0])
-    name, new = next((k, v) for k, v in vars(spec).items() if k != "key" and getattr(before, k) != v)
-    raise ResultsError(
-        f"{folder}: holds {len(other)} of these trials measured under another config, e.g. {spec.label} with "
-        f"{name} {canonical_json(getattr(before, name))} instead of {canonical_json(new)}; give the experiment "
+class _Earlier:
+    """How the trials of a grid stand by a log's rows, of which the last of each key counts; the rows are not kept.
+
+    ResultsError if a cell was measured under another spec: its table would mix two experiments. A cell that the grid
+    itself measures in several ways, as in a sweep, is told apart by its settings.
+
+    Attributes
+    ----------
+    statuses : the status of every trial that has a row, by key
+    """
+
+    def __init__(self, folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> None:
+        self.statuses: dict[str, str] = {}
+        self._lost: set[str] = set()  # trials that failed on no account of their own
+        by_key = {spec.key: spec for spec in grid}
+        by_cell = {(spec.dataset, spec.method, spec.n_features, spec.trial): spec for spec in grid}
+        mixed: dict[str, tuple[Row, TrialSpec]] = {}
+        for row in rows:
+            if spec := by_key.get(row["key"]):
+                self._stands(spec.key, row)
+            elif len(by_cell) == len(grid) and (spec := by_cell.get(cell(row))):
+                mixed.pop(row["key"], None)
+                if row["status"] == "ok":
+                    mixed[row["key"]] = row, spec
+        if mixed:
+            raise ResultsError(_mixing(folder, len(mixed), *next(iter(mixed.values()))))
+
+    def _stands(self, key: str, row: Row) -> None:
+        self.statuses[key] = row["status"]
+        self._lost.discard(key)
+        if _not_its_own(row["status"], row["error"]):
+            self._lost.add(key)
+
+    def settles(self, spec: TrialSpec, retry_failed: bool) -> bool:
+        """Whether a trial is not to be done again: it is ok, or failed on its own account and nobody asks for more."""
+        status = self.statuses.get(spec.key)
+        if status is None or spec.key in self._lost:
+            return False
+        return status == "ok" or not retry_failed
+
+
+def _mixing(folder: Path, count: int, row: Row, spec: TrialSpec) -> str:
+    name, before, new = TrialSpec.from_row(row).difference(spec)
+    return (
+        f"{folder}: holds {count} of these trials measured under another config, e.g. {spec.label} with "
+        f"{name} {canonical_json(before)} instead of {canonical_json(new)}; give the experiment "
         "another name or another results folder, or start over with --fresh (it moves this folder aside)"
     )
-
-
-def default_workers(grid: list[TrialSpec], memory: int | None) -> int:
-    """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
-    all threads then do as quickly as several workers would theirs, in one worker's memory, or on a GPU."""
-    if any(spec.n_features >= LARGE or spec.device != "cpu" for spec in grid):
-        return 1
-    return max(1, min(processors(), total_memory() // memory if memory else processors()))
 
 
 class _Tally:
@@ -213,50 +204,54 @@ class _Tally:
         self,
         asked: list[TrialSpec],
         pending: list[TrialSpec],
-        rows: dict[str, Row],
+        statuses: Mapping[str, str],
         progress: Progress | None,
     ) -> None:
-        self.statuses = {spec.key: rows[spec.key]["status"] for spec in asked if spec.key in rows}
+        self.statuses = {spec.key: statuses[spec.key] for spec in asked if spec.key in statuses}
         self._total = len(asked)
         self._left = {spec.key: spec.n_features for spec in pending}
         self._work = self._work_left = sum(self._left.values())
+        self._counts = Counter(status for key, status in self.statuses.items() if key not in self._left)
         self._progress = progress
         self._started = time.monotonic()
         self._report()
 
     def add(self, result: TrialResult) -> None:
         self.statuses[result.spec.key] = result.status
+        self._counts[result.status] += 1
         self._work_left -= self._left.pop(result.spec.key)
         self._report()
 
-    def known_unavailable(self, spec: TrialSpec) -> bool:
-        """Whether the trial's latest row says already that its data can't be had."""
-        return self.statuses.get(spec.key) == "unavailable"
+    def says_already(self, result: TrialResult) -> bool:
+        """Whether the trial's latest row has the same status."""
+        return self.statuses.get(result.spec.key) == result.status
 
     def _report(self) -> None:
         if self._progress is None:
             return
-        statuses = [status for key, status in self.statuses.items() if key not in self._left]
-        ok = statuses.count("ok")
+        settled, ok = self._counts.total(), self._counts["ok"]
         work_done = self._work - self._work_left
         # Small sizes come first and are quick: time is taken as proportional to the features, not the trials.
         seconds_left = (time.monotonic() - self._started) * self._work_left / work_done if work_done else None
-        self._progress(len(statuses), self._total, ok, len(statuses) - ok, seconds_left)
+        self._progress(settled, self._total, ok, settled - ok, seconds_left)
 
 
 class _Manifest:
     """manifest.json: the environment of the latest run, and under ``earlier_runs`` of those before it."""
 
     def __init__(
-        self, folder: Path, experiment: Experiment, grid: list[TrialSpec], workers: int, tally: _Tally
+        self, folder: Path, experiment: Experiment, grid: list[TrialSpec], executor: Executor, tally: _Tally
     ) -> None:
         self._path = folder / "manifest.json"
         self._tally = tally
+        self._executor = executor
         self._record: dict[str, Any] = {
             "experiment": experiment.name,
             **record(),
-            "workers": workers,
+            "executor": executor.name,
+            "workers": executor.workers,
             "datasets": {spec.dataset: spec.data_hash for spec in grid},
+            "data_checksums": {},
             "started": now(),
             "finished": None,
             "statuses": {},
@@ -269,6 +264,8 @@ class _Manifest:
 
     def __exit__(self, *_: object) -> None:
         self._record["finished"] = now()
+        if nodes := getattr(self._executor, "nodes", None):
+            self._record["nodes"] = nodes
         self._record["statuses"] = dict(sorted(Counter(self._tally.statuses.values()).items()))
         self._write()
 
@@ -279,17 +276,21 @@ class _Manifest:
         except FileNotFoundError:
             return []
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ResultsError(f"{self._path}: is no manifest of a run ({error}); move it away") from error
+            raise ResultsError(f"{self._path}: is not the manifest of a run ({error}); move it away") from error
 
     def _write(self) -> None:
+        self._record["data_checksums"] = {name: data_hash(name) for name in self._record["datasets"]}
         _replace(self._path, json.dumps(self._record, indent=2, ensure_ascii=False) + "\n")
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; one that holds the text already stays as it is."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == text.encode(errors="backslashreplace"):
+            return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text)
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -1,18 +1,21 @@
-"""Feature maps by name: the built-in ones, and those of packages with the entry point ``rffbench.features``.
+"""Feature maps by name: the built-in ones, those of packages with the entry point ``rffbench.features``, and classes in
+files of the user's own (``./mine.py:MyFeatures``).
 
-An added class follows scikit-learn's transformer contract and takes ``n_components``, ``kernel``, ``gamma``
-and ``random_state``. It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
-ValueError.
+An added class follows scikit-learn's transformer contract. Its constructor takes ``n_components``, and of ``kernel``,
+``gamma`` and ``random_state`` those that it has use for; its other parameters are what a config may set
+(`rffbench.registry`). It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
+ValueError. ``random_state`` is a whole number, as scikit-learn takes it; a subclass of
+`rffbench.features.base.FeatureMap` is given the stream itself, so that it is paired with the built-in maps.
 """
 
 from __future__ import annotations
 
-import inspect
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from rffbench.errors import ConfigError, unknown
+from numpy.random import SeedSequence
+
+from rffbench.errors import ConfigError
+from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
 FEATURES = {
@@ -23,53 +26,35 @@ FEATURES = {
     "orthogonal": "rffbench.features.structured:OrthogonalRandomFeatures",
     "sorf": "rffbench.features.structured:StructuredOrthogonalFeatures",
     "fastfood": "rffbench.features.structured:FastfoodFeatures",
-    "srht": "rffbench.features.sketched:SRHTFeatures",
-    "countsketch-gaussian": "rffbench.features.sketched:CountSketchGaussianFeatures",
+    "srht": "rffbench.features.structured:SRHTFeatures",
+    "countsketch-gaussian": "rffbench.features.countsketch:CountSketchGaussianFeatures",
     "compact": "rffbench.features.compact:CompactFeatures",
     "tefm": "rffbench.features.tefm:TrainingEfficientFeatureMap",
     "nystroem": "rffbench.features.nystroem:NystroemFeatures",
     "perceptron": "rffbench.features.perceptron:PerceptronFeatures",
 }
-"""The built-in feature maps: name to dotted path, loaded when used."""
-
-NONE = "none"
-"""No feature map: for solvers that use the kernel itself, or draw features of their own."""
+"""The built-in feature maps."""
 
 ENTRY_POINT_GROUP = "rffbench.features"
 
-# What the experiment says about all methods alike, not a method's own config.
-_COMMON = ("n_components", "kernel", "gamma", "random_state")
+MAPS = Registry(
+    "feature map", FEATURES, ENTRY_POINT_GROUP, common=("n_components", "kernel", "gamma", "random_state"),
+    none="No feature map: for solvers that use the kernel itself, or draw features of their own.", own_files=True,
+)  # fmt: skip
 
-
-def registry() -> dict[str, str]:
-    """Name to 'module:class' of every feature map there is; a built-in name can't be taken over."""
-    added = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
-    return {**added, **FEATURES}
-
-
-def feature_class(name: str) -> Any:
-    """The class of the feature map called ``name``; ConfigError, naming the nearest, where there is none."""
-    known = FEATURES if name in FEATURES else registry()  # looking through installed packages takes 15 ms
-    if name not in known:
-        raise ConfigError(unknown("feature map", name, [*known, NONE]))
-    module, _, attribute = known[name].partition(":")
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"feature map {name!r} cannot be loaded from {known[name]}: {error}") from error
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """The feature map's own parameters and their defaults, as a config may set them."""
-    if name == NONE:
-        return {}
-    signature = inspect.signature(feature_class(name))
-    return {key: p.default for key, p in signature.parameters.items() if key not in _COMMON}
+feature_class = MAPS.factory
+parameters = MAPS.defaults
+describe = MAPS.describe
 
 
 def make_features(
-    config: dict[str, Any], *, kernel: str, gamma: float, n_features: int,
-    count: Literal["frequencies", "columns"] = "frequencies", random_state: RandomState = None,
+    config: dict[str, Any],
+    *,
+    kernel: str,
+    gamma: float,
+    n_features: int,
+    count: Literal["frequencies", "columns"] = "frequencies",
+    random_state: RandomState = None,
 ) -> Any:
     """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'.
 
@@ -78,29 +63,36 @@ def make_features(
     """
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:
-        raise ConfigError(f"a method's features need a name: one of {', '.join(registry())}")
+        raise ConfigError(f"a method's features need a name: one of {', '.join(MAPS.names())}")
     name = config["name"]
-    known = parameters(name)
-    for key in own:
-        if key not in known:
-            raise ConfigError(unknown(f"parameter of feature map {name!r}", key, known))
+    MAPS.check_names(name, own)
     if name == NONE:
         return None
-    features = feature_class(name)(**own, kernel=kernel, gamma=gamma, random_state=random_state)
-    columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
-    features.set_params(n_components=n_features * columns)
-    if hasattr(features, "check_parameters"):
-        try:
+    with MAPS.refusing(name):
+        random_state = _random_state(MAPS.factory(name), random_state)
+        features = MAPS.make(name, own, kernel=kernel, gamma=gamma, random_state=random_state)
+        if MAPS.is_own(name):
+            _check_is_map(features)
+        columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
+        features.set_params(n_components=n_features * columns)
+        if hasattr(features, "check_parameters"):
             features.check_parameters()
-        except ValueError as error:
-            raise ConfigError(f"feature map {name!r}: {error}") from error
     return features
 
 
-def describe() -> list[dict[str, Any]]:
-    """One row a feature map, for listings: name, class, its docstring's first line, its own parameters."""
-    rows = []
-    for name, path in registry().items():
-        summary = (inspect.getdoc(feature_class(name)) or "").partition("\n")[0]
-        rows.append({"name": name, "class": path, "summary": summary, "parameters": parameters(name)})
-    return rows
+def _random_state(factory: Any, random_state: RandomState) -> RandomState:
+    """A stream as what another's map takes: a whole number, for ``check_random_state`` and ``default_rng`` alike."""
+    from rffbench.features.base import FeatureMap
+
+    if not isinstance(random_state, SeedSequence) or (isinstance(factory, type) and issubclass(factory, FeatureMap)):
+        return random_state
+    return int(random_state.generate_state(1)[0])
+
+
+def _check_is_map(features: Any) -> None:
+    """ValueError where ``features`` is no transformer of scikit-learn's with a number of columns to choose."""
+    if missing := [each for each in ("fit", "transform", "get_params", "set_params") if not hasattr(features, each)]:
+        base = "derive the class from sklearn.base.TransformerMixin and sklearn.base.BaseEstimator, and give it fit(X, "
+        raise ValueError(f"has no {', '.join(missing)}: {base}y=None) and transform(X)")
+    if "n_components" not in features.get_params():
+        raise ValueError("its constructor has no n_components, the number of columns that transform(X) gives")

@@ -1,9 +1,8 @@
-"""What the feature maps share: parameters, validation, streaming; and of the Fourier maps the map itself."""
+"""What the feature maps share: parameters, validation, streaming; and what the Fourier maps share: the map itself."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,12 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rffbench.kernels import SpectralKernel, make_kernel, make_spectral_kernel
-from rffbench.linalg import fourier_columns
-from rffbench.rowsource import is_row_source
+from rffbench.linalg.sketches import Sketch
+from rffbench.linalg.waves import fourier_columns
+from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.rowsource import is_row_source, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
-
-BLOCK_ROWS = 2048
-"""Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
 
 
 def draw_frequencies(kernel: SpectralKernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
@@ -32,9 +30,22 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
     return generator(sequence, "phases").uniform(0, 2 * np.pi, s)
 
 
-def row_blocks(n: int) -> Iterator[slice]:
-    """Slices of at most BLOCK_ROWS rows that cover n rows in order."""
-    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
+    """``features.transform(X)`` of a map of any package: ValueError, naming it, where that is no real array
+    (rows of X, ``columns``); None: any number of columns."""
+    Z = features.transform(X)
+    real = isinstance(Z, np.ndarray) and Z.ndim == 2 and Z.dtype.kind in "biuf"
+    if not real or Z.shape != (X.shape[0], columns or Z.shape[1]):
+        given = f"{Z.dtype} {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
+        wanted = f"({X.shape[0]}, {columns or 'columns'})"
+        raise ValueError(f"{type(features).__name__}.transform must give an array of numbers {wanted}, got {given}")
+    return Z
+
+
+def held_bytes(features: Any) -> int:
+    """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
+    parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
+    return sum(part.nbytes if isinstance(part, np.ndarray) else held_bytes(part) for part in parts)
 
 
 class ColumnBlock(NamedTuple):
@@ -65,12 +76,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         for name, allowed in self.choices.items():
-            value = getattr(self, name)
-            listed = value in allowed if isinstance(value, str) else any(value is item for item in allowed)
-            if not listed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+            check_choice(name, getattr(self, name), allowed)
         make_kernel(self.kernel, self.gamma)
-        _check_count("n_components", self.n_components, least=1)
+        check_count("n_components", self.n_components, least=1)
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -117,7 +125,7 @@ class FourierFeatures(FeatureMap):
     """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
 
     A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
-    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: a lone cosine, no estimate.
+    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: a single cosine, not an estimate.
 
     A subclass implements ``fit`` by ``_validated``, then setting the learnt attributes or calling
     ``set_pairs``.
@@ -125,9 +133,9 @@ class FourierFeatures(FeatureMap):
     Attributes
     ----------
     frequencies_ : (d, s) float64, or (d, n_components) where cosines and sines have different frequencies.
-    weights_ : importance weights p/q, one a column of ``frequencies_``; ones when unweighted.
-    probabilities_ : what each column of ``frequencies_`` was chosen with, out of the drawn ones; 1/s when
-        all that were drawn are kept alike.
+    weights_ : importance weights p/q, one per column of ``frequencies_``; ones when unweighted.
+    probabilities_ : with which each column of ``frequencies_`` was chosen among the drawn ones; 1/s when
+        all that were drawn are kept.
     offset_ : phase of each column of ``frequencies_`` in radians, or None.
     scale_ : factor of each column of ``frequencies_``, √(weight/s), or one number for all.
     n_features_in_ : d.
@@ -149,9 +157,8 @@ class FourierFeatures(FeatureMap):
         super().check_parameters()
         make_spectral_kernel(self.kernel, self.gamma)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
-            raise ValueError(
-                f"n_components must be even, a cosine and a sine a frequency, got {self.n_components}"
-            )
+            problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
+            raise WrongParameter("n_components", problem)
 
     @property
     def base(self) -> Hashable | None:
@@ -212,8 +219,3 @@ class FourierFeatures(FeatureMap):
         if isinstance(scale, np.ndarray):
             scale = scale.astype(dtype, copy=False)
         return self.frequencies_.astype(dtype, copy=False), offset, scale
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")

@@ -1,8 +1,7 @@
-"""Features projected down from more random Fourier features: what such maps share, and compact random features."""
+"""Features projected from a larger number of random Fourier features: what such maps share, and compact features."""
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,16 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FeatureMap
 from rffbench.features.fourier import RandomFourierFeatures
+from rffbench.linalg.hadamard import next_power_of_two
+from rffbench.linalg.sketches import SRHT
+from rffbench.parameters import WrongParameter, is_number
 from rffbench.seeds import RandomState, seed_sequence
-from rffbench.sketches import SRHT
 
 TILE_ROWS = 512  # rows whose Fourier features exist at a time when mapping
 
 
 class ProjectedFeatures(FeatureMap):
-    """Base class: the m random Fourier features F(x) of the stream, taken down to l = ``n_components`` columns.
+    """Base class: the m random Fourier features F(x) of the stream, projected to l = ``n_components`` columns.
 
     m is ``expansion``·l, rounded up to whole pairs of a cosine and a sine. A subclass implements ``fit``,
     beginning with ``_expand``, and ``_project``.
@@ -29,17 +30,19 @@ class ProjectedFeatures(FeatureMap):
     def check_parameters(self) -> None:
         super().check_parameters()
         RandomFourierFeatures(2, kernel=self.kernel, gamma=self.gamma).check_parameters()
-        expansion = self.expansion
-        if isinstance(expansion, bool) or not isinstance(expansion, numbers.Real) or not 1 <= expansion < np.inf:
-            raise ValueError(
-                f"expansion must be a number, 1 or more, so that at least the {self.n_components} columns to keep "
-                f"are made, got {expansion!r}"
-            )
+        if not is_number(self.expansion) or self.expansion < 1:
+            problem = f"must be a number, 1 or more, so that at least the {self.n_components} columns to keep are made"
+            raise WrongParameter("expansion", f"{problem}, got {self.expansion!r}")
 
     @property
     def n_expanded(self) -> int:
         """m, the columns of F: even, l or more."""
         return 2 * int(np.ceil(self.expansion * self.n_components / 2))
+
+    @property
+    def bytes_to_map(self) -> int:
+        """What mapping a block of rows holds besides its features: a tile of F, and of what it is padded to."""
+        return 8 * TILE_ROWS * (self.n_expanded + next_power_of_two(self.n_expanded))
 
     def _expand(self, X: Any) -> Any:
         """Check everything and draw F for X's columns; X as an array or row source."""
@@ -67,9 +70,9 @@ class ProjectedFeatures(FeatureMap):
 class CompactFeatures(ProjectedFeatures):
     """Compact random features: φ(x) = F(x)·Θ, random Fourier features projected by a random Hadamard transform.
 
-    F(x) are m = ``expansion``·l paired random Fourier features, Θ (m×l) an SRHT (`rffbench.sketches.SRHT`) that does
-    not depend on the data. E[ΘΘᵀ] = I: the estimate of the kernel is unbiased. Its error falls as 1/√l, whatever the
-    expansion, for the projection has an error of its own.
+    F(x) are m = ``expansion``·l paired random Fourier features, Θ (m×l) an SRHT (`rffbench.linalg.sketches.SRHT`) that
+    does not depend on the data. E[ΘΘᵀ] = I, so the estimate of the kernel is unbiased. Its error falls as 1/√l for
+    every expansion, because the projection has an error of its own.
 
     Parameters
     ----------

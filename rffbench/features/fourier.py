@@ -54,7 +54,12 @@ class RandomFourierFeatures(FourierFeatures):
     choices: ClassVar[dict[str, tuple]] = {"form": ("paired", "offset")}
 
     def __init__(
-        self, n_components: int = 100, *, form: str = "paired", kernel: str = "gaussian", gamma: float = 1.0,
+        self,
+        n_components: int = 100,
+        *,
+        form: str = "paired",
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components

@@ -23,10 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from rffbench.features.base import BLOCK_ROWS, FourierFeatures, draw_phases, row_blocks
-from rffbench.linalg import fourier_products
+from rffbench.features.base import FourierFeatures, draw_phases
+from rffbench.linalg.equal_columns import EqualColumns
+from rffbench.linalg.triangles import Triangle, TriangleStack
+from rffbench.linalg.waves import fourier_products
+from rffbench.parameters import WrongParameter, check_positive, is_number
+from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.triangles import Triangle, TriangleStack
 
 # Scores are known to their rounding error only. Below it they are held there, so that an as-released weight
 # 1/q of a column that vanishes on the data stays finite.
@@ -39,8 +42,8 @@ class Selection:
 
     ``index`` (2s,): the pool's frequency of each output column, the s cosines first; ``offset`` (2s,) their
     phases in radians, or None; ``amplitude`` (2s,) their factors, 1/√s included. ``weights`` are the
-    importance weights and ``probabilities`` what was chosen by: (s,), one a drawn frequency, where pairs stay
-    whole; (2s,), one a column, where columns are chosen singly.
+    importance weights and ``probabilities`` those of the choice: (s,), one per drawn frequency, where pairs stay
+    whole; (2s,), one per column, where columns are chosen singly.
     """
 
     index: NDArray[np.int64]
@@ -82,25 +85,10 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
 
 @dataclass(frozen=True)
 class Distinct:
-    """A map without its equal columns: of k columns z·a one is left, z·a√k, which makes the same kernel.
-
-    To ridge they are the same too: its coefficient is √k times each of the k. ``of`` (columns of the whole map):
-    which column each became; ``root`` (columns left): √k.
-    """
+    """A map without its equal columns, and which of the whole map's columns became which of its own."""
 
     features: FourierFeatures
-    of: NDArray[np.int64]
-    root: NDArray[np.float64]
-
-    def spread(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The coefficients (columns left, t) as those of the whole map's columns."""
-        return (coef / self.root[:, None])[self.of]
-
-    def collapse(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The coefficients of the whole map's columns, (columns,) or (columns, t), as those of the columns left."""
-        sums = np.zeros((len(self.root), *coef.shape[1:]))
-        np.add.at(sums, self.of, coef)
-        return (sums.T / self.root).T
+    columns: EqualColumns
 
 
 def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
@@ -117,9 +105,7 @@ def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
     return np.maximum(1 - c * gram.inverse_diagonal(), _EPS)
 
 
-def alignment_scores(
-    right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0
-) -> NDArray[np.float64]:
+def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0.0, n: int = 0) -> NDArray[np.float64]:
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
     ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
@@ -156,7 +142,7 @@ def release(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.floa
     """As-released choice: the 2s best columns of the pool, by falling score, nothing drawn.
 
     With q the normalised score of the *column*: the frequencies of the first s columns in that order make the
-    cosines and those of the last s the sines, whatever they were; column j of either block has phase
+    cosines and those of the last s the sines, no matter which they were; column j of either block has phase
     ``offsets[j]``, its new position's; its factor is √(1/q)/√s. These weights are not normalised: 1/q
     averages 2l or more, where an unweighted column has 1. ``column_scores`` (2l,) are of the pool's features
     with the phases inside; with l = s, as published, all the pool's columns are kept. q is held at ε² or
@@ -175,8 +161,13 @@ def release(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.floa
 
 def _normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     total = scores.sum()
-    if not 0 < total < np.inf:
-        raise ValueError(f"the scores sum to {total}: there is nothing to choose by (are all targets zero?)")
+    if total == 0:
+        raise ValueError(
+            "the scores sum to 0: the targets are orthogonal to every feature (all zero, or balanced on rows that are "
+            "alike), and there is nothing to choose by"
+        )
+    if not total < np.inf:
+        raise ValueError(f"the scores sum to {total}: the features or targets hold NaN, or numbers too large to square")
     return scores / total
 
 
@@ -197,14 +188,12 @@ class PooledFeatures(FourierFeatures):
         pool = self.pool
         if pool is None:
             return s
-        if isinstance(pool, bool) or not isinstance(pool, numbers.Real) or not np.isfinite(pool):
-            raise ValueError(f"pool must be None, a count (int) or a multiple of s (float), got {pool!r}")
+        if not is_number(pool):
+            raise WrongParameter("pool", f"must be None, a count (int) or a multiple of s (float), got {pool!r}")
         size = int(pool) if isinstance(pool, numbers.Integral) else round(s * float(pool))
         if size < s:
-            raise ValueError(
-                f"pool={pool!r} makes {size} frequencies, fewer than the {s} to choose; "
-                "an integer is a count, a float a multiple (2.0 is twice as many)"
-            )
+            problem = f"makes {size} frequencies, fewer than the {s} to choose, got {pool!r}"
+            raise WrongParameter("pool", f"{problem}; an integer is a count, a float a multiple (2.0: twice as many)")
         return size
 
     def choose(self, column_scores: NDArray[np.float64], s: int, sequence: SeedSequence) -> Selection:
@@ -230,16 +219,16 @@ class PooledFeatures(FourierFeatures):
         if self.variant == "as-released":
             return None
         W = self.frequencies_  # a frequency's copies stand side by side
-        new = np.append(True, (W[:, 1:] != W[:, :-1]).any(axis=0))
-        if new.all():
+        merged = EqualColumns.side_by_side(W)
+        first, of, root, left = merged.first, merged.of, merged.root, len(merged.first)
+        if left == W.shape[1]:
             return None
-        counts = np.diff(np.flatnonzero(np.append(new, True)))
-        root, of, left = np.sqrt(counts), np.cumsum(new) - 1, len(counts)
         features = copy(self)
         features.n_components = 2 * left
-        features.frequencies_, features.scale_ = W[:, new], np.asarray(self.scale_)[new] * root
-        features.weights_, features.probabilities_ = self.weights_[new] * counts, self.probabilities_[new]
-        return Distinct(features, np.concatenate([of, of + left]), np.tile(root, 2))
+        features.frequencies_, features.scale_ = W[:, first], np.asarray(self.scale_)[first] * root
+        features.weights_, features.probabilities_ = self.weights_[first] * np.bincount(of), self.probabilities_[first]
+        cosines_and_sines = np.concatenate([first, first + W.shape[1]]), np.concatenate([of, of + left])
+        return Distinct(features, EqualColumns(*cosines_and_sines, np.tile(root, 2)))
 
     @property
     def base(self) -> Hashable | None:
@@ -319,13 +308,13 @@ class LeverageScoreFeatures(PooledFeatures):
     variant : 'as-written', s frequencies re-sampled by the scores and weighted by p/q (see ``resample``), the
         pairs [cos | sin] kept whole; 'as-released', the published code's deterministic choice of columns (see
         ``release``).
-    score_lambda : λ of the scores; the published code has 0.05 whatever the solver's.
+    score_lambda : λ of the scores; the published code has 0.05, independent of the solver's.
     pool : l; None for l = s, an integer for a count, a float for a multiple of s; l ≥ s.
     kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
 
     Attributes
     ----------
-    frequencies_ : as-written (d, s), a frequency as often as it was drawn; as-released (d, 2s), one a column.
+    frequencies_ : as-written (d, s), each frequency as often as it was drawn; as-released (d, 2s), one per column.
     weights_, probabilities_ : p/q and pᵢ/L of the chosen, (s,); as-released 1/q and q of each column, (2s,).
     offset_ : None; as-released the phases, (2s,).
 
@@ -341,8 +330,14 @@ class LeverageScoreFeatures(PooledFeatures):
     """
 
     def __init__(
-        self, n_components: int = 100, *, variant: str = "as-written", score_lambda: float = 0.05,
-        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
+        self,
+        n_components: int = 100,
+        *,
+        variant: str = "as-written",
+        score_lambda: float = 0.05,
+        pool: int | float | None = None,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -355,9 +350,7 @@ class LeverageScoreFeatures(PooledFeatures):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        value = self.score_lambda
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
-            raise ValueError(f"score_lambda must be a positive number, got {value!r}")
+        check_positive("score_lambda", self.score_lambda)
 
     def fit(self, X: Any, y: Any = None) -> LeverageScoreFeatures:
         """Draw the pool, score it on X (n, d) and choose; y is not used."""
@@ -395,8 +388,8 @@ class SurrogateLeverageFeatures(PooledFeatures):
     -----
     ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over
     the base features, n·l·(d + 2) multiplications; memory one row block of them. As written, the scores of
-    'eq14' have single precision, whatever X's dtype: it hardly ever changes what is drawn, and the weights by a
-    few 1e-6.
+    'eq14' have single precision for every dtype of X: this hardly ever changes what is drawn, and changes the
+    weights by a few 1e-6.
 
     References
     ----------
@@ -407,8 +400,14 @@ class SurrogateLeverageFeatures(PooledFeatures):
     choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
 
     def __init__(
-        self, n_components: int = 100, *, variant: str = "as-written", form: str = "eq14",
-        pool: int | float | None = None, kernel: str = "gaussian", gamma: float = 1.0,
+        self,
+        n_components: int = 100,
+        *,
+        variant: str = "as-written",
+        form: str = "eq14",
+        pool: int | float | None = None,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components

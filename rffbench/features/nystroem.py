@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
-from rffbench.features.base import FeatureMap, row_blocks
+from rffbench.features.base import FeatureMap
+from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
+LARGEST = 1e153  # sums of a few squares of smaller numbers are finite
 _SKLEARN_NAMES = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -18,7 +20,7 @@ class NystroemFeatures(FeatureMap):
     """Nyström features: φ(x) = K_ll^(−1/2)·k(landmarks, x), l = ``n_components`` training rows as landmarks.
 
     scikit-learn's Nystroem on landmarks drawn from the stream, uniformly without replacement. Computed in float64;
-    φ(x)ᵀφ(x′) is the kernel itself where x or x′ is a landmark, and there is no randomness but the landmarks'.
+    φ(x)ᵀφ(x′) is the kernel itself if x or x′ is a landmark. Only the landmarks are random.
 
     Parameters
     ----------
@@ -52,6 +54,16 @@ class NystroemFeatures(FeatureMap):
         self.gamma = gamma
         self.random_state = random_state
 
+    @property
+    def bytes_to_fit(self) -> int:
+        """What ``fit`` holds at once: the landmarks' kernel matrix, its singular vectors, and LAPACK's copies."""
+        return 8 * 10 * self.n_components**2
+
+    @property
+    def bytes_to_map(self) -> int:
+        """What mapping a block of rows holds besides its features: kernel values, and their products."""
+        return 8 * 2 * BLOCK_ROWS * self.n_components
+
     def fit(self, X: Any, y: Any = None) -> NystroemFeatures:
         """Choose the landmarks among the rows X (n, d); y is not used."""
         self.check_parameters()
@@ -64,9 +76,14 @@ class NystroemFeatures(FeatureMap):
             first, last = np.searchsorted(self.landmarks_, [rows.start, rows.stop])
             if last > first:
                 parts.append(X[rows][self.landmarks_[first:last] - rows.start])
+        landmarks = np.concatenate(parts).astype(np.float64, copy=False)
+        if not np.abs(landmarks).max() < LARGEST / X.shape[1]:
+            raise ValueError(
+                f"X holds numbers above {LARGEST / X.shape[1]:.0g}, whose squares overflow; scale it first"
+            )
         self.nystroem_ = Nystroem(
             kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.gamma), n_components=count, random_state=0
-        ).fit(np.concatenate(parts).astype(np.float64, copy=False))
+        ).fit(landmarks)
         return self
 
     def fill(self, X: NDArray, out: NDArray) -> None:

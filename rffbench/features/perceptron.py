@@ -9,7 +9,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from rffbench.features.base import FeatureMap
-from rffbench.linalg import sign_columns
+from rffbench.linalg.waves import sign_columns
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 

@@ -10,8 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from rffbench.features.base import FourierFeatures, _check_count
+from rffbench.features.base import FourierFeatures
 from rffbench.kernels import make_spectral_kernel
+from rffbench.parameters import WrongParameter, check_count
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 # Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, since
@@ -39,10 +40,10 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     skip : points left out at the start.
     leap : points left out between two that are taken.
     variant : 'as-written', the sequence that the parameters above say; 'as-released', the one of the code
-        published by the authors of the comparison in Liu et al. (2020), whatever they say: Halton, skip 1000,
+        published by the authors of the comparison in Liu et al. (2020), which overrides them: Halton, skip 1000,
         leap 700, 'rr2'.
-    kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters for ``scramble=True``
-        alone, the other sequences are fixed.
+    kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters only with
+        ``scramble=True``; the other sequences are fixed.
 
     Attributes
     ----------
@@ -68,9 +69,17 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     }
 
     def __init__(
-        self, n_components: int = 100, *, sequence: str = "halton", scramble: bool | str = True,
-        skip: int = 0, leap: int = 0, variant: str = "as-written", kernel: str = "gaussian",
-        gamma: float = 1.0, random_state: RandomState = None,
+        self,
+        n_components: int = 100,
+        *,
+        sequence: str = "halton",
+        scramble: bool | str = True,
+        skip: int = 0,
+        leap: int = 0,
+        variant: str = "as-written",
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.sequence = sequence
@@ -84,10 +93,11 @@ class QuasiMonteCarloFeatures(FourierFeatures):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        _check_count("skip", self.skip, least=0)
-        _check_count("leap", self.leap, least=0)
+        check_count("skip", self.skip, least=0)
+        check_count("leap", self.leap, least=0)
         if self.sequence == "sobol" and self.scramble == "rr2":
-            raise ValueError("scramble='rr2' permutes Halton digits; with sequence='sobol' use True or False")
+            problem = "must be True or False with sequence='sobol': 'rr2' permutes Halton digits"
+            raise WrongParameter("scramble", problem)
 
     def fit(self, X: Any, y: Any = None) -> QuasiMonteCarloFeatures:
         """Make the frequencies for X's columns; X's values and y are not used."""

@@ -1,4 +1,5 @@
-"""Fourier features of structured frequencies: orthogonal ones, and products of diagonals and Hadamard matrices.
+"""Fourier features of structured frequencies: orthogonal ones, and products of diagonals and Hadamard matrices, of
+which the SRHT has one.
 
 All are for the Gaussian kernel, whose spectral density is spherical: directions and lengths are independent.
 """
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rffbench.features.base import FourierFeatures, row_blocks
-from rffbench.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.features.base import FourierFeatures
 from rffbench.kernels import make_spectral_kernel
-from rffbench.linalg import TILE_COLUMNS, cos_sin_columns
+from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.linalg.waves import TILE_COLUMNS, cos_sin_columns
+from rffbench.rowsource import row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
@@ -35,7 +37,7 @@ class _GaussianFeatures(FourierFeatures):
 
 
 class OrthogonalRandomFeatures(_GaussianFeatures):
-    """Orthogonal random features: Gaussian frequencies made orthogonal d at a time, their lengths kept.
+    """Orthogonal random features: Gaussian frequencies, orthogonal in groups of d, with their own lengths.
 
     φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each d columns of W are Q·diag(‖g₁‖, …, ‖g_d‖), with
     G = QR the decomposition (R's diagonal positive) of the d frequencies g that RandomFourierFeatures has there.
@@ -73,7 +75,7 @@ class OrthogonalRandomFeatures(_GaussianFeatures):
         return self
 
 
-class _HadamardFeatures(_GaussianFeatures):
+class HadamardFeatures(_GaussianFeatures):
     """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
 
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
@@ -128,9 +130,7 @@ class _HadamardFeatures(_GaussianFeatures):
         """Diagonals and lengths in the data's dtype."""
         return self.diagonals_.astype(dtype, copy=False), self.lengths_.astype(dtype, copy=False)
 
-    def _write_phases(
-        self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]
-    ) -> None:
+    def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
         """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns)."""
         diagonals, lengths = parts
         N = diagonals.shape[-1]
@@ -171,7 +171,7 @@ def _permute_and_multiply(T, permutation, D, out):
                 out[i, b, j] = T[i, b, permutation[b, j]] * D[b, j]
 
 
-class FastfoodFeatures(_HadamardFeatures):
+class FastfoodFeatures(HadamardFeatures):
     """Fastfood: Gaussian frequencies out of Hadamard matrices, V = (1/(σ√N))·S·H·G·Π·H·B, 1/σ = √(2γ).
 
     B: random signs, Π: a random permutation, G: standard normal diagonal, H: the Walsh–Hadamard matrix; S makes
@@ -212,7 +212,7 @@ class FastfoodFeatures(_HadamardFeatures):
         return [signs, gaussian], permutation, lengths / (np.linalg.norm(gaussian) * np.sqrt(N))
 
 
-class StructuredOrthogonalFeatures(_HadamardFeatures):
+class StructuredOrthogonalFeatures(HadamardFeatures):
     """SORF, structured orthogonal random features: W = (√N/σ)·H·D₁·H·D₂·H·D₃, H orthonormal, 1/σ = √(2γ).
 
     Three random sign diagonals D; φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding and stacking as
@@ -241,3 +241,36 @@ class StructuredOrthogonalFeatures(_HadamardFeatures):
         self, N: int, rng: Generator
     ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
         return list(rng.choice([-1.0, 1.0], (3, N))), None, np.full(N, 1 / N)
+
+
+class SRHTFeatures(HadamardFeatures):
+    """Frequencies out of a single randomised Hadamard transform: W = (1/σ)·H·D, entries ±1/σ, 1/σ = √(2γ).
+
+    D: random signs, H: the Walsh–Hadamard matrix. φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding and
+    stacking as in FastfoodFeatures. A projection wᵀx has mean 0 and variance ‖x‖²/σ², and is close to normal for an x
+    with many entries of similar size. For an x with few that are not 0 it takes few values, and the estimate of the
+    kernel is biased: at Δ = t·e₁ it is cos(t/σ) for every s. To avoid that, FastfoodFeatures and
+    StructuredOrthogonalFeatures transform two and three times.
+
+    Parameters
+    ----------
+    n_components : number of output columns, even.
+    kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
+    gamma : γ > 0.
+    random_state : as in FastfoodFeatures; sizes nest.
+
+    Attributes
+    ----------
+    diagonals_ : D, (1, blocks, N) float64.
+    lengths_ : 1/σ, (blocks, N) float64.
+    frequencies_ : Wᵀ (d, s) float64, multiplied out when it is asked for.
+
+    References
+    ----------
+    J. Tropp, "Improved analysis of the subsampled randomized Hadamard transform", 2011.
+    """
+
+    def _block(
+        self, N: int, rng: Generator
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
+        return [rng.choice([-1.0, 1.0], N)], None, np.ones(N)

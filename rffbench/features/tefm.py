@@ -10,10 +10,11 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm, dsyrk
 
-from rffbench.features.base import BLOCK_ROWS, _check_count, row_blocks
 from rffbench.features.compact import ProjectedFeatures
+from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
+from rffbench.parameters import check_count
+from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, seed_sequence
-from rffbench.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
 
 # (n, l, m, seed) to Θ, n×l; the CountSketch has as many buckets as F has columns, m.
 _SKETCHES: dict[str, Callable[[int, int, int, SeedSequence], Sketch]] = {
@@ -29,10 +30,10 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     F (n×m) are m = ``expansion``·l paired random Fourier features of the training rows, Θ (n×l) a sketch,
     Y = (FᵀF)^q·FᵀΘ and Y = QR (R's diagonal not negative): the randomised range finder of Halko et al. (2011), so
     that φ(x)ᵀφ(x′) is nearly the best approximation of F(x)ᵀF(x′) of rank l on the data. At equal l its error is
-    below that of random Fourier features; against the exact kernel it has theirs of m columns, and the remainder
-    of FFᵀ beyond rank l.
+    below that of random Fourier features. Against the exact kernel it has the error of m random Fourier features, and
+    the remainder of FFᵀ beyond rank l.
 
-    F is made anew, a block of rows at a time, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed up
+    F is made again in each pass, block by block, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed up
     in the pass that sketches, or, where m > 4ql, by q more passes over the rows, which then take fewer operations.
     Between powers Y is orthonormalised, which changes neither its span nor Q, and keeps small directions from
     drowning.
@@ -45,7 +46,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
         (Kapralov et al. 2016).
     expansion : m/l, 1 or more.
-    power : q, a whole number. With 'srht' q is 0 whatever it says, as in Algorithm 2.
+    power : q, a whole number. With 'srht' it is ignored, and q is 0, as in Algorithm 2.
     kernel : 'gaussian', 'laplacian' or 'cauchy'.
     gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
 
@@ -79,7 +80,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        _check_count("power", self.power, least=0)
+        check_count("power", self.power, least=0)
 
     @property
     def bytes_to_fit(self) -> int:

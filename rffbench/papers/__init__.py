@@ -1,20 +1,21 @@
-"""The papers' reported numbers, as they print them, and the registry that says what is there and what it means.
+"""The papers' reported numbers, as printed, and the registry that says which there are and what they mean.
 
 A file of numbers keeps the paper's own columns and dataset names; ``references.yaml`` maps them to this suite's.
 """
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from rffbench import yamlfile
 from rffbench.errors import ConfigError, unknown
+from rffbench.papers import csvfile
+from rffbench.yamlfile import Misplaced
 
 FOLDER = Path(__file__).parent
 
@@ -31,12 +32,22 @@ class Table(_Strict):
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     columns: dict[str, str] = Field(description="of multiple, reported, reported_std, reported_significant: the file's")
     trials: int | None = Field(default=None, description="trials behind a reported mean")
-    tolerance: float = Field(gt=0, description="how far a measured mean may be off; a column of that name in the file "
-                             "says it for a row")
+    tolerance: float = Field(
+        gt=0, description="how far a measured mean may be off; a column of that name in the file says it for a row"
+    )
     tolerance_unit: Literal["points", "percent"] = Field(
         default="points", description="points of the score, or percent of the reported number"
     )
     costs: dict[str, str] = Field(default_factory=dict, description="metric of trials: the file's column")
+
+    @model_validator(mode="after")
+    def _known_columns(self) -> Table:
+        for name in self.columns:
+            if name not in _NUMBERS:
+                raise Misplaced(unknown("column", name, _NUMBERS), "columns", name)
+        if "reported" not in self.columns:
+            raise Misplaced("must say which column is reported", "columns")
+        return self
 
 
 class Paper(_Strict):
@@ -47,6 +58,28 @@ class Paper(_Strict):
 
 class _Registry(_Strict):
     papers: dict[str, Paper]
+
+
+class _Author(BaseModel):
+    family: str
+
+
+class _Issued(BaseModel):
+    date_parts: Annotated[list[Annotated[list[int], Field(min_length=1)]], Field(min_length=1, alias="date-parts")]
+
+
+class _Citation(BaseModel):
+    """Those fields of CSL-JSON that a citation is made of."""
+
+    title: str
+    author: Annotated[list[_Author], Field(min_length=1)]
+    container_title: str | None = Field(default=None, alias="container-title")
+    genre: str | None = None
+    issued: _Issued | None = None
+
+
+class _Citations(RootModel[Annotated[list[_Citation], Field(min_length=1, max_length=1)]]):
+    pass
 
 
 class Reference(_Strict):
@@ -61,12 +94,12 @@ class Reference(_Strict):
     @property
     def citation(self) -> str:
         """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
-        (item,) = json.loads((FOLDER / f"{self.paper}.json").read_text(encoding="utf-8"))
-        *others, last = [author["family"] for author in item["author"]]
+        (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML
+        *others, last = [author.family for author in item.author]
         authors = f"{', '.join(others)} and {last}" if others else last
-        year = f" ({item['issued']['date-parts'][0][0]})" if "issued" in item else ""
-        where = item.get("container-title") or item["genre"]
-        parts = [f"{authors}{year}", item["title"], where, *([self.table.title] if self.table else [])]
+        year = f" ({item.issued.date_parts[0][0]})" if item.issued else ""
+        where = item.container_title or item.genre or ""
+        parts = [f"{authors}{year}", item.title, where, *([self.table.title] if self.table else [])]
         return ", ".join(parts)
 
     @property
@@ -74,18 +107,30 @@ class Reference(_Strict):
         """The file of the paper's claims."""
         return FOLDER / f"{self.paper}_claims.yaml"
 
-    def numbers(self) -> pd.DataFrame:
-        """The table's rows as printed, with the suite's names beside the paper's.
+    def metric_of(self, dataset: str) -> str | None:
+        """What a dataset is compared by, as trials name it; None: by its own score."""
+        return self.table.metric if self.table else None
 
-        ``paper_dataset``; ``method`` (with the kernel behind it where the table has one: ``RF gaussian``); ``multiple``
-        (s/d; missing where the table has no sizes); ``reported``, ``reported_std`` (the score in the suite's unit),
-        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; and a column a cost metric. No rows for a
-        reference without a table.
+    def numbers(self) -> pd.DataFrame:
+        """The table's rows as printed, with the suite's names in addition to the paper's.
+
+        ``paper_dataset``; ``method`` (with the kernel behind it if the table has one: ``RF gaussian``); ``multiple``
+        (s/d; missing if the table has no sizes); ``reported``, ``reported_std`` (the score in the suite's unit),
+        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; and one column per cost metric. No rows
+        for a reference without a table.
         """
         if self.table is None:
             return pd.DataFrame(columns=["paper_dataset", "method", *_NUMBERS])
-        printed = pd.read_csv(FOLDER / f"{self.name.replace('-', '_')}.csv")
-        columns = self.table.columns
+        columns, path = self.table.columns, FOLDER / f"{self.name.replace('-', '_')}.csv"
+        printed = csvfile.load(
+            path,
+            text=["dataset", "method"],
+            numbers=[*columns.values(), *self.table.costs.values()],
+            optional=["tolerance"],
+        )
+        csvfile.check_names(path, printed, "dataset", set(self.datasets.values()))
+        of_cell = ("dataset", "kernel", "method", columns.get("multiple", ""), "source")
+        csvfile.check_once(path, printed, [name for name in of_cell if name in printed])
         numbers = pd.DataFrame({"paper_dataset": printed["dataset"], "method": printed["method"]})
         if "kernel" in printed:
             numbers["method"] = printed["method"] + " " + printed["kernel"]
@@ -96,13 +141,19 @@ class Reference(_Strict):
         numbers["reported_trials"] = self.table.trials if self.table.trials else float("nan")
         numbers["tolerance"] = printed.get("tolerance", self.table.tolerance)
         for metric, column in self.table.costs.items():
-            numbers[metric] = printed[column].astype(float)
+            numbers[metric] = printed[column]
         return numbers
 
     def dataset_statistics(self) -> pd.DataFrame:
         """What the paper says of its datasets' sizes, by its names; empty where it says nothing."""
         path = FOLDER / f"{self.paper}_datasets.csv"
-        return pd.read_csv(path, index_col="dataset") if path.exists() else pd.DataFrame()
+        if not path.exists():
+            return pd.DataFrame()
+        counts = ["n_features", "n_train", "n_test"]
+        printed = csvfile.load(path, text=["dataset"], numbers=counts[:1], optional=counts)
+        csvfile.check_names(path, printed, "dataset", set(self.datasets.values()))
+        csvfile.check_once(path, printed, ["dataset"])
+        return printed.astype({name: int for name in counts if name in printed}).set_index("dataset")
 
 
 _NUMBERS = ["multiple", "reported", "reported_std", "reported_significant"]
@@ -119,7 +170,7 @@ def references() -> dict[str, Reference]:
 
 
 def load_reference(name: str) -> Reference:
-    """The reference of that name; ConfigError where there is none."""
+    """The reference of that name; ConfigError if no reference has it."""
     known = references()
     if name not in known:
         raise ConfigError(unknown("reference", name, known))

@@ -1,4 +1,4 @@
-"""Tables, figures and comparisons, all derived from a results folder and re-derivable at any time.
+"""Tables, figures and comparisons, all derived from a results folder, at any time again.
 
 Everything here reads config.yaml and trials.jsonl, and writes files into the same folder; nothing prints.
 """
@@ -9,29 +9,56 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rffbench.report.frame import experiment_folders, load_protocols
+from rffbench.execution.log import log_files
+from rffbench.report.frame import Results, experiment_folders, load_protocols
 from rffbench.report.summary import write_summary
-from rffbench.report.table import Table
 from rffbench.report.table import write_table as _write_table
+from rffbench.report.text_table import Table
 
 if TYPE_CHECKING:
     from rffbench.report.compare import Comparison
     from rffbench.report.search import Search
     from rffbench.report.statistics import Statistics
 
-__all__ = ["Table", "compare_folder", "experiment_folders", "redraw", "search_folder", "write_table"]
+__all__ = [
+    "Table",
+    "compare_folder",
+    "compare_methods",
+    "experiment_folders",
+    "redraw",
+    "search_folder",
+    "up_to_date",
+    "write_table",
+]
 
 
 def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv) of one
-    experiment's folder anew; the paths written."""
+    """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv, yardsticks.csv,
+    leverage.csv) into one experiment's folder; the paths written."""
     from rffbench.report.crossover import write_crossover
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
+    from rffbench.report.leverage import write_leverage
     from rffbench.report.slopes import write_slopes
+    from rffbench.report.yardsticks import write_yardsticks
 
     protocols = load_protocols(folder)
-    findings = [*write_slopes(protocols), *write_crossover(protocols)]
+    findings = [
+        *write_slopes(protocols),
+        *write_crossover(protocols),
+        *write_yardsticks(protocols),
+        *write_leverage(protocols),
+    ]
     return [write_summary(protocols), *_write_table(protocols)[1], *findings, *draw_figures(protocols, formats)]
+
+
+def up_to_date(folder: str | Path) -> bool:
+    """Whether the tables of an experiment's folder are newer than what they are made from."""
+    folder = Path(folder)
+    made_from = [*log_files(folder), folder / "config.yaml"]
+    tables = [folder / f"table.{suffix}" for suffix in ("csv", "md", "tex")]
+    if not all(path.is_file() for path in (*made_from, *tables)):
+        return False
+    return max(path.stat().st_mtime_ns for path in made_from) <= min(path.stat().st_mtime_ns for path in tables)
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
@@ -47,27 +74,48 @@ def compare_folder(
 ) -> tuple[Comparison, Statistics | None, list[Path]]:
     """One experiment's folder measured against its config's reference, and its methods against each other.
 
-    Writes compare.csv, compare.md, figures/compare.png, and statistics.csv, statistics.md and
-    figures/critical_difference.png where two methods share a cell; the paths written come third. Of a sweep, its first
-    protocol is compared. Raises as :func:`rffbench.report.compare.compare`.
+    Writes compare.csv, compare.md, figures/compare.png; statistics.csv and statistics.md where two methods share a
+    cell; figures/critical_difference.png where three share cells of five datasets; the paths written come third. Of a
+    sweep, its first protocol is compared, and the claims are judged under every one. Raises as
+    :func:`rffbench.report.compare.compare`.
     """
-    from rffbench.report import compare_figures, writeup
+    from rffbench.report import writeup
     from rffbench.report.compare import compare
-    from rffbench.report.statistics import compute_statistics
+    from rffbench.report.figures import comparison as compare_figures
 
-    labels, results = load_protocols(folder)[0]
-    comparison = compare(results, tolerance)
+    protocols = load_protocols(folder)
+    labels, results = protocols[0]
+    comparison = compare(results, tolerance, protocols)
     if labels:
         protocol = ", ".join(f"{axis}: {label}" for axis, label in labels.items())
-        comparison.missing.append(f"Of the sweep, its first protocol is compared ({protocol}).")
-    statistics = compute_statistics(results)
+        comparison.missing.append(
+            f"Of the sweep, the numbers of its first protocol are compared ({protocol}); claims are judged under each."
+        )
+    statistics, drawn = _statistics(results)
     texts = {"compare.csv": writeup.to_csv(comparison), "compare.md": writeup.to_markdown(comparison)}
-    if statistics:
-        texts |= {"statistics.csv": statistics.to_csv(), "statistics.md": statistics.table().to_markdown()}
     paths = [*_written(results.folder, texts), *compare_figures.draw_comparison(comparison)]
-    if statistics:
-        paths += compare_figures.draw_critical_difference(statistics, results.folder)
-    return comparison, statistics, paths
+    return comparison, statistics, [*paths, *drawn]
+
+
+def compare_methods(folder: str | Path) -> tuple[Statistics | None, list[Path]]:
+    """An experiment's methods against each other, which needs no reference: Wilcoxon's and Friedman's tests over cells,
+    with Holm's correction, mean ranks and critical differences.
+
+    Writes statistics.csv, statistics.md and, from five datasets on, the diagram. None, and nothing written, where fewer
+    than two methods share a cell. Of a sweep, the first protocol's.
+    """
+    return _statistics(load_protocols(folder)[0][1])
+
+
+def _statistics(results: Results) -> tuple[Statistics | None, list[Path]]:
+    from rffbench.report.figures.critical_difference import draw_critical_difference
+    from rffbench.report.statistics import compute_statistics
+
+    statistics = compute_statistics(results)
+    if statistics is None:
+        return None, []
+    texts = {"statistics.csv": statistics.to_csv(), "statistics.md": statistics.table().to_markdown()}
+    return statistics, [*_written(results.folder, texts), *draw_critical_difference(statistics, results.folder)]
 
 
 def search_folder(folder: str | Path) -> tuple[Search, list[Path]]:

@@ -1,4 +1,4 @@
-"""From which dimension on a map is quicker than another: read off trials on synthetic data of several dimensions."""
+"""The dimension from which on a map is quicker than another, from trials on synthetic data of several dimensions."""
 
 from __future__ import annotations
 

@@ -1,88 +1,47 @@
-"""An experiment's folder as a tidy table: one row a trial, in the order of its config."""
+"""An experiment's folder as a tidy table: one row per trial, in the order of its config."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import pandas as pd
-import yaml
 
-from rffbench.errors import ResultsError, RffbenchError
-from rffbench.execution.log import Row, latest, read_rows
-from rffbench.spec import ADDED
+from rffbench.config.grid import Grid
+from rffbench.config.loading import load_resolved
+from rffbench.errors import LeftOut, ResultsError, RffbenchError
+from rffbench.execution.log import each_row, latest, log_files
+from rffbench.execution.row import PLACE, Row
+from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
+from rffbench.trials.spec import written_size
 
-
-@dataclass(frozen=True)
-class Metric:
-    """What is measured in a trial: its name, an axis' label, and the better direction (None: neither)."""
-
-    name: str
-    label: str
-    better: Literal["greater", "less"] | None
-
-
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("accuracy", "test accuracy (%)", "greater"),
-        Metric("rmse", "test RMSE", "less"),
-        Metric("relative_rmse", "relative test RMSE", "less"),
-        Metric("kernel_error", "relative kernel error", "less"),
-        Metric("spectral_error", "spectral error ‖K−K̃‖₂", "less"),
-        Metric("sup_error", "largest entry error", "less"),
-        Metric("entry_error", "entry error (RMS)", "less"),
-        Metric("entry_quantile", "entry error (99th percentile)", "less"),
-        Metric("marginal_ks", "Kolmogorov–Smirnov distance", "less"),
-        Metric("marginal_energy", "energy distance", "less"),
-        Metric("kernel_norm", "‖K‖₂", None),
-        Metric("diameter", "diameter of the points", None),
-        Metric("objective", "objective", None),
-        Metric("model_size", "model size", None),
-        Metric("train_s", "training time (s)", None),
-        Metric("feature_s", "feature time (s)", None),
-        Metric("fit_s", "fit time (s)", None),
-        Metric("predict_s", "predict time (s)", None),
-        Metric("peak_memory_bytes", "peak memory (bytes)", None),
-        Metric("own_memory_bytes", "peak memory less what was held before (bytes)", None),
-        Metric("lambda", "chosen λ", None),
-        Metric("effective_lambda", "effective λ", None),
-        Metric("gamma", "chosen γ", None),
-        Metric("cv_error", "cross-validation error", None),
-    )
-}
-
-MAP_MEASURES = (  # in panels' order
-    "kernel_error", "spectral_error", "sup_error", "entry_error", "marginal_ks", "marginal_energy",
-)  # fmt: skip
-SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
-
+MOST_NAMED = 5  # lines of a log that are named as unreadable
+_KEPT = (*PLACE, "status", "data_hash", "metrics", "timing", "lambda", "peak_memory_bytes", "curves", "own_metrics")
 _CELL = ["dataset", "n_features", "method"]
-_SETTINGS = {
-    "seed", "kernel", "solver", "preprocess", "preprocess_fit", "count", "dtype", "device",
-    "kernel_error_points", "measures", "train_rows",
-}
-# Of a method's entries, all but its map's parameters.
-_OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
 
 
 @dataclass(frozen=True)
 class Results:
     """What one experiment's folder holds.
 
-    ``config`` is the resolved config.yaml. ``trials`` has a row for every trial of that config in the log and
+    ``config`` is the resolved config.yaml: its title, reference and significance are for the report to read, all else
+    is the ``grid``'s to say. ``trials`` has a row for every trial of that config in the log and
     the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
-    trial, status, contended (bool), and one float column a metric of ``METRICS``: accuracy in %, times in
+    trial, status, contended (bool), and one float column a metric of ``metrics``: accuracy in %, times in
     seconds, memory in bytes, NaN where there is none. ``curves`` has a row for every point of the trials' curves:
-    dataset, n_features, multiple, method, trial, and the curves' own columns.
+    dataset, n_features, multiple, method, trial, and the curves' own columns. ``metrics`` are those known here, and
+    behind them what else the trials' maps and solvers measured, as their rows describe it.
     """
 
     folder: Path
     config: dict[str, Any]
     trials: pd.DataFrame
     curves: pd.DataFrame
+    metrics: dict[str, Metric] = field(default_factory=lambda: METRICS)
 
     @property
     def title(self) -> str:
@@ -93,29 +52,45 @@ class Results:
         """The datasets that have trials, in the config's order."""
         return [str(name) for name in self.trials["dataset"].unique()]
 
+    @cached_property
+    def grid(self) -> Grid:
+        """What the config means."""
+        return Grid(self.config)
+
     @property
     def methods(self) -> list[str]:
         """The labels of the methods, in the config's order."""
-        return [str(label) for label in self.config["methods"]]
+        return self.grid.methods
 
     def methods_on(self, dataset: str) -> list[str]:
         """The labels of the methods that are for a dataset, in the config's order."""
-        return [label for label in self.methods if _runs_on(self.config, label, dataset)]
+        return self.grid.methods_on(dataset)
 
     def score(self, dataset: str) -> Metric:
         """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
         was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
-        trials = self.trials[self.trials["dataset"] == dataset]
-        measured = [name for name in (*SCORES, *MAP_MEASURES) if trials[name].notna().any()]
-        return METRICS[measured[0] if measured else _score_of_task(dataset)]
+        if dataset not in self._scores:
+            trials = self.trials[self.trials["dataset"] == dataset]
+            measured = [name for name in (*SCORES, *MAP_MEASURES, *self.own_metrics) if trials[name].notna().any()]
+            self._scores[dataset] = self.metrics[measured[0] if measured else _score_of_task(dataset)]
+        return self._scores[dataset]
+
+    @cached_property
+    def _scores(self) -> dict[str, Metric]:
+        return {}
+
+    @property
+    def own_metrics(self) -> list[str]:
+        """What only the maps and solvers of another package measured."""
+        return [name for name in self.metrics if name not in METRICS]
 
     def planned_trials(self, n_features: int, multiple: int | None) -> int:
         """How many trials the config asks for at one size."""
-        return _planned_trials(self.config, n_features, multiple)
+        return self.grid.planned_trials(size_label(n_features, multiple))
 
     def asks_for(self, dataset: str, method: str, size: str) -> bool:
         """Whether the config has a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
-        return _has(self.config, dataset, method) and (not size or size in _sizes(self.config, dataset, method))
+        return self.grid.asks_for(dataset, method, size)
 
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
@@ -145,7 +120,7 @@ with no labels."""
 
 def size_label(n_features: int, multiple: int | None) -> str:
     """``16d`` where the config gave a multiple of the input dimension, else the count itself."""
-    return str(n_features) if multiple is None or pd.isna(multiple) else f"{int(multiple)}d"
+    return written_size(n_features, None if pd.isna(multiple) else multiple)
 
 
 def load_results(folder: str | Path) -> Results:
@@ -155,56 +130,66 @@ def load_results(folder: str | Path) -> Results:
     method, size, seed, solver, …, as after the config was changed) are left out. Of a sweep, the results of its
     first protocol.
 
-    Raises ResultsError, naming the file and line, where there is no such folder, a file is missing or
-    unreadable, or nothing in the log belongs to the config.
+    Warns (`LeftOut`) of lines and files of the log that cannot be read; the others count. Raises ResultsError, naming
+    the file, where there is no such folder, its config is missing or unreadable, or nothing in the log belongs to it.
     """
     return load_protocols(folder)[0][1]
 
 
 def load_protocols(folder: str | Path) -> Protocols:
-    """The results of every protocol of a sweep that has trials, each with its labels, one an axis; where nothing
-    is swept, the one set of results without labels. Raises as `load_results`."""
+    """The results of every protocol of a sweep that has trials, each with its labels, one per axis; if nothing
+    is swept, the one set of results, without labels. Raises as `load_results`."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
-    config = _read_config(folder / "config.yaml")
-    rows = read_rows(folder / "trials.jsonl")
-    protocols = _protocols(config, folder) if config.get("sweep") else [({}, config)]
-    every = [(labels, _results(folder, each, rows)) for labels, each in protocols]
+    configs = load_resolved(folder / "config.yaml")
+    unreadable: list[str] = []
+    grids = [Grid(config) for _, config in configs]
+    rows: list[list[Row]] = [[] for _ in grids]
+    for row in each_row(folder / "trials.jsonl", unreadable.append):
+        for mine, grid in zip(rows, grids, strict=True):
+            if grid.wants(row):
+                mine.append({name: row[name] for name in _KEPT if name in row})
+    every = [
+        (labels, _results(folder, config, grid, mine))
+        for (labels, config), grid, mine in zip(configs, grids, rows, strict=True)
+    ]
     found = [(labels, results) for labels, results in every if results is not None]
     if not found:
-        raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trial of the experiment in its config.yaml")
+        log = [*log_files(folder), folder / "trials.jsonl"][0]
+        why = f"; left out: {unreadable[0]}" if unreadable else ""
+        raise ResultsError(f"{log}: holds no trial of the experiment in its config.yaml{why}")
+    for message in _shortened(unreadable):
+        warnings.warn(f"left out: {message}", LeftOut, stacklevel=2)
     return found
 
 
-def _protocols(config: dict[str, Any], folder: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    from pydantic import ValidationError
-
-    from rffbench.experiment import Experiment  # a sweep's combinations are what it makes of them
-
-    try:
-        experiment = Experiment.model_validate(config)
-    except ValidationError as error:
-        raise ResultsError(f"{folder / 'config.yaml'}: not an experiment of this version: {error}") from None
-    return [(labels, each.to_dict()) for labels, each in experiment.protocols()]
+def _shortened(messages: list[str]) -> list[str]:
+    """The first messages, and how many more there are."""
+    more = len(messages) - MOST_NAMED
+    return [*messages[:MOST_NAMED], *([f"{more} more lines of that log"] if more > 0 else [])]
 
 
-def _results(folder: Path, config: dict[str, Any], rows: list[Row]) -> Results | None:
-    """The results of one config's rows; None where it has none."""
-    rows = latest(_rows_of_config(rows, config))
+def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: list[Row]) -> Results | None:
+    """The results of the rows that one config asks for; None where there are none."""
+    rows = latest(_of_newest_data(rows))
     if not rows:
         return None
-    datasets, methods = list(config["datasets"]), list(config["methods"])
-    rows.sort(key=lambda row: (datasets.index(row["dataset"]), row["n_features"],
-                               methods.index(row["method"]), row["trial"]))
-    trials = pd.DataFrame([_tidy(row) for row in rows])
+    datasets, methods = grid.datasets, grid.methods
+    rows.sort(
+        key=lambda row: (datasets.index(row["dataset"]), row["n_features"], methods.index(row["method"]), row["trial"])
+    )
+    metrics = METRICS | _own_metrics(rows)
+    tidy = [_tidy(row, metrics) for row in rows]
+    trials = pd.DataFrame({name: [row[name] for row in tidy] for name in tidy[0]})
     trials["multiple"] = trials["multiple"].astype("Int64")
     points = [
-        pd.DataFrame({name: row[name] for name in (*_CELL, "multiple", "trial")} | row["curves"])
+        pd.DataFrame({name: row[name] for name in PLACE} | row["curves"])
         for row in rows if row.get("curves")
     ]  # fmt: skip
-    curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=[*_CELL, "multiple", "trial"])
-    return Results(folder, config, trials.astype(dict.fromkeys(METRICS, float)), curves)
+    curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
+    curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
+    return Results(folder, config, trials.astype(dict.fromkeys(metrics, float)), curves, metrics)
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
@@ -214,106 +199,30 @@ def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
         yield dataset, int(n_features), method, cell
 
 
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{path}: not readable YAML: {error}") from None
-    if not isinstance(config, dict) or not config.get("datasets") or not config.get("methods"):
-        raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
-    return config
-
-
-def _rows_of_config(rows: list[Row], config: dict[str, Any]) -> list[Row]:
-    """The rows of the config's grid whose settings are its own.
-
-    A setting that the config does not state is not compared. Of a dataset whose card changed, only the rows
-    with the newest content hash count.
-    """
-    rows = [row for row in rows if _in_grid(row, config)]
-    rows = [row for row in rows if row["features"] == _features(config, row["method"])]
-    for name in _SETTINGS:
-        rows = [row for row in rows if _as_configured(row, config, name)]
+def _of_newest_data(rows: list[Row]) -> list[Row]:
+    """Of a dataset whose card changed, the rows with the newest content hash."""
     newest = {row["dataset"]: row.get("data_hash") for row in rows}
     return [row for row in rows if row.get("data_hash") == newest[row["dataset"]]]
 
 
-def _in_grid(row: Row, config: dict[str, Any]) -> bool:
-    if not _has(config, row["dataset"], row["method"]):
-        return False
-    n_features, multiple = row["n_features"], row.get("multiple")
-    sizes = _sizes(config, row["dataset"], row["method"])
-    wanted = bool(sizes & {str(n_features), size_label(n_features, multiple)})
-    return wanted and row["trial"] < _planned_trials(config, n_features, multiple)
+def _own_metrics(rows: list[Row]) -> dict[str, Metric]:
+    """The numbers that the rows measured and that are not known here: as the last row describes them, else by their
+    names alone."""
+    names = sorted({name for row in rows for name in row["metrics"]} - METRICS.keys() - set(TRIAL_COLUMNS))
+    about = {name: each for row in rows for name, each in (row.get("own_metrics") or {}).items()}
+    return {name: Metric(name, **about.get(name, {})) for name in names}
 
 
-def _has(config: dict[str, Any], dataset: str, method: str) -> bool:
-    """Whether the config has the method on the dataset."""
-    if dataset not in config["datasets"] or method not in config["methods"]:
-        return False
-    return _runs_on(config, method, dataset)
-
-
-def _runs_on(config: dict[str, Any], method: str, dataset: str) -> bool:
-    """Whether a method is for a dataset: it names none, or this one."""
-    return dataset in (config["methods"][method].get("datasets") or [dataset])
-
-
-def _sizes(config: dict[str, Any], dataset: str, method: str) -> set[str]:
-    """A method's sizes on a dataset, as the config writes them."""
-    own = config["methods"][method].get("n_features")
-    return {str(size) for size in own or of_dataset(config.get("n_features", []), dataset)}
-
-
-def _features(config: dict[str, Any], method: str) -> dict[str, Any]:
-    """A method's feature map as the rows have it: the map's name and its parameters."""
-    own = config["methods"][method]
-    return {"name": own.get("features"), **{key: value for key, value in own.items() if key not in _OF_METHOD}}
-
-
-def _as_configured(row: Row, config: dict[str, Any], name: str) -> bool:
-    """Whether a row was measured with one of the config's settings: its method's own, or the experiment's.
-
-    A setting that the config or the row does not state is not compared, but for those of which a row that does not
-    state them is known to have the default.
-    """
-    method = config["methods"][row["method"]]
-    default = ADDED.get(name)
-    wanted, found = method.get(name, config.get(name, default)), row.get(name, default)
-    if name not in ADDED and None in (wanted, found):
-        return True
-    if name in ("preprocess", "kernel_error_points", "train_rows"):
-        wanted = of_dataset(wanted, row["dataset"])
-    if name == "preprocess" and isinstance(wanted, str):
-        wanted = [wanted]
-    return bool(found == wanted)
-
-
-def of_dataset(value: Any, dataset: str) -> Any:
-    """A config's value for one dataset: the value itself, or its entry in a mapping with a ``default``."""
-    return value.get(dataset, value.get("default", [])) if isinstance(value, dict) else value
-
-
-def _planned_trials(config: dict[str, Any], n_features: int, multiple: int | None) -> int:
-    trials = config.get("trials", 1)
-    if not isinstance(trials, dict):
-        return int(trials)
-    by_size = {str(size): int(count) for size, count in trials.items()}
-    default = by_size.get("default", 1)
-    return by_size.get(size_label(n_features, multiple), by_size.get(str(n_features), default))
-
-
-def _tidy(row: Row) -> Row:
+def _tidy(row: Row, metrics: dict[str, Metric]) -> Row:
     timing = row.get("timing") or {}
-    flat = {**(row.get("metrics") or {}), **timing, **row}
+    flat = {**row["metrics"], **timing, **{name: row.get(name) for name in ("lambda", "peak_memory_bytes")}}
     tidy = {name: row.get(name) for name in (*_CELL, "multiple", "trial", "status")}
-    tidy["contended"] = bool(timing.get("contended"))
+    tidy["contended"] = bool(timing) and timing.get("contended") is not False  # what cannot be told counts
     measured = row["status"] == "ok"
     if measured and "feature_s" in flat and "fit_s" in flat:
         flat["train_s"] = flat["feature_s"] + flat["fit_s"]
-    return tidy | {name: flat.get(name) if measured else None for name in METRICS}
+    flat |= {name: row["metrics"].get(name) for name in metrics if name not in METRICS}
+    return tidy | {name: flat.get(name) if measured else None for name in metrics}
 
 
 def experiment_folders(path: str | Path) -> list[Path]:
@@ -325,9 +234,9 @@ def experiment_folders(path: str | Path) -> list[Path]:
     path = Path(path)
     if not path.is_dir():
         raise ResultsError(f"{path}: no such results folder")
-    if (path / "trials.jsonl").exists():
+    if log_files(path):
         return [path]
-    found = sorted(log.parent for log in path.glob("*/trials.jsonl") if ".old-" not in log.parent.name)
+    found = sorted(folder for folder in path.iterdir() if log_files(folder) and ".old-" not in folder.name)
     if not found:
         raise ResultsError(f"{path}: neither a results folder (no trials.jsonl) nor a folder of such folders")
     return found

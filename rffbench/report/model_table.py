@@ -1,11 +1,12 @@
-"""The layout of Yen et al. 2014, Tables 1 and 2: a row a method, with its model's size, score, times and memory."""
+"""The layout of Yen et al. 2014, Tables 1 and 2: one row per method, with its model's size, score, times and memory."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from rffbench.report.frame import METRICS, Results, cells, size_label
-from rffbench.report.table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
+from rffbench.report.frame import Results, cells, size_label
+from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
+from rffbench.units import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
 
@@ -25,14 +26,15 @@ def make_model_table(results: Results) -> Table:
         if ok.empty:
             row += [NOT_RUN, f"— ({failures(trials)})", NOT_RUN, NOT_RUN, NOT_RUN]
         else:
-            score = ok[results.score(dataset).name]
+            score = results.score(dataset)
             mark = "~" if ok["contended"].any() else ""
-            sizes = ok["model_size"]
-            if sizes.isna().all() and results.config.get("count") == "columns":  # a learner that keeps every column
+            sizes, memory = ok["model_size"], ok["own_memory_bytes"].mean()
+            if sizes.isna().all() and results.grid.setting("count") == "columns":  # a learner that keeps every column
                 sizes = ok["n_features"]
             row += [
-                _mean(sizes, 0), _mean(score, 2 if score.name == "accuracy" else None),
-                mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]), _amount(ok),
+                _mean(sizes, 0), _mean(ok[score.name], score.decimals),
+                mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]),
+                NOT_RUN if pd.isna(memory) else amount(memory),
             ]  # fmt: skip
         table.rows.append(row)
     scores = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
@@ -46,7 +48,7 @@ def make_model_table(results: Results) -> Table:
 
 def has_models(results: Results) -> bool:
     """Whether any trial says how large its model is."""
-    return bool(results.trials[METRICS["model_size"].name].notna().any())
+    return bool(results.trials["model_size"].notna().any())
 
 
 def _mean(values: pd.Series, decimals: int | None = None) -> str:
@@ -54,13 +56,6 @@ def _mean(values: pd.Series, decimals: int | None = None) -> str:
         return NOT_RUN
     mean = float(values.mean())
     return plus_minus(mean, float(values.std(ddof=1)), significant_digits(mean, 3) if decimals is None else decimals)
-
-
-def _amount(ok: pd.DataFrame) -> str:
-    own = ok["own_memory_bytes"].mean()
-    if pd.isna(own):
-        return NOT_RUN
-    return f"{own / 1e9:.2f} GB" if own >= 1e9 else f"{own / 1e6:.0f} MB"
 
 
 def _contended(results: Results) -> bool:

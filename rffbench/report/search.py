@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rffbench.configvalues import listed
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results
-from rffbench.report.table import Table
+from rffbench.report.text_table import Table
 from rffbench.seeds import stream
 
 ALL = "all datasets"
@@ -36,7 +35,7 @@ class NoSweep(ResultsError):
 
 @dataclass(frozen=True)
 class Search:
-    """The ranking. ``ranking`` has a row a dataset (and ``ALL``) and protocol: dataset, rank, one column an axis,
+    """The ranking. ``ranking`` has one row per dataset (and ``ALL``) and protocol: dataset, rank, one column per axis,
     distance, low, high (its 95 % interval), first (the share of resamples in which it is the nearest), cells, trials,
     stated (whether it is what the paper's text says). ``left_out`` says in sentences what could not be ranked."""
 
@@ -51,21 +50,32 @@ class Search:
 
     def table(self) -> Table:
         """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""
-        table = Table(f"{self.title}: protocols by distance to {self.reference.citation}",
-                      ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"])
+        table = Table(
+            f"{self.title}: protocols by distance to {self.reference.citation}",
+            ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"],
+        )
         for dataset, ranked in self.ranking.groupby("dataset", sort=False):
             for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
-                table.rows.append([
-                    str(dataset), f"{row['rank']}{' ‡' if row['stated'] else ''}", *(row[axis] for axis in self.axes),
-                    f"{row['distance']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}", f"{row['first']:.0%}",
-                ])
+                table.rows.append(
+                    [
+                        str(dataset),
+                        f"{row['rank']}{' ‡' if row['stated'] else ''}",
+                        *(row[axis] for axis in self.axes),
+                        f"{row['distance']:.2f}",
+                        f"{row['low']:.2f} to {row['high']:.2f}",
+                        f"{row['first']:.0%}",
+                    ]
+                )
         counts = self.ranking[self.ranking["dataset"] != ALL].groupby("dataset", sort=False)
-        sizes = [f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
-                 for name, rows in counts]
+        sizes = [
+            f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
+            for name, rows in counts
+        ]
         table.notes = [
             f"Distance: root mean square of measured less reported: {'; '.join(sizes)}.",
             "95 %: resampling trials; first: share of resamples in which the protocol is nearest.",
-            "‡ as the paper's text states it." if self.ranking["stated"].any()
+            "‡ as the paper's text states it."
+            if self.ranking["stated"].any()
             else "The protocol that the paper's text states is not among them.",
             *self.left_out,
         ]
@@ -91,15 +101,17 @@ def search(protocols: Protocols) -> Search:
     if not name or (reference := load_reference(name)).table is None:
         raise ConfigError(f"{where}: names no reference with numbers to search by; known: {', '.join(tables)}")
     labels = [tuple(labels.values()) for labels, _ in protocols]
-    stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if _agrees(reference.stated, each.config)}
+    stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.grid.states(reference.stated)}
     numbers = reference.numbers()
     parts: dict[str, pd.DataFrame] = {}
     distances: dict[str, pd.DataFrame] = {}
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
         reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
-        scores = {key: _differences(reference.table, reported, each, dataset)
-                  for key, (_, each) in zip(labels, protocols, strict=True)}
+        scores = {
+            key: _differences(reference.table, reported, each, dataset)
+            for key, (_, each) in zip(labels, protocols, strict=True)
+        }
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
         if not cells:
             left_out.append(f"{dataset}: no cell that is both measured and reported.")
@@ -117,7 +129,7 @@ def search(protocols: Protocols) -> Search:
 
 
 def _differences(table: PaperTable, reported: pd.DataFrame, results: Results, dataset: str) -> pd.DataFrame:
-    """Measured less reported, a row a trial, a column a cell (multiple, method)."""
+    """Measured less reported, one row per trial, one column per cell (multiple, method)."""
     metric = table.metric or results.score(dataset).name
     trials = results.trials[results.trials["dataset"] == dataset].dropna(subset=[metric])
     trials = trials.assign(method=trials["method"].map(paper_name))
@@ -158,8 +170,9 @@ def _distances(table: pd.DataFrame, dataset: str) -> np.ndarray:
     return np.sqrt(np.mean(means**2, axis=1))
 
 
-def _ranked(distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any],
-            axes: Sequence[str]) -> pd.DataFrame:
+def _ranked(
+    distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any], axes: Sequence[str]
+) -> pd.DataFrame:
     """A row a protocol, nearest first; equally near ones share a rank."""
     resamples = distances.iloc[1:]
     low, high = resamples.quantile([0.025, 0.975]).to_numpy()
@@ -174,21 +187,14 @@ def _ranked(distances: pd.DataFrame, dataset: str, cells: int, trials: int, stat
     return rows.sort_values("rank", kind="stable")
 
 
-def _overall(distances: Mapping[str, pd.DataFrame], parts: Mapping[str, pd.DataFrame], stated: set[Any],
-             axes: Sequence[str]) -> pd.DataFrame:
+def _overall(
+    distances: Mapping[str, pd.DataFrame], parts: Mapping[str, pd.DataFrame], stated: set[Any], axes: Sequence[str]
+) -> pd.DataFrame:
     shared = [key for key in next(iter(distances.values())).columns if all(key in each for each in distances.values())]
     mean_square = pd.concat([each[shared] ** 2 for each in distances.values()], keys=distances).groupby(level=1).mean()
     cells = sum(int(part["cells"].iloc[0]) for part in parts.values())
     trials = min(int(part["trials"].iloc[0]) for part in parts.values())
     return _ranked(mean_square**0.5, ALL, cells, trials, stated, axes)
-
-
-def _agrees(stated: Any, config: Any) -> bool:
-    """Whether a config says all that ``stated`` says; a value stands for a list of itself."""
-    if isinstance(stated, Mapping):
-        return bool(stated) and isinstance(config, Mapping) and all(
-            key in config and _agrees(value, config[key]) for key, value in stated.items())
-    return bool(listed(stated) == listed(config))
 
 
 def _unit(reference: Reference) -> str:

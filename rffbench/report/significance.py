@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from rffbench.report.frame import Metric, Results
+from rffbench.report.frame import Results
+from rffbench.trials.metrics import Metric
 
 LEVEL = 0.05  # of tests, and 1 − LEVEL of intervals, where a config does not say otherwise
 
@@ -46,10 +47,9 @@ def significantly_better(results: Results, dataset: str, metric: Metric) -> set[
             if method not in baselines:
                 against = [paired_p_value(scores[method], scores[name], metric.better) for name in baselines]
                 p_values[int(str(n_features)), method] = float(np.max(against))  # NaN if any comparison is
-    tested = {cell: p for cell, p in p_values.items() if not np.isnan(p)}
     if settings["correction"] == "holm":
-        tested = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {cell for cell, p in tested.items() if p < settings["level"]}
+        p_values = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    return {cell for cell, p in p_values.items() if p < settings["level"]}
 
 
 def paired_p_value(candidate: pd.Series, baseline: pd.Series, better: str) -> float:
@@ -96,9 +96,14 @@ def welch_interval(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·pⱼ."""
-    p = np.asarray(p_values, float)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return [float(value) for value in adjusted]
+    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·pⱼ, 1 at most.
+
+    NaN, of a comparison that could not be made, is no part of the family and stays NaN.
+    """
+    from statsmodels.stats.multitest import multipletests  # slow to load, and seldom needed
+
+    adjusted = np.array(p_values, dtype=float)
+    made = ~np.isnan(adjusted)
+    if made.any():
+        adjusted[made] = multipletests(adjusted[made], method="holm")[1]
+    return adjusted.tolist()

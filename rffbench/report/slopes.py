@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from rffbench.report.frame import Protocols, Results, of_dataset
+from rffbench.report.frame import Protocols, Results
 from rffbench.report.significance import mean_interval
-from rffbench.spec import canonical_json
 
 FEWEST_SIZES = 3
 _OF_SIZES = ("n_features", "kernel_error_points", "trials")
@@ -19,7 +19,7 @@ _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 # What of the rows' measures goes as a power of m, and the exponent that theory has: with n points fixed 1/√m; the norm
 # ‖K̃ − K‖₂ ≤ √n where n = m, from entries, and where n = m², by matrix concentration (Musco's notes, Section 4.3).
 FIXED, EQUAL, SQUARE = "fixed", "n = m", "n = m²"
-ERRORS = {"sup_error": -0.5, "entry_error": -0.5, "entry_quantile": -0.5, "spectral_error": -0.5}
+ERRORS = {"sup_error": -0.5, "entry_error": -0.5, "entry_quantile": -0.5, "spectral_error": -0.5, "delta_error": -0.5}
 THEORY = {
     **{(FIXED, name): exponent for name, exponent in ERRORS.items()},
     (EQUAL, "spectral_error"): 0.5,
@@ -40,16 +40,22 @@ class Slope(NamedTuple):
         return f"{self.exponent:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
 
 
+def exponents(sizes: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
+    """p of values ∝ sizes^p, the slope of the least-squares line through the logarithms: sizes (k,), values (k,) or
+    (k, trials), the exponents () or (trials,)."""
+    return np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(values)), 1)[0]
+
+
 def fitted_slope(trials: pd.DataFrame, metric: str) -> Slope | None:
     """The exponent p of metric ∝ m^p over the sizes m of one method: the mean of the least-squares slopes of log metric
-    against log m, a trial each, with Student's interval. A trial's sizes share their frequencies, trials do not.
+    against log m, one per trial, with Student's interval. A trial's sizes share their frequencies, trials do not.
 
     None with fewer than FEWEST_SIZES sizes or two trials.
     """
     table = trials.pivot(index="trial", columns="n_features", values=metric).dropna()
     if table.shape[1] < FEWEST_SIZES or len(table) < 2:
         return None
-    slopes = pd.Series(np.polyfit(np.log(table.columns.to_numpy(float)), np.log(table.to_numpy()).T, 1)[0])
+    slopes = pd.Series(exponents(table.columns, table.to_numpy().T))
     return Slope(float(slopes.mean()), *mean_interval(slopes), table.shape[1], len(table))
 
 
@@ -58,8 +64,7 @@ def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Res
     in common, the first of the results, and the trials with a column ``points`` more, n."""
     groups: dict[str, list[tuple[dict[str, str], Results]]] = {}
     for labels, results in protocols:
-        settings = {key: value for key, value in results.config.items() if key not in _OF_SIZES}
-        groups.setdefault(canonical_json(settings), []).append((labels, results))
+        groups.setdefault(results.grid.identity(without=_OF_SIZES), []).append((labels, results))
     for members in groups.values():
         common = dict(set.intersection(*(set(labels.items()) for labels, _ in members)))
         trials = pd.concat([_with_points(results) for _, results in members], ignore_index=True)
@@ -69,8 +74,8 @@ def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Res
 
 
 def _with_points(results: Results) -> pd.DataFrame:
-    asked = results.config.get("kernel_error_points")
-    return results.trials.assign(points=[of_dataset(asked, dataset) for dataset in results.trials["dataset"]])
+    points = [results.grid.setting("kernel_error_points", dataset) for dataset in results.trials["dataset"]]
+    return results.trials.assign(points=points)
 
 
 def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame]]:
@@ -86,8 +91,8 @@ def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame
 
 
 def slope_table(protocols: Protocols) -> pd.DataFrame:
-    """A row a sweep's label, dataset, method, number of points and error: the fitted exponent in m, its interval, and
-    what theory has; empty where no error of a map alone was measured at several sizes."""
+    """One row per label of the sweep, dataset, method, number of points and error: the fitted exponent in m,
+    its interval, and what theory has; empty where no error of a map alone was measured at several sizes."""
     rows = []
     for labels, results, trials in measured_of_maps(protocols):
         for dataset in results.datasets:
@@ -106,7 +111,7 @@ def slope_table(protocols: Protocols) -> pd.DataFrame:
 
 def write_slopes(protocols: Protocols) -> list[Path]:
     """Write slopes.csv into the folder of an experiment that measures the errors of maps alone; the path, or none."""
-    if any((results.config.get("solver") or {}).get("name") != "none" for _, results in protocols):
+    if any((results.grid.setting("solver") or {}).get("name") != "none" for _, results in protocols):
         return []
     table = slope_table(protocols)
     if table.empty:

@@ -19,11 +19,23 @@ from scipy import stats
 
 from rffbench.report.frame import Results
 from rffbench.report.significance import holm, mean_interval, paired_p_value
-from rffbench.report.table import Table
+from rffbench.report.text_table import Table
 
 ALL = "all"
-COLUMNS = ["dataset", "method", "baseline", "unit", "pairs", "difference", "low", "high", "effect_size", "test", "p",
-           "p_holm"]
+COLUMNS = [
+    "dataset",
+    "method",
+    "baseline",
+    "unit",
+    "pairs",
+    "difference",
+    "low",
+    "high",
+    "effect_size",
+    "test",
+    "p",
+    "p_holm",
+]
 
 
 @dataclass(frozen=True)
@@ -32,11 +44,13 @@ class Statistics:
     of method less baseline, so oriented that more is better: points of accuracy, percent of the baseline's error), its
     95 % interval, effect_size (Cohen's d_z: the mean difference over the differences' standard deviation), two-sided p.
 
-    ``ranks`` is each method's mean rank over cells (1 is best); ``friedman`` the test's χ² and p, None with fewer than
-    three methods or two cells; ``cells`` how many cells all methods have, ``left_out`` how many they don't.
+    ``measured`` names the score; ``ranks`` is each method's mean rank over cells (1 is best); ``friedman`` the test's
+    χ² and p, None with fewer than three methods or two cells; ``cells`` how many cells all methods have, ``left_out``
+    how many they don't.
     """
 
     title: str
+    measured: str
     pairs: pd.DataFrame
     ranks: pd.Series
     friedman: tuple[float, float] | None
@@ -48,15 +62,21 @@ class Statistics:
 
     def table(self) -> Table:
         """What there is over all datasets."""
-        table = Table(f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
-                      ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"])
+        table = Table(
+            f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
+            ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"],
+        )
         for row in self.pairs[self.pairs["dataset"] == ALL].to_dict("records"):
-            table.rows.append([
-                row["method"], row["baseline"], f"{row['difference']:+.2f}",
-                "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
-                "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
-                "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
-            ])
+            table.rows.append(
+                [
+                    row["method"],
+                    row["baseline"],
+                    f"{row['difference']:+.2f}",
+                    "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
+                    "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
+                    "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
+                ]
+            )
         ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in self.ranks.items())
         chi2, p = self.friedman or (np.nan, np.nan)
         friedman = f"; Friedman χ² = {chi2:.2f}, p = {p:.2g}" if self.friedman else ""
@@ -80,8 +100,10 @@ def compute_statistics(results: Results) -> Statistics | None:
     if len(methods) < 2 or complete.empty:
         return None
     relative = {dataset: results.score(dataset).better == "less" for dataset in results.datasets}
-    over_cells = [_pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
-                  for method, baseline in itertools.combinations(methods, 2)]
+    over_cells = [
+        _pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
+        for method, baseline in itertools.combinations(methods, 2)
+    ]
     within = []
     for dataset in complete.index.unique("dataset"):
         of_dataset = scores[scores["dataset"] == dataset]
@@ -93,14 +115,18 @@ def compute_statistics(results: Results) -> Statistics | None:
     signs = [-1.0 if relative[name] else 1.0 for name in complete.index.get_level_values("dataset")]
     oriented = complete.mul(signs, axis=0)
     ranks = oriented.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
-    return Statistics(results.title, pairs, ranks, _friedman(oriented), len(complete), len(by_cell) - len(complete))
+    measured = " or ".join(dict.fromkeys(results.score(dataset).label for dataset in results.datasets))
+    return Statistics(
+        results.title, measured, pairs, ranks, _friedman(oriented), len(complete), len(by_cell) - len(complete)
+    )
 
 
 def _scores(results: Results) -> pd.DataFrame:
     """dataset, n_features, method, trial, score: the metric that the dataset is judged by."""
     trials = results.trials
-    score = pd.concat([trials.loc[trials["dataset"] == dataset, results.score(dataset).name]
-                       for dataset in results.datasets])
+    score = pd.concat(
+        [trials.loc[trials["dataset"] == dataset, results.score(dataset).name] for dataset in results.datasets]
+    )
     return trials.assign(score=score)[["dataset", "n_features", "method", "trial", "score"]].dropna()
 
 
@@ -114,16 +140,27 @@ def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str)
     low, high = mean_interval(gains) if len(gains) else (-np.inf, np.inf)
     spread = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
     test, p = ("Wilcoxon", _wilcoxon(gains)) if unit == "cell" else ("paired t", _two_sided(gains))
-    return {"dataset": dataset, "method": method, "baseline": baseline, "unit": unit, "pairs": len(gains),
-            "difference": gains.mean(), "low": low, "high": high,
-            "effect_size": gains.mean() / spread if spread > 0 else np.nan, "test": test, "p": p}
+    return {
+        "dataset": dataset,
+        "method": method,
+        "baseline": baseline,
+        "unit": unit,
+        "pairs": len(gains),
+        "difference": gains.mean(),
+        "low": low,
+        "high": high,
+        "effect_size": gains.mean() / spread if spread > 0 else np.nan,
+        "test": test,
+        "p": p,
+    }
 
 
 def _two_sided(gains: pd.Series) -> float:
     """Of a paired t-test; NaN from a single trial."""
     zero = pd.Series(0.0, gains.index)
-    return float(np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"),
-                                                paired_p_value(gains, zero, "less"))))
+    return float(
+        np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"), paired_p_value(gains, zero, "less")))
+    )
 
 
 def _wilcoxon(gains: pd.Series) -> float:
@@ -134,10 +171,7 @@ def _wilcoxon(gains: pd.Series) -> float:
 
 
 def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    tested = [row for row in rows if not np.isnan(row["p"])]
-    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
-        row["p_holm"] = p
-    return [{"p_holm": np.nan, **row} for row in rows]
+    return [{**row, "p_holm": p} for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True)]
 
 
 def _friedman(scores: pd.DataFrame) -> tuple[float, float] | None:
@@ -154,4 +188,3 @@ def significance_matrix(statistics: Statistics) -> pd.DataFrame:
     for row in statistics.pairs[statistics.pairs["dataset"] == ALL].to_dict("records"):
         matrix.loc[row["method"], row["baseline"]] = matrix.loc[row["baseline"], row["method"]] = row["p_holm"]
     return matrix.fillna(1.0)
-

@@ -1,4 +1,4 @@
-"""summary.csv: mean and standard deviation over trials, one row a cell and metric."""
+"""summary.csv: mean and standard deviation over trials, one row per cell and metric."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from rffbench.report.frame import METRICS, Protocols, Results, cells
+from rffbench.report.frame import Protocols, Results, cells
 from rffbench.report.significance import significantly_better
 
 COLUMNS = [
-    "dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok", "n_failed", "significant",
+    "dataset",
+    "n_features",
+    "multiple",
+    "method",
+    "metric",
+    "mean",
+    "std",
+    "n_ok",
+    "n_failed",
+    "significant",
 ]
 
 
@@ -25,29 +34,39 @@ def summarise(results: Results) -> pd.DataFrame:
     """
     rows = []
     trials = results.trials
-    has = trials.groupby("dataset")[list(METRICS)].count() > 0
+    has = trials.groupby("dataset")[list(results.metrics)].count() > 0
     present = {
-        dataset: [name for name in METRICS if has[name][dataset] or name == results.score(dataset).name]
+        dataset: [name for name in results.metrics if has[name][dataset] or name == results.score(dataset).name]
         for dataset in results.datasets
     }
     better = {
-        (dataset, name): significantly_better(results, dataset, METRICS[name])
-        for dataset, names in present.items() for name in names
+        (dataset, name): significantly_better(results, dataset, results.metrics[name])
+        for dataset, names in present.items()
+        for name in names
     }
     for dataset, n_features, method, cell in cells(trials):
         for name in present[dataset]:
-            rows.append((
-                dataset, n_features, cell["multiple"].iloc[0], method, name,
-                cell[name].mean(), cell[name].std(ddof=1), int(cell[name].count()),
-                int((cell["status"] != "ok").sum()), int((n_features, method) in better[dataset, name]),
-            ))
+            rows.append(
+                (
+                    dataset,
+                    n_features,
+                    cell["multiple"].iloc[0],
+                    method,
+                    name,
+                    cell[name].mean(),
+                    cell[name].std(ddof=1),
+                    int(cell[name].count()),
+                    int((cell["status"] != "ok").sum()),
+                    int((n_features, method) in better[dataset, name]),
+                )
+            )
     summary = pd.DataFrame(rows, columns=COLUMNS)
     summary["multiple"] = summary["multiple"].astype("Int64")
     return summary
 
 
 def write_summary(protocols: Protocols) -> Path:
-    """Write the folder's summary.csv, numbers in full precision; of a sweep, with a column more for every axis."""
+    """Write the folder's summary.csv, numbers in full precision; of a sweep, with one more column per axis."""
     parts = [summarise(results).assign(**labels) for labels, results in protocols]
     path = protocols[0][1].folder / "summary.csv"
     pd.concat(parts).to_csv(path, index=False, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""A comparison with a paper as text, Markdown and CSV: cells, sums a method, ratios of costs, claims."""
+"""A comparison with a paper as text, Markdown and CSV: cells, sums per method, ratios of costs, claims."""
 
 from __future__ import annotations
 
@@ -10,15 +10,34 @@ from typing import Any
 
 import pandas as pd
 
-from rffbench.report.claims import HOLDS, NOT_MEASURED, REFUTED, Finding
-from rffbench.report.compare import CELL_COLUMNS, CLOSE, DIFFERS, NOT_REPORTED, RATIO_FACTOR, REPRODUCED, Comparison
-from rffbench.report.frame import METRICS, size_label
-from rffbench.report.table import Table, plus_minus
+from rffbench.plaintext import in_one_line
+from rffbench.report.compare import (
+    CELL_COLUMNS,
+    CLOSE,
+    DIFFERS,
+    NOT_REPORTED,
+    OTHER_ROWS,
+    RATIO_FACTOR,
+    REPRODUCED,
+    Comparison,
+)
+from rffbench.report.escape import markdown
+from rffbench.report.judge import Finding
+from rffbench.report.text_table import Table, plus_minus
+from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED, VERDICTS
+from rffbench.trials.metrics import METRICS
 
-COSTS = {"model_size": "model size", "train_s": "training time", "predict_s": "prediction time",
-         "own_memory_bytes": "memory"}
-CSV_COLUMNS = ["kind", *CELL_COLUMNS[:5], "baseline", *CELL_COLUMNS[5:], "claim", "where", "evidence"]
+CSV_COLUMNS = [
+    "kind", *CELL_COLUMNS[:5], "baseline", *CELL_COLUMNS[5:], "claim", "where", "asked", "because",
+    "protocol", "sizes", "evidence",
+]  # fmt: skip
 _WIDTH = 110
+_VERDICT = len(OPEN) + 1  # columns of a verdict
+_EXPLAINED = (
+    f"A claim is judged on all its sizes together: a trial's number is the mean over sizes of its differences, or of "
+    f"the logarithms of its ratios, and their 95 % interval over trials is Student's. {HOLDS}: the interval lies where "
+    f"the claim has it; {REFUTED}: it lies beyond; {OPEN}: it has a bound inside. A single trial has no interval."
+)
 
 
 def to_text(comparison: Comparison) -> str:
@@ -29,38 +48,57 @@ def to_text(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    parts = [f"# {comparison.results.title}, measured and reported\n", f"Reported: {comparison.reference.citation}.\n",
-             f"{summary_line(comparison)}\n", *(table.to_markdown() for table in _tables(comparison))]
+    parts = [
+        f"# {markdown(in_one_line(comparison.results.title))}, measured and reported\n",
+        f"Reported: {comparison.reference.citation}.\n",
+        f"{summary_line(comparison)}\n",
+        *(table.to_markdown() for table in _tables(comparison)),
+    ]
     if comparison.findings:
-        claims = Table("Claims", ["verdict", "dataset", "method", "claim", "evidence"])
-        claims.rows = [[finding.verdict, finding.dataset, finding.method, f"{finding.claim} [{finding.where}]",
-                        finding.evidence] for finding in _sorted(comparison.findings)]
+        claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"])
+        claims.rows = [
+            [
+                finding.verdict,
+                _place(finding),
+                _methods(finding),
+                f"{finding.claim} [{finding.where}]",
+                f"{finding.asked} ({finding.because})",
+                finding.evidence,
+            ]
+            for finding in _sorted(comparison.findings)
+        ]
+        claims.notes = [_EXPLAINED]
         parts.append(claims.to_markdown())
-    return "\n".join([*parts, *(f"{line}\n" for line in comparison.missing)])
+    return "\n".join([*parts, *(f"{markdown(in_one_line(line))}\n" for line in comparison.missing)])
 
 
 def to_csv(comparison: Comparison) -> str:
-    """A row a cell, ratio of costs and claim (``kind``); numbers in full precision."""
-    claims = pd.DataFrame([vars(finding) for finding in comparison.findings])
-    parts = [part.assign(kind=kind) for kind, part in
-             (("cell", comparison.cells), ("ratio", comparison.costs), ("claim", claims)) if len(part)]
+    """One row per cell, ratio of costs and claim (``kind``); numbers in full precision."""
+    claims = pd.DataFrame([vars(finding) for finding in comparison.findings]).rename(columns={"trials": "n_ok"})
+    parts = [
+        part.assign(kind=kind)
+        for kind, part in (("cell", comparison.cells), ("ratio", comparison.costs), ("claim", claims))
+        if len(part)
+    ]
     rows = pd.concat(parts) if parts else pd.DataFrame()
     return rows.reindex(columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
 
 
 def summary_line(comparison: Comparison) -> str:
-    """How many cells are within the tolerance and how many claims hold."""
-    both = comparison.cells.dropna(subset=["difference"])
+    """How many cells are within the tolerance, how many claims hold, and of how many the evidence is not enough."""
+    counted = len(comparison.counted)
     said = []
-    if len(both):
-        said.append(f"{len(both) - comparison.outside} of {len(both)} within {_tolerance(comparison)}")
+    if counted:
+        said.append(f"{counted - comparison.outside} of {counted} within {_tolerance(comparison)}")
     elif comparison.reference.table:
         said.append("No cell is both measured and reported")
-    judged = [finding for finding in comparison.findings if finding.verdict != NOT_MEASURED]
-    if judged:
-        said.append(f"{sum(finding.verdict == HOLDS for finding in judged)} of {len(judged)} claims hold")
-    if unmeasured := len(comparison.findings) - len(judged):
-        said.append(f"{unmeasured} claims not measured")
+    counts = Counter(finding.verdict for finding in comparison.findings)
+    if judged := len(comparison.findings) - counts[NOT_MEASURED]:
+        said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
+        if counts[OPEN]:
+            said[-1] += f", of {counts[OPEN]} the evidence is not enough"
+    if counts[NOT_MEASURED]:
+        said.append(f"{counts[NOT_MEASURED]} claims not measured")
     return "; ".join(said) + "."
 
 
@@ -78,28 +116,37 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 
 def _cells_table(comparison: Comparison) -> Table:
-    unit = _unit(comparison)
-    table = Table(f"{comparison.results.title}: measured against {comparison.reference.citation}",
-                  ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"])
+    unit, metrics = _unit(comparison), comparison.results.metrics
+    table = Table(
+        f"{comparison.results.title}: measured against {comparison.reference.citation}",
+        ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"],
+    )
     for cell in comparison.cells.to_dict("records"):
-        decimals = 2 if cell["metric"] == "accuracy" else 4
-        size = "" if pd.isna(cell["n_features"]) else size_label(cell["n_features"], cell["multiple"])
-        size = size or ("" if pd.isna(cell["multiple"]) else f"{cell['multiple']}d")
-        table.rows.append([
-            cell["dataset"], size, cell["method"], _number(cell, "reported", decimals),
-            _number(cell, "measured", decimals), _signed(cell["difference"]),
-            "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}", cell["verdict"],
-        ])
-    labels = dict.fromkeys(METRICS[name].label for name in comparison.cells["metric"].dropna())
+        decimals = metrics[cell["metric"]].decimals or 4
+        table.rows.append(
+            [
+                cell["dataset"],
+                cell["size"],
+                cell["method"],
+                _number(cell, "reported", decimals),
+                _number(cell, "measured", decimals),
+                _signed(cell["difference"]),
+                "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
+                cell["verdict"],
+            ]
+        )
+    labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
     table.notes = [
         f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
         f"{REPRODUCED}: within the tolerance ({_tolerance(comparison)}), and the interval covers 0, or the paper gives "
         f"no spread; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
     if (comparison.cells[["reported_significant", "measured_significant"]] == 1).any(axis=None):
-        both = comparison.cells.dropna(subset=["difference"])
+        both = comparison.counted
         agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
         table.notes.append(f"• significantly better than the baselines; agrees in {agreeing} of {len(both)} cells.")
+    if (comparison.cells["verdict"] == OTHER_ROWS).any():
+        table.notes.append(f"{OTHER_ROWS}: measured on other rows than the paper's (see below), and in no sum.")
     return table
 
 
@@ -107,6 +154,8 @@ def _sums_table(comparison: Comparison) -> Table:
     """A line a dataset and method."""
     unit = _unit(comparison)
     kinds = [REPRODUCED, CLOSE, DIFFERS, NOT_MEASURED]
+    if (comparison.cells["verdict"] == OTHER_ROWS).any():
+        kinds.insert(3, OTHER_ROWS)
     table = Table("By dataset and method", ["dataset", "method", f"mean difference ({unit})", "largest", *kinds])
     reported = comparison.cells[comparison.cells["verdict"] != NOT_REPORTED]
     for (dataset, method), cells in reported.groupby(["dataset", "method"], sort=False):
@@ -118,21 +167,34 @@ def _sums_table(comparison: Comparison) -> Table:
 
 
 def _costs_table(comparison: Comparison) -> Table:
-    """A line a dataset and two methods, a column a cost: the ratio reported, measured, and its verdict."""
+    """One line per dataset and two methods, one column per cost: the ratio reported, measured, and its verdict."""
     costs = comparison.costs
     kinds = list(dict.fromkeys(costs["metric"]))
-    table = Table("Costs of one method over another's: reported → measured",
-                  ["dataset", "methods", *(COSTS[kind] for kind in kinds)])
+    table = Table(
+        "Costs of one method over another's: reported → measured",
+        ["dataset", "methods", *(METRICS[kind].short for kind in kinds)],
+    )
     for (dataset, method, baseline), rows in costs.groupby(["dataset", "method", "baseline"], sort=False):
         of_kind = rows.set_index("metric").to_dict("index")
         shown = [of_kind[kind] for kind in kinds]
-        table.rows.append([str(dataset), f"{method} / {baseline}", *(
-            f"{cost['reported']:.3g} → " + ("–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}")
-            + f" {cost['verdict']}" for cost in shown)])
-    table.notes = [f"Seconds and bytes of two machines cannot be compared, their ratios can. {REPRODUCED}: within a "
-                   f"factor of {RATIO_FACTOR:g} of the paper's; {CLOSE}: the same method is the cheaper one; {DIFFERS}:"
-                   " the other is. Only seconds that nothing else disturbed count; memory is the peak less what the"
-                   " process held before."]
+        table.rows.append(
+            [
+                str(dataset),
+                f"{method} / {baseline}",
+                *(
+                    f"{cost['reported']:.3g} → "
+                    + ("–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}")
+                    + f" {cost['verdict']}"
+                    for cost in shown
+                ),
+            ]
+        )
+    table.notes = [
+        f"Seconds and bytes of two machines cannot be compared, their ratios can. {REPRODUCED}: within a "
+        f"factor of {RATIO_FACTOR:g} of the paper's; {CLOSE}: the same method is the cheaper one; {DIFFERS}:"
+        " the other is. Only seconds that nothing else disturbed count; memory is the peak less what the"
+        " process held before."
+    ]
     return table
 
 
@@ -143,17 +205,32 @@ def _claims_text(comparison: Comparison) -> str:
     lines = [f"Claims of {comparison.reference.citation.rpartition(', ')[0] or comparison.reference.citation}", ""]
     for finding in _sorted(comparison.findings):
         if finding.verdict != NOT_MEASURED:
-            about = f"{finding.verdict:<14}{finding.claim} — {finding.dataset}, {finding.method} [{finding.where}]"
-            lines += textwrap.wrap(about, _WIDTH, subsequent_indent=" " * 14)
-            lines += textwrap.wrap(finding.evidence, _WIDTH, initial_indent=" " * 16, subsequent_indent=" " * 16,
-                                   max_lines=2, placeholder=" … (in full in compare.md)")
+            about = f"{finding.verdict:<{_VERDICT}}{finding.claim} — {_place(finding)}, {_methods(finding)}"
+            lines += textwrap.wrap(f"{about} [{finding.where}]", _WIDTH, subsequent_indent=" " * _VERDICT)
+            lines += textwrap.wrap(
+                f"{finding.evidence}; asked for {finding.asked}",
+                _WIDTH,
+                initial_indent=" " * (_VERDICT + 2),
+                subsequent_indent=" " * (_VERDICT + 2),
+                max_lines=2,
+                placeholder=" … (in full in compare.md)",
+            )
     reasons = Counter(each.evidence for each in comparison.findings if each.verdict == NOT_MEASURED)
-    lines += [f"{NOT_MEASURED:<14}{count} × {reason}" for reason, count in reasons.items()]
+    lines += [f"{NOT_MEASURED:<{_VERDICT}}{count} × {reason}" for reason, count in reasons.items()]
     return "\n".join(lines) + "\n"
 
 
+def _place(finding: Finding) -> str:
+    """The dataset, and of a sweep the protocol."""
+    return f"{finding.dataset} ({finding.protocol})" if finding.protocol else finding.dataset
+
+
+def _methods(finding: Finding) -> str:
+    return f"{finding.method} : {finding.baseline}" if finding.baseline else finding.method
+
+
 def _sorted(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: [HOLDS, REFUTED, NOT_MEASURED].index(finding.verdict))
+    return sorted(findings, key=lambda finding: VERDICTS.index(finding.verdict))
 
 
 def _unit(comparison: Comparison) -> str:

@@ -1,145 +1,124 @@
 """Solvers by name, for configs: what each one's parameters are, and how to build it.
 
-A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory that takes, by
-keyword, ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state``, ``memory`` and the
-config's parameters, and whose attribute ``parameters`` maps their names to defaults. What it returns is a
-scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is wrong. Once fitted
-it has ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', and may have ``alpha_``, the λ it took,
-``metrics_``, numbers that a table shows ('model_size', 'objective', …), and ``curves_``, columns of equal length.
+A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory, called by keyword. Its
+signature names what it wants of ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state`` and
+``memory``, and the config's parameters with their defaults (`rffbench.registry`). Without ``features`` in it no method
+may name a feature map; with ``features`` and no default every method must. A factory whose attribute ``parameters``
+maps the names of the config's parameters to their defaults is given all of the above, and takes a map or none. The
+parameter ``lambda``, where there is one, is given as a list of numbers.
+
+What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is
+wrong; the factory may too. Once fitted it has ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', and may have
+``alpha_``, the λ it took, ``metrics_``, numbers that a table shows ('model_size', 'objective', …), with ``own_metrics``
+for what those are that this package does not know (`rffbench.trials.metrics.Metric`), and ``curves_``, columns of equal
+length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from rffbench.errors import ConfigError, unknown
+from rffbench.errors import ConfigError
+from rffbench.parameters import WrongParameter, is_number
+from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
-NONE = "none"  # the solver of an experiment that measures feature maps alone
+__all__ = ["NONE", "Task", "check_map", "check_on_device", "check_solver", "make_solver", "parameters", "spec"]
 
 Task = Literal["classification", "regression"]
 
-RIDGE_PARAMETERS: dict[str, Any] = {
-    "lambda": [0.05, 0.1, 0.5, 1.0],
-    "folds": 5,
-    "lambda_scale": "n",
-    "center": True,
-    "scoring": None,
-    "path": False,
-}
-RIDGES = ("ridge", "kernel-ridge")
-_KERNEL_RIDGE = {key: value for key, value in RIDGE_PARAMETERS.items() if key != "path"}
+_COMMON = ("task", "features", "kernel", "gamma", "n_features", "random_state", "memory")
+_NONE = "No learner: the feature maps are measured by themselves."
 
-_SPARSE: dict[str, Any] = {
-    "lambda": [1.0], "lambda_scale": 1, "steps": 100, "tol": 1e-2, "validation": 0.1, "target_score": None,
-    "record": False,
-}  # fmt: skip
+SOLVERS = Registry(
+    "solver",
+    {
+        "ridge": "rffbench.solvers.ridge.streamed:make_ridge",
+        "kernel-ridge": "rffbench.solvers.ridge.exact:make_kernel_ridge",
+        "kernel-svm": "rffbench.solvers.svm.kernel:make_kernel_svm",
+        "linear-svm": "rffbench.solvers.svm.linear:make_linear_svm",
+        "sparse-rf": "rffbench.solvers.sparse.sparse_rf:make_sparse_rf",
+        "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
+    },
+    "rffbench.solvers", common=_COMMON, none=_NONE,
+)  # fmt: skip
 
-# name: (module of the factory, its name, parameters and their defaults, one line)
-_BUILT_IN: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "ridge": (
-        "rffbench.solvers.ridge", "make_ridge", RIDGE_PARAMETERS,
-        "ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation",
-    ),
-    "kernel-ridge": (
-        "rffbench.solvers.kernel_ridge", "make_kernel_ridge", _KERNEL_RIDGE,
-        "exact kernel ridge regression, the reference without features; n×n memory",
-    ),
-    "kernel-svm": (
-        "rffbench.solvers.kernel_svm", "make_kernel_svm",
-        {"loss": "squared-hinge", "C": 1.0, "bias": True, "tolerance": 1e-3, "cache": "200MB"},
-        "exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM; K is never held",
-    ),
-    "linear-svm": (
-        "rffbench.solvers.linear_svm", "make_linear_svm",
-        {"loss": "squared-hinge", "C": 1.0, "bias": 1.0, "method": "auto", "tolerance": 0.01},
-        "linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR",
-    ),
-    "sparse-rf": (
-        "rffbench.solvers.sparse_rf", "make_sparse_rf", {**_SPARSE, "subproblem": "descent"},
-        "sparse random features: n_features drawn in steps, each minimised over with an ℓ1 penalty, zeros dropped",
-    ),
-    "boosting": (
-        "rffbench.solvers.boosting", "make_boosting", {**_SPARSE, "candidates": 100, "threshold": "surrogate"},
-        "boosting: the steepest function at each step, then minimised over all with an ℓ1 penalty",
-    ),
-}  # fmt: skip
+ON_DEVICE = Registry(
+    "solver", {"ridge": "rffbench.solvers.ridge.device:make_ridge_on_device"}, "",
+    common=(*_COMMON, "device"), none=_NONE,
+)  # fmt: skip
+"""The solvers that run on another device than the CPU: with what parameters their factories' signatures say."""
 
-
-def _added() -> dict[str, Any]:
-    from importlib.metadata import entry_points  # slow to import, and seldom needed
-
-    return {point.name: point for point in entry_points(group="rffbench.solvers")}
-
-
-def solver_names() -> list[str]:
-    """The names a config may give, built-in ones first."""
-    return [*_BUILT_IN, *sorted(set(_added()) - set(_BUILT_IN)), NONE]
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """The config parameters of solver ``name`` with their defaults. ConfigError for an unknown name."""
-    if name == NONE:
-        return {}
-    if name in _BUILT_IN:
-        return dict(_BUILT_IN[name][2])
-    return dict(_factory(name).parameters)
-
-
-def _entry_point(name: str) -> Any:
-    added = _added()
-    if name not in added:
-        raise ConfigError(unknown("solver", name, solver_names()))
-    return added[name]
-
-
-def _factory(name: str) -> Any:
-    """What the entry point ``name`` stands for; ConfigError where it cannot be loaded."""
-    point = _entry_point(name)
-    try:
-        return point.load()
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"solver {name!r} cannot be loaded from {point.value}: {error}") from error
+solver_names = SOLVERS.names
+parameters = SOLVERS.defaults
+describe = SOLVERS.describe
 
 
 def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of ``config`` (without its name) completed by defaults and checked; builds nothing."""
+    """The parameters of ``config`` (without its name) completed by defaults; builds nothing. ConfigError for an unknown
+    name or parameter; the values are checked by `make_solver`, except λ's, a list from here on."""
     name = config.get("name", "ridge")
-    known = parameters(name)
     given = {key: value for key, value in config.items() if key != "name"}
-    for key in given:
-        if key not in known:
-            raise ConfigError(unknown(f"parameter of solver {name!r}:", key, known))
-    complete = {**known, **given}
-    if name in RIDGES:
-        _check_ridge(name, complete)
-    return complete
+    SOLVERS.check_names(name, given)
+    if "lambda" in given:
+        with SOLVERS.refusing(name):
+            given["lambda"] = _penalties(given["lambda"])
+    return {**parameters(name), **given}
 
 
-def _check_ridge(name: str, values: dict[str, Any]) -> None:
-    def refuse(key: str, wanted: str) -> None:
-        raise ConfigError(f"solver {name!r}: {key} must be {wanted}, got {values[key]!r}")
-
-    grid = values["lambda"] if isinstance(values["lambda"], (list, tuple)) else [values["lambda"]]
-    if not grid or not all(_is_number(value) and value > 0 for value in grid):
-        refuse("lambda", "a positive number or a list of them")
-    folds = values["folds"]
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        refuse("folds", "an integer of at least 2")
-    if values["lambda_scale"] not in ("n", 1) or isinstance(values["lambda_scale"], bool):
-        refuse("lambda_scale", "'n' (the penalty is n·λ) or 1 (it is λ)")
-    if values["center"] not in (True, False, "target", "both"):
-        refuse("center", "true, false, 'target' or 'both'")
-    if values["scoring"] not in (None, "accuracy"):
-        refuse("scoring", "null (λ by squared error) or 'accuracy'")
-    if not isinstance(values.get("path", False), bool):
-        refuse("path", "true (the test score at every λ too) or false")
+def _penalties(value: Any) -> list[float]:
+    """λ as a config writes it, a number or a list of them, as a list. YAML reads 1e-3 as text."""
+    written = list(value) if isinstance(value, (list, tuple)) else [value]
+    grid = [_number(each) for each in written]
+    wrong = [each for each, number in zip(written, grid, strict=True) if not is_number(number) or number <= 0]
+    if wrong or not grid:
+        problem = f"must be a positive number, or a list of them, got {wrong[0] if wrong else value!r}"
+        raise WrongParameter("lambda", problem)
+    return [float(number) for number in grid]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value < float("inf")
+def _number(written: Any) -> Any:
+    try:
+        return float(written) if isinstance(written, str) else written
+    except ValueError:
+        return None
+
+
+def spec(config: Mapping[str, Any]) -> dict[str, Any]:
+    """``config`` as a trial's spec holds it: the name and every parameter the solver has, defaults included but those
+    that stand for nothing (null, false): a parameter added later, and not used, leaves a trial's key as it was."""
+    name = config.get("name", "ridge")
+    values = check_solver(config)
+    unused = [key for key, default in parameters(name).items() if not default and values[key] in (None, False)]
+    return {"name": name, **{key: value for key, value in values.items() if key not in unused}}
+
+
+def check_map(name: str, features: str) -> None:
+    """ConfigError where the solver called ``name`` has no use for the feature map called ``features``, or needs one
+    where that is ``none``."""
+    needs = True if name == NONE else SOLVERS.needs(name, "features")
+    if features != NONE and needs is False:
+        message = f"the solver {name} takes no feature map, so that {features} would go unused: write features: {NONE}"
+        raise ConfigError(message, parameter="features")
+    if features == NONE and needs:
+        raise ConfigError(f"the solver {name} needs a feature map, not {NONE}", parameter="features")
+
+
+def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_name: str | None = None) -> None:
+    """ConfigError where ``device`` does not run this solver, a parameter that it sets, or the map ``features``."""
+    from rffbench.features.base import FourierFeatures
+
+    name, runs = config.get("name", "ridge"), [each for each in ON_DEVICE.names() if each != NONE]
+    if name not in runs:
+        raise ConfigError(f"{device} runs the solver {', '.join(runs)}, not {name}", parameter="device")
+    known = ON_DEVICE.parameters(name)
+    for key, default in parameters(name).items():
+        if key not in known and config.get(key, default) != default:
+            raise ConfigError(f"{device} runs {name} without {key}", parameter=key)
+    if not isinstance(features, FourierFeatures):
+        named = map_name or type(features).__name__
+        raise ConfigError(f"device: {device} runs Fourier feature maps, not {named}", parameter="features")
 
 
 def make_solver(
@@ -152,41 +131,26 @@ def make_solver(
     memory: int | None = None,
     n_features: int | None = None,
     random_state: RandomState = None,
+    device: str = "cpu",
 ) -> Any:
     """The unfitted estimator that ``config`` ({"name": …, parameters}) asks for; ConfigError if it is wrong.
 
     ``features`` is the map it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,
-    ``n_features`` and ``random_state`` for those that draw features of their own; ``memory`` is its budget in bytes.
+    ``n_features`` and ``random_state`` for those that draw features of their own; ``memory`` is its budget in bytes;
+    ``device`` what it computes on.
     """
-    values = check_solver(config)
-    name = config.get("name", "ridge")
-    if task == "regression" and values.get("scoring") == "accuracy":
-        raise ConfigError(f"solver {name!r}: scoring: accuracy is for classification; this task is a regression")
-    factory: Callable[..., Any]
-    if name in _BUILT_IN:
-        module, function, *_ = _BUILT_IN[name]
-        factory = getattr(import_module(module), function)
-    else:
-        factory = _factory(name)
-    solver = factory(
-        task=task, features=features, kernel=kernel, gamma=gamma, memory=memory, n_features=n_features,
-        random_state=random_state, **values,
-    )  # fmt: skip
-    if hasattr(solver, "check_parameters"):
-        try:
+    name, values = config.get("name", "ridge"), check_solver(config)
+    common: dict[str, Any] = {
+        "task": task, "features": features, "kernel": kernel, "gamma": gamma, "memory": memory,
+        "n_features": n_features, "random_state": random_state,
+    }  # fmt: skip
+    solvers = SOLVERS
+    if device != "cpu":
+        check_on_device(config, device, features)
+        solvers, common["device"] = ON_DEVICE, device
+        values = {key: values[key] for key in ON_DEVICE.parameters(name)}
+    with solvers.refusing(name):
+        solver = solvers.make(name, values, **common)
+        if hasattr(solver, "check_parameters"):
             solver.check_parameters()
-        except ValueError as error:
-            raise ConfigError(f"solver {name!r}: {error}") from error
     return solver
-
-
-def describe() -> list[tuple[str, str, dict[str, Any]]]:
-    """(name, one line, parameters with defaults) of every solver."""
-    rows = []
-    for name in solver_names():
-        if name == NONE:
-            line = "no learner: the feature maps are measured by themselves"
-        else:
-            line = _BUILT_IN[name][3] if name in _BUILT_IN else str(_entry_point(name).value)
-        rows.append((name, line, parameters(name)))
-    return rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,38 +17,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from rffbench.errors import ConfigError
 from rffbench.rowsource import is_row_source
 
-
-def check_penalties(
-    alphas: Sequence[float], folds: int, n: int, lambda_scale: object, center: object
-) -> list[float]:
-    """The alphas as floats; ValueError, saying what would be right, where a parameter is wrong."""
-    grid = np.asarray(alphas, dtype=float)
-    if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-        raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
-    if lambda_scale not in ("n", 1):
-        raise ValueError(f"lambda_scale must be 'n' or 1, got {lambda_scale!r}")
-    if center not in (True, False, "target", "both"):
-        raise ValueError(f"center must be True, False, 'target' or 'both', got {center!r}")
-    if len(grid) > 1 and not 2 <= folds <= n:
-        raise ValueError(f"folds must lie between 2 and the rows (n_samples = {n}), got {folds}")
-    return grid.tolist()
-
-
-def check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
-    """ValueError where the parameter ``name`` is none of ``allowed``."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-
-
-def check_positive(name: str, value: object) -> None:
-    """ValueError where the parameter ``name`` is not a positive, finite number."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not 0 < value < np.inf:  # type: ignore[operator]
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
+LambdaScale = Literal["n", 1]
+"""What λ is: 'n', the penalty is n·λ; 1, it is λ."""
 
 
 def require_classification(solver: str, task: str, instead: str) -> None:
-    """ConfigError where a solver of classification alone is asked for another task."""
+    """ConfigError if a solver that only does classification is asked for another task."""
     if task != "classification":
         raise ConfigError(f"solver {solver!r} is for classification; for {task} use {instead!r}")
 
@@ -111,7 +84,8 @@ class Regressor(RegressorMixin, _Estimator):
             X, y = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], order="C", multi_output=True, y_numeric=True
             )
-        y = np.asarray(y, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64).view()
+        y.setflags(write=False)  # a feature map gets to see it
         self._fit_targets(X, y.reshape(len(y), -1), y)
         return self
 
@@ -141,6 +115,9 @@ class Classifier(ClassifierMixin, _Estimator):
         if len(self.classes_) < 2:
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
         Y = LabelBinarizer(neg_label=-1).fit_transform(y).astype(np.float64)
+        y = y.view()
+        Y.setflags(write=False)  # a feature map gets to see it, or y
+        y.setflags(write=False)
         self._fit_targets(X, Y, Y[:, 0] if Y.shape[1] == 1 else y)
         return self
 
@@ -152,3 +129,12 @@ class Classifier(ClassifierMixin, _Estimator):
         """The class of the sign, or of the largest decision value."""
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+
+BLOCK_ELEMENTS = 1 << 22  # a block of features is about this many numbers (32 MB)
+MOST_BLOCK_ROWS = 4096
+
+
+def default_block_rows(columns: int) -> int:
+    """Rows per block, such that the block stays small and the rank-k update fast."""
+    return max(256, min(MOST_BLOCK_ROWS, BLOCK_ELEMENTS // columns))

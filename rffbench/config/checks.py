@@ -1,0 +1,124 @@
+"""Checks that involve more than one value of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from rffbench.config.grid import Grid
+from rffbench.config.values import DEFAULT
+from rffbench.errors import ConfigError, unknown
+from rffbench.trials.spec import MEDIAN
+from rffbench.yamlfile import Misplaced
+
+Value = TypeVar("Value")
+
+
+def placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Value:
+    """``check(value)``, whose complaints are about what is at ``where``."""
+    try:
+        return check(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        cause = first.get("ctx", {}).get("error")
+        inner = (*first["loc"], *getattr(cause, "where", ()))
+        raise Misplaced(str(cause or first["msg"]), *where, *inner) from None
+
+
+@contextmanager
+def located(*where: str | int) -> Iterator[None]:
+    """A ConfigError is about what is at ``where``, or about the parameter there that it names."""
+    try:
+        yield
+    except ConfigError as error:
+        raise Misplaced(str(error), *where, *([error.parameter] if error.parameter else [])) from None
+
+
+def check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], what: str) -> None:
+    """Every key of a per-dataset or per-size mapping exists, and every key has a value or the default."""
+    for key in mapping:
+        if key != DEFAULT and key not in keys:
+            raise Misplaced(unknown(what, key, [*dict.fromkeys(keys), DEFAULT]), field, key)
+    if missing := [key for key in keys if key not in mapping and DEFAULT not in mapping]:
+        raise Misplaced(f"has no value for {missing[0]}; add it, or {DEFAULT}", field)
+
+
+def check_grid(grid: Grid) -> None:
+    """Check that sizes, methods and datasets fit together, and that every trial's map and solver can be made."""
+    if twice := repeated(grid.datasets):
+        raise Misplaced(f"{twice!r} is given twice", "datasets")
+    sizes = [str(size) for dataset in grid.datasets for label in grid.methods for size in grid.sizes(dataset, label)]
+    if isinstance(trials := grid.config["trials"], dict):
+        check_mapping("trials", trials, sizes, "size of this experiment")
+    for dataset in grid.datasets:
+        written = grid.setting("n_features", dataset)
+        if count := repeated(grid.count(dataset, size) for size in written):
+            raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
+    for label in grid.methods:
+        _check_method(grid, label)
+
+
+def _check_method(grid: Grid, label: str) -> None:
+    """Check that the method's map and solver can be made with these parameters, at every size of every dataset."""
+    from rffbench.data.cards import load_card
+    from rffbench.features import make_features
+    from rffbench.solvers import check_map, check_on_device, make_solver
+    from rffbench.trials.metrics import CURVES, check_measurable
+
+    features, device = grid.features(label), grid.setting("device")
+    solver, kernel = grid.setting("solver", method=label), grid.setting("kernel", method=label)
+    own = {name: ("methods", label, name) if grid.has_own(name, label) else (name,) for name in ("solver", "kernel")}
+    if features["name"] == solver["name"] == "none":
+        raise Misplaced("has neither a feature map nor a solver", "methods", label)
+    with located("methods", label):
+        check_map(solver["name"], features["name"])
+    if isinstance(kernel["gamma"], list) and len(solver.get("lambda", [])) < 2:
+        message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
+        raise Misplaced(message, *own["kernel"])
+    for index, dataset in enumerate(grid.config["methods"][label].get("datasets", [])):
+        if dataset not in grid.datasets:
+            message = unknown("dataset of this experiment", dataset, grid.datasets)
+            raise Misplaced(message, "methods", label, "datasets", index)
+    datasets = grid.datasets_of(label)
+    tasks: list[Any] = sorted({load_card(dataset).task for dataset in datasets})
+    known = kernel["gamma"] if kernel["gamma"] not in (None, MEDIAN) else 1.0  # the data's may be any
+    for gamma in known if isinstance(known, list) else [known]:
+        for n in sorted({n for dataset in datasets for n in grid.counts(dataset, label)}):
+            with located("methods", label):
+                made = make_features(
+                    features, kernel=kernel["name"], gamma=gamma, n_features=n, count=grid.setting("count")
+                )
+            for i, measure in enumerate(grid.setting("measures") if made is not None else []):
+                if measure in CURVES and (solver.get("path") or solver.get("record")):
+                    message = f"{measure} keeps curves of its own, and the solver keeps its curves with path or record"
+                    raise Misplaced(message, "measures", i)
+                try:
+                    check_measurable(measure, made)
+                except ValueError as error:
+                    raise Misplaced(str(error), "measures", i) from None
+            if device != "cpu":
+                try:
+                    check_on_device(solver, device, made, features["name"])
+                except ConfigError as error:
+                    places = {"device": ("device",), "features": ("methods", label, "features")}
+                    raise Misplaced(str(error), *places.get(str(error.parameter), own["solver"])) from None
+            for task in tasks if solver["name"] != "none" else []:
+                with located(*own["solver"]):
+                    make_solver(solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n)
+    for dataset in datasets:
+        folds, rows = solver.get("folds"), load_card(dataset).n_train
+        rows = min(rows, grid.setting("train_rows", dataset) or rows)
+        if folds and folds > rows:
+            raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", *own["solver"], "folds")
+
+
+def repeated(values: Iterable[Value]) -> Value | None:
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None

@@ -1,0 +1,172 @@
+"""What trials cost, told beforehand: multiply-adds, and bytes of memory. The map and the solver are asked.
+
+Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. Of solvers
+whose work or memory depends on the data's values there is no count: None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from functools import cache
+from typing import Any
+
+from rffbench.data.cards import load_card
+from rffbench.data.split import held_out_rows
+from rffbench.features import make_features
+from rffbench.features.leverage import PooledFeatures
+from rffbench.identity import canonical_json
+from rffbench.solvers import NONE, make_solver
+from rffbench.solvers.base import default_block_rows
+from rffbench.trials.metrics import OF_GAUSSIAN_FREQUENCIES
+from rffbench.trials.spec import TrialSpec
+from rffbench.trials.together import pool_size
+
+COUNTED = ("ridge", "kernel-ridge", NONE)  # solvers whose work does not depend on the data's values
+TRIGONOMETRY = 20  # a cosine or a sine
+MEASURE = 1200  # one number of the matrix that a measure of a map looks at: its share of a norm by Lanczos, or a sort
+
+
+def operations(spec: TrialSpec) -> float | None:
+    """Multiply-adds of one trial alone: all rows' features, a Gram triangle, a Cholesky for each λ and fold, and the
+    measures of the map."""
+    own = _own_operations(spec)
+    if own is None or spec.solver["name"] == "kernel-ridge":
+        return own
+    features, n = _features(spec), train_rows(spec)
+    gram = 0.0 if spec.solver["name"] == NONE else _gram(n, _columns(spec))
+    if isinstance(features, PooledFeatures):
+        pool = 2 * pool_size(features)
+        scored = _gram(n, pool) if "gram" in features.needs else 0.0
+        return _bandwidths(spec) * (own + gram + _waves(spec, n, pool // 2, pool) + scored)
+    return _bandwidths(spec) * (own + gram + _mapping(spec, n))
+
+
+def group_operations(specs: Sequence[TrialSpec]) -> float:
+    """Multiply-adds of trials that are done together: of maps that are columns of one draw, the features and the Gram
+    matrix of the largest are made once. Trials without a count are left out."""
+    counted = [(spec, alone) for spec in specs if (alone := operations(spec)) is not None]
+    first = specs[0]
+    if first.solver["name"] != "ridge" or first.exclusive is True or len(counted) < 2 or first.device != "cpu":
+        return sum(alone for _, alone in counted)
+    total, pools = 0.0, dict[Hashable, int]()
+    for spec, alone in counted:
+        features = _features(spec)
+        base = getattr(features, "base", None)
+        if base is None:
+            total += alone
+        else:
+            total += _bandwidths(spec) * (_own_operations(spec) or 0.0)
+            pools[base] = max(pools.get(base, 0), pool_size(features))
+    n = train_rows(first)
+    shared = sum(_waves(first, n, pool, 2 * pool) + _gram(n, 2 * pool) for pool in pools.values())
+    return total + _bandwidths(first) * shared
+
+
+def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
+    """About what one trial comes to hold besides its process and the rows, within a budget of ``memory`` bytes.
+
+    It is what the solver says of a fit, or the kernel matrix of the points on which the map is measured and what the
+    measures take; a block of rows; and the frequencies, as drawn and as kept. None of a solver that cannot say, and
+    where a GPU does the work. Raises MemoryBudgetError where the budget is too small.
+    """
+    if spec.device != "cpu":
+        return None
+    card, features = load_card(spec.dataset), _features(spec)
+    n, d, columns = train_rows(spec), card.columns, _columns(spec)
+    frequencies = getattr(features, "n_frequencies", columns if features is not None else 0)
+    fitting: int | None
+    if spec.solver["name"] == NONE:
+        rows = min(n, default_block_rows(columns))
+        fitting = max(8 * rows * (columns + 2 * d), getattr(features, "bytes_to_fit", 0))
+    else:
+        solver = make_solver(
+            spec.solver, task=card.task, features=features, kernel=spec.kernel["name"], gamma=_gamma(spec),
+            memory=memory, n_features=spec.n_features,
+        )  # fmt: skip
+        fitting = solver.bytes_to_fit(n, d) if hasattr(solver, "bytes_to_fit") else None
+    if fitting is None:
+        return None
+    points = min(n, spec.kernel_error_points) if features is not None else 0
+    projections = 5 * frequencies if set(spec.measures) & set(OF_GAUSSIAN_FREQUENCIES) else 0
+    measuring = 8 * points * (2 * points + columns + projections)
+    return int(max(fitting, measuring)) + 8 * 2 * d * frequencies
+
+
+def train_rows(spec: TrialSpec) -> int:
+    """Training rows of a trial."""
+    there = load_card(spec.dataset).n_train - _held_out(spec)
+    return min(spec.train_rows or there, there)
+
+
+def test_rows(spec: TrialSpec) -> int:
+    """Rows that a trial is tested on."""
+    return _held_out(spec) or load_card(spec.dataset).n_test
+
+
+def _held_out(spec: TrialSpec) -> int:
+    return held_out_rows(spec.held_out, load_card(spec.dataset).n_train)
+
+
+def _own_operations(spec: TrialSpec) -> float | None:
+    """What a trial does by itself also where others share its draw: solve, map the test rows, measure the map."""
+    card, n, solver = load_card(spec.dataset), train_rows(spec), spec.solver
+    if solver["name"] not in COUNTED:
+        return None
+    factorisations = len(solver.get("lambda", [1])) * solver.get("folds", 1) + 1
+    if solver["name"] == "kernel-ridge":
+        return (n + test_rows(spec)) * n * card.columns + factorisations * n**3 / 6
+    features, columns = _features(spec), _columns(spec)
+    points = min(n, spec.kernel_error_points) if features is not None else 0
+    frequencies = getattr(features, "n_frequencies", columns)
+    sizes = [frequencies if name in OF_GAUSSIAN_FREQUENCIES else points for name in spec.measures]
+    measuring = float(points) * (MEASURE * sum(sizes) + columns * points)
+    if solver["name"] == NONE:
+        return measuring
+    again = n if isinstance(features, PooledFeatures) else 0  # what was chosen is mapped anew
+    passes = again + test_rows(spec) + (n if solver.get("scoring") else 0)
+    return measuring + _mapping(spec, passes) + factorisations * min(n, columns) ** 3 / 6
+
+
+def _mapping(spec: TrialSpec, rows: int) -> float:
+    """Multiply-adds of the features of so many rows."""
+    features, columns = _features(spec), _columns(spec)
+    if features is None:
+        return 0.0
+    if (expanded := getattr(features, "n_expanded", None)) is not None:
+        return _waves(spec, rows, expanded // 2, expanded) + rows * expanded * columns
+    return _waves(spec, rows, getattr(features, "n_frequencies", columns), columns)
+
+
+def _waves(spec: TrialSpec, rows: int, frequencies: int, columns: int) -> float:
+    return float(rows) * (load_card(spec.dataset).columns * frequencies + TRIGONOMETRY * columns)
+
+
+def _gram(rows: int, columns: int) -> float:
+    return float(rows) * columns * min(rows, columns) / 2
+
+
+def _bandwidths(spec: TrialSpec) -> int:
+    gamma = spec.kernel["gamma"]
+    return len(gamma) if isinstance(gamma, list) else 1
+
+
+def _columns(spec: TrialSpec) -> int:
+    """The columns of the spec's features; of the inputs where it has no map."""
+    return int(getattr(_features(spec), "n_components", load_card(spec.dataset).columns))
+
+
+def _gamma(spec: TrialSpec) -> float:
+    """Some γ: no cost depends on it."""
+    gamma = spec.kernel["gamma"]
+    return float(gamma) if isinstance(gamma, (int, float)) else 1.0
+
+
+def _features(spec: TrialSpec) -> Any:
+    """The spec's map, not fitted; None where it has none."""
+    return _made(canonical_json(spec.features), spec.kernel["name"], _gamma(spec), spec.n_features, spec.count)
+
+
+@cache
+def _made(features: str, kernel: str, gamma: float, n_features: int, count: Any) -> Any:
+    return make_features(json.loads(features), kernel=kernel, gamma=gamma, n_features=n_features, count=count)

@@ -1,0 +1,166 @@
+"""What a run would do, without doing it: the grid, its size, and an estimate of its time and memory.
+
+Seconds come from the results folder where a cell was measured before. Other cells are counted in multiply-adds, at the
+pace of the measured ones, or, if none was measured, of this machine's matrix product. What was not measured and cannot
+be counted is said not to be estimated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rffbench.config.costs import bytes_needed, group_operations, operations, test_rows, train_rows
+from rffbench.config.experiment import Experiment
+from rffbench.data.cards import load_card
+from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.linalg.threads import thread_count
+from rffbench.trials.spec import TrialSpec
+from rffbench.trials.tasks import tasks
+from rffbench.units import amount, duration
+
+Row = Mapping[str, Any]
+Cell = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of all trials but those that are not estimated: the ``seconds`` with every processor at work, and the memory of
+    the ``largest`` in bytes (None: none is estimated)."""
+
+    seconds: float
+    peak_bytes: int | None
+    largest: TrialSpec | None
+    measured: int  # trials whose cell was measured before
+    counted: int  # trials whose multiply-adds were counted
+    untimed: Counter[str]  # trials whose time is not estimated, of each solver
+    unsized: Counter[str]  # trials whose memory is not estimated, of each solver
+
+
+def describe(
+    experiment: Experiment, specs: Sequence[TrialSpec], rows: Sequence[Row], folder: Path, workers: int
+) -> str:
+    """The grid as text: one line per dataset, the number of trials, how many are done, time and memory."""
+    done = {row["key"] for row in rows if row["status"] == "ok"}
+    todo = [spec for spec in specs if spec.key not in done]
+    heading = f"{experiment.name}: {experiment.title}" if experiment.title else experiment.name
+    lines = [heading, "", f"{'dataset':<16}{'d':>5}{'train':>9}{'test':>9}{'trials':>8}  sizes"]
+    for dataset in dict.fromkeys(spec.dataset for spec in specs):
+        card, mine = load_card(dataset), [spec for spec in specs if spec.dataset == dataset]
+        sizes = dict.fromkeys(spec.size for spec in mine)
+        rows_of = f"{card.columns:>5}{max(map(train_rows, mine)):>9}{test_rows(mine[0]):>9}"
+        lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
+    methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
+    lines += ["", f"methods: {methods}", f"{len(specs)} trials, {len(specs) - len(todo)} already done"]
+    if todo:
+        lines += _estimate_lines(estimate(todo, rows, experiment.memory), workers, experiment.memory)
+    return "\n".join([*lines, f"results go to {folder}; nothing was started"])
+
+
+def estimate(
+    specs: Sequence[TrialSpec],
+    rows: Iterable[Row],
+    memory: int | None = None,
+    rate: Callable[[], float] | None = None,
+) -> Estimate:
+    """Time and memory of the trials ``specs``, within a budget of ``memory`` bytes, from the log's ``rows`` as far as
+    these go.
+
+    Trials that are done together take as much less than alone as their multiply-adds are fewer. ``rate`` gives
+    multiply-adds per second with all processors (default: measured here).
+    """
+    seconds: dict[Cell, list[float]] = {}
+    held: dict[Cell, int] = {}
+    paces = []
+    for row in rows:
+        if row["status"] == "ok":
+            spec = TrialSpec.from_row(dict(row))
+            cell = _cell(spec)
+            took = sum(row["timing"].get(part) or 0.0 for part in ("feature_s", "fit_s", "predict_s"))
+            took *= min(1.0, (row["timing"].get("threads") or thread_count()) / thread_count())
+            seconds.setdefault(cell, []).append(took)
+            bytes_ = row["metrics"].get("own_memory_bytes") or row["peak_memory_bytes"] or 0
+            held[cell] = max(held.get(cell, 0), int(bytes_))
+            with contextlib.suppress(ConfigError):  # a map that is not there any more
+                if count := operations(spec):
+                    paces.append(took / count)
+    pace = statistics.median(paces) if paces else 1 / (rate or multiply_adds_per_second)()
+    total, measured, counted = 0.0, 0, 0
+    untimed: Counter[str] = Counter()
+    for group in tasks(specs):
+        alone, counts = 0.0, [operations(spec) for spec in group]
+        for spec, count in zip(group, counts, strict=True):
+            if known := seconds.get(_cell(spec)):
+                alone += statistics.mean(known)
+                measured += 1
+            elif count is not None:
+                alone += count * pace
+                counted += 1
+            else:
+                untimed[spec.solver["name"]] += 1
+        together, apart = group_operations(group), sum(count or 0.0 for count in counts)
+        total += alone * (together / apart if apart else 1.0)
+    cells = {_cell(spec): spec for spec in specs}
+    sizes = {cell: held.get(cell) or _bytes_needed(spec, memory) for cell, spec in cells.items()}
+    sized = {cell: size for cell, size in sizes.items() if size is not None}
+    largest = max(sized, key=lambda cell: sized[cell], default=None)
+    unsized = Counter(spec.solver["name"] for spec in specs if sizes[_cell(spec)] is None)
+    peak, which = (None, None) if largest is None else (sized[largest], cells[largest])
+    return Estimate(total, peak, which, measured, counted, untimed, unsized)
+
+
+def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
+    try:
+        return bytes_needed(spec, memory)
+    except MemoryBudgetError as error:
+        return error.needed
+
+
+@cache
+def multiply_adds_per_second() -> float:
+    """This machine's speed with all threads: the best of some float64 matrix products on one, the others being
+    disturbed, times the threads; a product on all of them waits for the one that is disturbed most."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    A = np.ones((512, 512))
+    best = float("inf")
+    with threadpool_limits(1):
+        for _ in range(20):
+            start = time.perf_counter()
+            A @ A
+            best = min(best, time.perf_counter() - start)
+    return thread_count() * len(A) ** 3 / best
+
+
+def _cell(spec: TrialSpec) -> Cell:
+    return spec.dataset, spec.method, spec.n_features
+
+
+def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> list[str]:
+    parts = {"measured before": estimate.measured, "counted": estimate.counted}
+    source = ", ".join(f"{count} {how}" for how, count in parts.items() if count)
+    workers_text = "1 worker" if workers == 1 else f"{workers} workers"
+    lines = []
+    if source:
+        lines.append(f"time: about {duration(estimate.seconds)} with {workers_text} (trials: {source})")
+    if estimate.untimed:
+        lines.append(f"time not estimated: {_listed(estimate.untimed)}")
+    if estimate.peak_bytes is not None and estimate.largest is not None:
+        lines.append(f"memory: about {amount(estimate.peak_bytes)} for the largest trial ({estimate.largest.label})")
+    if estimate.unsized:
+        lines.append(f"memory not estimated: {_listed(estimate.unsized)}")
+    if budget is not None and (estimate.peak_bytes or 0) > budget:
+        lines.append(f"that is more than the budget of {amount(budget)}: such trials may be refused")
+    return lines
+
+
+def _listed(trials: Counter[str]) -> str:
+    return ", ".join(f"{count} trial{'s' * (count > 1)} of {solver}" for solver, count in trials.items())

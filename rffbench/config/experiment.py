@@ -1,0 +1,452 @@
+"""An experiment: the YAML config as pydantic models, and the grid of trials it stands for.
+
+It checks every name and value, so that a wrong config is refused before anything starts; it knows nothing of
+how trials run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from rffbench import yamlfile
+from rffbench.config import methodfiles
+from rffbench.config.checks import check_grid, check_mapping, located, placed
+from rffbench.config.grid import OF_METHOD, Grid
+from rffbench.config.values import (
+    DEFAULT,
+    Bandwidths,
+    Dataset,
+    FeaturesName,
+    KernelName,
+    Label,
+    MeasureName,
+    Memory,
+    Number,
+    PositiveInt,
+    Reference,
+    Seconds,
+    Sizes,
+    SolverName,
+    Steps,
+    by_default,
+    dataset_name,
+    listed_or_none,
+    text_keys,
+)
+from rffbench.data.cards import Card, add_card, own_card
+from rffbench.data.own import without_folders
+from rffbench.errors import unknown
+from rffbench.trials.spec import LATER, MEDIAN, TrialSpec
+from rffbench.yamlfile import Misplaced
+
+# Maps that look at no data: what significance is tested against unless the config says otherwise.
+BASELINE_FEATURES = ("fourier", "qmc")
+SCALED_BY_DATA = ("perceptron",)  # kernels whose γ, where none is given, comes from the training rows
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Kernel(_Strict):
+    """The kernel to approximate, its bandwidth as σ or as γ; cross-validation chooses among several."""
+
+    name: KernelName = Field(
+        default="gaussian",
+        description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²), perceptron 1-c·γ‖Δ‖.",
+    )
+    sigma: Bandwidths | None = Field(
+        default=None,
+        description="Bandwidth σ; γ is 1/(2σ²), 1/σ, 1/σ², 1/σ for these kernels. 1 if gamma is not given. median: the "
+        "median distance between training rows.",
+    )
+    gamma: Bandwidths | None = Field(default=None, description="γ itself, instead of sigma.")
+
+    @model_validator(mode="after")
+    def _one_bandwidth(self) -> Kernel:
+        if self.sigma is not None and self.gamma is not None:
+            raise Misplaced("give sigma or gamma, not both", "gamma")
+        if self.sigma is None and self.gamma is None and self.name not in SCALED_BY_DATA:
+            self.sigma = 1.0
+        if MEDIAN in (self.sigma, self.gamma) and self.name in SCALED_BY_DATA:
+            raise Misplaced(f"{MEDIAN} is not for the {self.name} kernel, whose radius must reach all rows", "sigma")
+        try:
+            self.spec()
+        except ValueError as error:
+            raise Misplaced(str(error), "sigma") from None
+        return self
+
+    def spec(self) -> dict[str, Any]:
+        """The name and γ: a number, a list of them, or what the data shall give: None, or median."""
+        from rffbench.kernels import gamma_from_sigma
+
+        if self.sigma is None or isinstance(self.sigma, str):
+            return {"name": self.name, "gamma": self.sigma or self.gamma}
+        if isinstance(self.sigma, list):
+            return {"name": self.name, "gamma": [gamma_from_sigma(self.name, sigma) for sigma in self.sigma]}
+        return {"name": self.name, "gamma": gamma_from_sigma(self.name, self.sigma)}
+
+
+class Method(BaseModel):
+    """A feature map by its registered name, with that map's parameters, and the method's own solver, kernel and
+    sizes, if it has any."""
+
+    model_config = ConfigDict(extra="allow")
+
+    features: FeaturesName = Field(
+        description="The feature map's name (see: rffbench methods), ./mine.py:MyFeatures for a class in a file of "
+        "one's own, found from the config's folder, or none for solvers that need none."
+    )
+    solver: dict[str, Any] | None = Field(
+        default=None,
+        description="Settings that replace those of the experiment's solver; with another name, all of them.",
+    )
+    kernel: Kernel | None = Field(default=None, description="A kernel instead of the experiment's.")
+    n_features: Annotated[Sizes | None, BeforeValidator(listed_or_none)] = Field(
+        default=None, description="Sizes instead of the experiment's."
+    )
+    datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
+        default=None, description="The datasets it is run on, if not all of the experiment's."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parameters_beside_the_name(cls, method: Any) -> Any:
+        """``features: {name: …, parameters}`` is ``features: …`` with the parameters beside it."""
+        if not isinstance(method, dict) or not isinstance(features := method.get("features"), dict):
+            return method
+        if "name" not in features:
+            raise Misplaced("has no name", "features")
+        own = {key: value for key, value in features.items() if key != "name"}
+        if twice := [key for key in own if key in (*OF_METHOD, *method)]:
+            place = "a method's key" if twice[0] in OF_METHOD else "given beside features too"
+            raise Misplaced(f"{twice[0]} is {place}", "features", twice[0])
+        return {**method, **own, "features": features["name"]}
+
+    @model_validator(mode="after")
+    def _known_parameters(self) -> Method:
+        from rffbench.features import MAPS
+
+        with located():
+            own = [key for key in OF_METHOD if key != "features"]
+            MAPS.check_names(self.features, self.model_extra or {}, besides=own)
+        return self
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.features, **(self.model_extra or {})}
+
+
+class Solver(BaseModel):
+    """The learner on the features: a solver by its registered name, with that solver's parameters beside it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: SolverName = Field(default="ridge", description="The solver's name (see: rffbench methods).")
+
+    @model_validator(mode="after")
+    def _known_parameters(self) -> Solver:
+        with located():
+            self.spec()
+        return self
+
+    def spec(self) -> dict[str, Any]:
+        """As a trial's spec holds it: `rffbench.solvers.spec`."""
+        from rffbench.solvers import spec
+
+        return spec({"name": self.name, **(self.model_extra or {})})
+
+
+class Significance(_Strict):
+    """The "•" of the tables: a paired t-test over trials, better than every baseline."""
+
+    baselines: list[StrictStr] | None = Field(
+        default=None, description="Labels of the methods to beat. [default: the methods with features fourier and qmc]"
+    )
+    level: Annotated[Number, Field(gt=0, lt=1)] = Field(default=0.05, description="The level of the test.")
+    correction: Literal["none", "holm"] = Field(default="none", description="The correction for many comparisons.")
+
+
+class RunsOn(BaseModel):
+    """Where trials run, unless the command says otherwise: an executor by its name, with its options beside it. Nothing
+    that is measured depends on it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: StrictStr = Field(description="The executor's name, as --executor has it.")
+
+
+def known(cards: dict[str, Card]) -> dict[str, Card]:
+    """The cards are found by their names from here on."""
+    for name, card in cards.items():
+        if name != card.name:
+            raise Misplaced(f"the card's name is {card.name!r}; it must be its key, {name!r}", name)
+        if (other := own_card(name)) is None or other.content_hash != card.content_hash:
+            with located(name):
+                add_card(card)
+    return cards
+
+
+def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Datasets that a sweep gives by path are given by name, as those of the experiment are."""
+    for axis, labels in sweep.items():
+        for label, patch in labels.items():
+            for i, dataset in enumerate(patch["datasets"] if isinstance(patch.get("datasets"), list) else []):
+                try:
+                    patch["datasets"][i] = dataset_name(dataset, info)
+                except ValueError as error:
+                    raise Misplaced(str(error), axis, label, "datasets", i) from None
+    return sweep
+
+
+MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
+PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
+
+
+# ---- The experiment ----------------------------------------------------------------------------------------
+
+
+class Experiment(_Strict):
+    """One experiment: datasets × sizes × methods × trials, and how each trial is done."""
+
+    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+        description="Names the results folder: letters, digits, '.', '_', '-'."
+    )
+    title: StrictStr = Field(default="", description="The heading of tables and figures.")
+    cards: Annotated[dict[StrictStr, Card], AfterValidator(known)] = Field(
+        default={}, description="Cards of own data, by name; a run writes them for the data that was given by path."
+    )
+    datasets: Annotated[list[Dataset], Field(min_length=1)] = Field(
+        description="Names of datasets (see: rffbench datasets list), or paths of own data."
+    )
+    preprocess: Annotated[
+        dict[str, Steps],
+        BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
+    ] = Field(
+        default={DEFAULT: ["none"]},
+        description="none, minmax, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, "
+        "list of them, applied in order; or a mapping from dataset (or default) to these.",
+    )
+    preprocess_fit: Literal["train", "all"] = Field(
+        default="train", description="The rows that column-wise preprocessing takes its statistics from."
+    )
+    train_rows: Annotated[
+        dict[str, PositiveInt | None],
+        BeforeValidator(by_default, json_schema_input_type=int | None | dict[str, int | None]),
+    ] = Field(
+        default={DEFAULT: None},
+        description="How many of the split's training rows a trial uses, in their random order; null: all. "
+        "Per dataset too.",
+    )
+    held_out: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="Share of the training rows to test on in place of the test rows, so that a choice made by the "
+        "scores has seen no test row.",
+    )
+    kernel: Kernel = Field(default_factory=Kernel, description="The kernel to approximate.")
+    n_features: Annotated[
+        dict[str, Sizes],
+        BeforeValidator(by_default, json_schema_input_type=list[str | int] | dict[str, list[str | int]]),
+    ] = Field(description='Sizes: integers, or "16d" for 16 × the input dimension; per dataset too.')
+    count: Literal["frequencies", "columns"] = Field(default="frequencies", description="What n_features counts.")
+    methods: Annotated[dict[Label, Method], Field(min_length=1)] = Field(
+        description="Label → feature map and its parameters."
+    )
+    solver: Solver = Field(default_factory=Solver, description="The learner on the features.")
+    trials: Annotated[
+        dict[str, PositiveInt],
+        BeforeValidator(text_keys),
+        BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
+    ] = Field(
+        default={DEFAULT: 10}, description="How many trials per cell, or a mapping from size (or default) to that."
+    )
+    seed: Annotated[StrictInt, Field(ge=0)] = Field(default=0, description="All random numbers derive from it.")
+    reference: Reference | None = Field(
+        default=None,
+        description="What to compare with: a paper's numbers, for example liu2020-table3, or a CSV file that `rffbench "
+        "record` wrote, its path relative to this config's folder.",
+    )
+    significance: Significance = Field(default_factory=Significance, description='The "•" of the tables.')
+    kernel_error_points: Annotated[
+        dict[str, Annotated[StrictInt, Field(ge=0)]],
+        BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
+    ] = Field(
+        default={DEFAULT: 1000}, description="Points on which ‖K−K̃‖₂/‖K‖₂ is measured; 0: it is not. Per dataset too."
+    )
+    timing: Literal["shared", "exclusive", "features"] = Field(
+        default="shared",
+        description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
+        "one group of trials at a time; generating the features and predicting are timed alone, the rest is shared. "
+        "exclusive: one trial at a time, sharing nothing.",
+    )
+    time_limit: Seconds | None = Field(
+        default=None, description='The longest that a trial may take: seconds, or "30m".'
+    )
+    memory: Memory | None = Field(default=None, description='Memory budget of a trial: bytes, or "6GB".')
+    dtype: Literal["float64", "float32"] = Field(default="float64", description="The features' dtype.")
+    device: Literal["cpu", "cuda"] = Field(
+        default="cpu", description="Where features, Gram matrices and factorisations are computed; cuda needs PyTorch."
+    )
+    measures: list[MeasureName] = Field(
+        default=["kernel_error"],
+        description="What is measured of each map, on kernel_error_points training rows.",
+    )
+    executor: RunsOn | None = Field(
+        default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
+    )
+    sweep: Annotated[
+        dict[StrictStr, Annotated[dict[StrictStr, dict[str, Any]], Field(min_length=1)]], AfterValidator(named_datasets)
+    ] = Field(
+        default={},
+        description="Axis → label → what it changes in this config. The experiment is run for every combination of "
+        "one label per axis.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_paths(cls, config: Any, info: ValidationInfo) -> Any:
+        """Files of feature maps are named from the config's folder; of a config without one, from the current one."""
+        return methodfiles.found_from(config, (info.context or {}).get("folder", Path()))
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Experiment:
+        patches = [patch for labels in self.sweep.values() for patch in labels.values()]
+        names = [*self.datasets, *(name for patch in patches for name in patch.get("datasets", []))]
+        self.cards = {name: without_folders(card) for name in names if (card := own_card(name))}
+        for key in PER_DATASET:
+            check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
+        check_grid(Grid(self.to_dict()))
+        self.files()
+        if self.significance.baselines is None:
+            self.significance.baselines = [
+                label for label, method in self.methods.items() if method.features in BASELINE_FEATURES
+            ]
+        for i, label in enumerate(self.significance.baselines):
+            if label not in self.methods:
+                raise Misplaced(unknown("method", label, self.methods), "significance", "baselines", i)
+        self.protocols()  # every combination of a sweep is a valid experiment
+        return self
+
+    def protocols(self) -> list[tuple[dict[str, str], Experiment]]:
+        """Every combination of the sweep: its labels, one per axis, and the experiment without a sweep that it
+        stands for. Just this experiment, without labels, if nothing is swept."""
+        if not self.sweep:
+            return [({}, self)]
+        if (combinations := math.prod(map(len, self.sweep.values()))) > MOST_PROTOCOLS:
+            raise Misplaced(f"has {combinations:,} combinations of labels; at most {MOST_PROTOCOLS:,} are run", "sweep")
+        base = self.model_dump(mode="json", by_alias=True, exclude={"sweep"}, exclude_unset=True)
+        found = []
+        for labels in itertools.product(*self.sweep.values()):
+            config = base
+            for axis, label in zip(self.sweep, labels, strict=True):
+                config = patched(config, self.sweep[axis][label])
+            try:
+                experiment = Experiment.model_validate(config)
+            except ValidationError as error:
+                where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
+                first = error.errors()[0]
+                problem = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
+                raise Misplaced(f"the combination {where} is not a valid config: {problem}", "sweep") from None
+            found.append((dict(zip(self.sweep, labels, strict=True)), experiment))
+        return found
+
+    def grid(self) -> list[TrialSpec]:
+        """Every trial once, ordered by protocol of the sweep, dataset, trial, size, method."""
+        specs = (spec for _, experiment in self.protocols() for spec in Grid(experiment.to_dict()).specs())
+        return list({spec.key: spec for spec in specs}.values()) if self.sweep else list(specs)
+
+    def files(self) -> list[Path]:
+        """The files of the user's own that hold feature maps."""
+        return methodfiles.files(self.to_dict())
+
+    def size(self) -> int:
+        """How many trials the grid has; they are counted by the cell, and not made."""
+        cells: dict[str, int] = {}  # protocols of a sweep may share cells
+        for _, experiment in self.protocols():
+            for first, count in Grid(experiment.to_dict()).cells():
+                cells[first.key] = max(count, cells.get(first.key, 0))
+        return sum(cells.values())
+
+    def runs_on(self, executor: str | None = None) -> tuple[str, dict[str, Any]]:
+        """The executor's name and its options: ``executor`` where it is given, with the config's options if it is the
+        same; else the config's, or ``local``."""
+        if self.executor is None or executor not in (None, self.executor.name):
+            return executor or "local", {}
+        return self.executor.name, dict(self.executor.model_extra or {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolved config: as the YAML would say it, every default written out but those of settings that came
+        after the first release."""
+        resolved = self.model_dump(mode="json", by_alias=True)
+        for key in (*PER_DATASET, "trials"):
+            if list(resolved[key]) == [DEFAULT]:
+                resolved[key] = resolved[key][DEFAULT]
+        resolved["solver"] = self.solver.spec()
+        resolved["kernel"] = self.kernel.spec()
+        for label, method in self.methods.items():
+            written = resolved["methods"][label]
+            if method.solver is not None:
+                written["solver"] = self._solver_of(label, method.solver)
+            if method.kernel is not None:
+                written["kernel"] = method.kernel.spec()
+            left_out = [key for key in OF_METHOD if written[key] is None]
+            resolved["methods"][label] = {key: value for key, value in written.items() if key not in left_out}
+        for key, default in LATER.items():
+            if key in resolved and resolved[key] == default:
+                del resolved[key]
+        for key in ("sweep", "executor", "cards"):
+            if not resolved[key]:
+                del resolved[key]
+        if self.cards:
+            resolved["cards"] = {
+                name: card.model_dump(mode="json", exclude_defaults=True) for name, card in self.cards.items()
+            }
+        return resolved
+
+    def _solver_of(self, label: str, own: dict[str, Any]) -> dict[str, Any]:
+        """A method's solver: its own settings in the place of the experiment's, all of them with another name."""
+        if own.get("name", self.solver.name) != self.solver.name:
+            return placed(Solver.model_validate, own, "methods", label, "solver").spec()
+        written = self.solver.model_dump(by_alias=True, exclude_unset=True)
+        return placed(Solver.model_validate, written | own, "methods", label, "solver").spec()
+
+    def to_yaml(self, folder: Path | None = None) -> str:
+        """The resolved config as YAML that ``load_experiment`` reads back to an equal experiment, where the ``files``
+        lie beside it; a reference that is a file of the user's own as its path from ``folder``, where the YAML goes."""
+        resolved = methodfiles.portable(self.to_dict())
+        if folder and self.reference and os.path.isabs(self.reference):
+            resolved["reference"] = os.path.relpath(self.reference, folder.resolve())
+        return yamlfile.dump(resolved)
+
+
+def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """``config`` with the values of ``patch`` in place of its own, mapping by mapping. A bandwidth replaces the
+    one there was, be it written as σ or as γ; another solver's settings replace all of the former's."""
+    result = dict(config)
+    for key, value in patch.items():
+        before = result.get(key)
+        if not isinstance(value, dict) or not isinstance(before, dict):
+            result[key] = value
+            continue
+        if key == "kernel" and {"sigma", "gamma"} & value.keys():
+            before = {name: each for name, each in before.items() if name not in ("sigma", "gamma")}
+        if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
+            before = {}
+        result[key] = patched(before, value)
+    return result

@@ -1,0 +1,194 @@
+"""The grid of trials that a config stands for: what a config means is read here, and nowhere else.
+
+A run takes its trials from it; a report asks it which rows of a log are the config's. It reads the resolved config, as
+config.yaml holds it and ``Experiment.to_dict`` gives it. To judge a row it needs no card: so results of older versions,
+of older cards, and of datasets that this version does not know are still read.
+
+A setting, such as ``dtype``, is a field of TrialSpec that the config gives under the same name. A new one needs its
+place in the model of the config and in TrialSpec, and the code that heeds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from rffbench import ownfile
+from rffbench.config.values import DEFAULT, listed
+from rffbench.identity import canonical_json
+from rffbench.trials.spec import LATER, Exclusive, TrialSpec, written_size
+
+OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters
+_OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
+_OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
+_DERIVED = ("features", "source", "exclusive")  # fields of a spec that a config says in other words
+SETTINGS = tuple(each.name for each in fields(TrialSpec) if each.name not in (*_OF_CELL, *_DERIVED))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Datasets × sizes × methods × trials of one resolved ``config`` without a sweep, and every cell's settings."""
+
+    config: Mapping[str, Any]
+
+    @property
+    def datasets(self) -> list[str]:
+        return [str(name) for name in self.config["datasets"]]
+
+    @property
+    def methods(self) -> list[str]:
+        """The labels of the methods."""
+        return [str(label) for label in self.config["methods"]]
+
+    @property
+    def exclusive(self) -> Exclusive:
+        """Whether every trial has the machine to itself, so that seconds are comparable."""
+        timing = self.config.get("timing")
+        return "features" if timing == "features" else timing == "exclusive"
+
+    def datasets_of(self, method: str) -> list[str]:
+        """The datasets that a method is for: those it names, or all."""
+        return [dataset for dataset in self.datasets if method in self.methods_on(dataset)]
+
+    def methods_on(self, dataset: str) -> list[str]:
+        """The methods that are for a dataset."""
+        own = {label: method.get("datasets") for label, method in self.config["methods"].items()}
+        return [label for label in self.methods if dataset in (own[label] or [dataset])]
+
+    def has_own(self, name: str, method: str) -> bool:
+        """Whether a method has a solver, a kernel or sizes of its own."""
+        return self.config["methods"][method].get(name) is not None
+
+    def features(self, method: str) -> dict[str, Any]:
+        """A method's feature map: its name and the parameters that the config gives it."""
+        own = self.config["methods"][method]
+        return {"name": own.get("features"), **{key: value for key, value in own.items() if key not in OF_METHOD}}
+
+    def setting(self, name: str, dataset: str = DEFAULT, method: str | None = None) -> Any:
+        """A setting's value for a dataset and a method; None where the config states none."""
+        value = self.config.get(name, LATER.get(name))
+        if name in _OF_METHOD_OR_ALL:
+            return self.config["methods"][method][name] if method and self.has_own(name, method) else value
+        return value.get(dataset, value.get(DEFAULT)) if isinstance(value, Mapping) else value
+
+    def sizes(self, dataset: str, method: str) -> list[str | int]:
+        """A method's sizes on a dataset, as written: ``"16d"`` or a count."""
+        own = self.config["methods"][method].get("n_features")
+        return list(own or self.setting("n_features", dataset) or [])
+
+    def count(self, dataset: str, size: str | int) -> int:
+        """How many features a size as written is on a dataset, which has a card."""
+        from rffbench.data.cards import load_card
+
+        return size if isinstance(size, int) else int(size[:-1]) * load_card(dataset).columns
+
+    def counts(self, dataset: str, method: str) -> dict[int, str | int]:
+        """A method's sizes on a dataset: how many features → the size as written."""
+        return {self.count(dataset, size): size for size in self.sizes(dataset, method)}
+
+    def planned_trials(self, size: str | int) -> int:
+        """How many trials there are at a size as written."""
+        trials = self.config.get("trials", 1)
+        if not isinstance(trials, Mapping):
+            return int(trials)
+        by_size = {str(key): count for key, count in trials.items()}
+        return int(by_size.get(str(size), by_size.get(DEFAULT, 1)))
+
+    def asks_for(self, dataset: str, method: str, size: str = "") -> bool:
+        """Whether there is a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
+        cell = self._cells.get((dataset, method))
+        return cell is not None and (not size or size in cell[0])
+
+    def wants(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row of trials.jsonl is one of the grid's trials, measured with the grid's settings.
+
+        A setting that the config or the row does not state is not compared; of one that came after the first release,
+        a config or a row without it is known to have its default.
+        """
+        cell = self._cells.get((row["dataset"], row["method"]))
+        if cell is None:
+            return False
+        sizes, settings = cell
+        here = (written_size(row["n_features"], row.get("multiple")), str(row["n_features"]))
+        size = next((each for each in here if each in sizes), None)
+        if size is None or row["trial"] >= self.planned_trials(size):
+            return False
+        found = ((row.get(name, LATER.get(name)), name, value) for name, value in settings.items())
+        return all(listed(has) == listed(value) or (has is None and name not in LATER) for has, name, value in found)
+
+    def specs(self) -> Iterator[TrialSpec]:
+        """Every trial, ordered by dataset, trial, size, method."""
+        for dataset in self.datasets:
+            cells = list(self._cells_of(dataset))
+            for trial in range(max((count for _, count in cells), default=0)):
+                yield from (replace(first, trial=trial) for first, count in cells if trial < count)
+
+    def cells(self) -> Iterator[tuple[TrialSpec, int]]:
+        """The first trial of every method at every size of every dataset, and how many trials there are of it."""
+        for dataset in self.datasets:
+            yield from self._cells_of(dataset)
+
+    def states(self, stated: Mapping[str, Any]) -> bool:
+        """Whether the config says all that ``stated`` says; a value stands for a list of itself."""
+        return _says(self.config, stated)
+
+    def identity(self, *, without: tuple[str, ...]) -> str:
+        """What two configs have in common that differ in the keys ``without`` alone."""
+        return canonical_json({key: value for key, value in self.config.items() if key not in without})
+
+    def _cells_of(self, dataset: str) -> Iterator[tuple[TrialSpec, int]]:
+        from rffbench.data.cards import load_card
+
+        methods = self.methods_on(dataset)
+        data_hash = load_card(dataset).content_hash
+        sizes = {method: self.counts(dataset, method) for method in methods}
+        counts = list(dict.fromkeys(n for each in sizes.values() for n in each))
+        if any(self.has_own("n_features", method) for method in methods):
+            counts.sort()
+        for n in counts:
+            for method in methods:
+                if n in sizes[method]:
+                    size = sizes[method][n]
+                    first = TrialSpec(
+                        dataset=dataset,
+                        data_hash=data_hash,
+                        method=method,
+                        n_features=n,
+                        multiple=int(size[:-1]) if isinstance(size, str) else None,
+                        trial=0,
+                        exclusive=self.exclusive,
+                        source=self._source(method),
+                        **self._cells[dataset, method][1],
+                    )
+                    yield first, self.planned_trials(size)
+
+    def _source(self, method: str) -> str | None:
+        """The hash of the file that a method's map is in, where that is the user's own."""
+        name = self.features(method)["name"]
+        return ownfile.source_hash(name) if ownfile.is_own(name) else None
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str], tuple[set[str], dict[str, Any]]]:
+        """Of every dataset and method: the sizes as text, the feature map, and the settings that are stated."""
+        return {
+            (dataset, method): ({str(size) for size in self.sizes(dataset, method)}, self._settings(dataset, method))
+            for method in self.methods
+            for dataset in self.datasets_of(method)
+        }
+
+    def _settings(self, dataset: str, method: str) -> dict[str, Any]:
+        values = {name: self.setting(name, dataset, method) for name in SETTINGS}
+        stated = {name: value for name, value in values.items() if value is not None or name in LATER}
+        return {"features": self.features(method), **stated}
+
+
+def _says(config: Any, stated: Any) -> bool:
+    if isinstance(stated, Mapping):
+        return (
+            bool(stated)
+            and isinstance(config, Mapping)
+            and all(key in config and _says(config[key], value) for key, value in stated.items())
+        )
+    return bool(listed(stated) == listed(config))

@@ -1,0 +1,115 @@
+"""A config by its path or name, that of a results folder, and the part of a grid that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rffbench import yamlfile
+from rffbench.config import methodfiles
+from rffbench.config.experiment import Experiment
+from rffbench.data.cards import Card, add_card
+from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.trials.spec import TrialSpec
+
+
+def load_experiment(config: str | Path) -> Experiment:
+    """The experiment of a YAML file, or of a config that ships with the package, by its name.
+
+    ConfigError names the file and line, what is wrong and the nearest valid name.
+    """
+    path = _find(config)
+    experiment = yamlfile.load(path, Experiment)
+    experiment.reference = _placed_reference(experiment.reference, path)
+    return experiment
+
+
+def _placed_reference(reference: str | None, config: Path) -> str | None:
+    """A reference as an absolute path, where it is one of the user's own files; it must be readable."""
+    from rffbench.papers.own import is_path, load_own
+
+    if reference is None or not is_path(reference):
+        return reference
+    path = config.parent / reference
+    try:
+        load_own(path)
+    except ConfigError as error:
+        raise ConfigError(f"{yamlfile.place(config, 'reference')}: reference: {error}") from None
+    return str(path.resolve())
+
+
+def _find(config: str | Path) -> Path:
+    from rffbench.resources import resource_folder
+
+    path = Path(config)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise ConfigError(f"{path}: is a folder; a config is a YAML file")
+    folder = resource_folder("configs")
+    names = sorted(each.stem for each in folder.glob("*.yaml"))
+    if str(config) in names:
+        return folder / f"{config}.yaml"
+    if path.stem in names:
+        raise ConfigError(f"{config}: no such file; the config of that name that ships with rffbench is {path.stem!r}")
+    raise ConfigError(f"{config}: no such file; {unknown('config', path.stem, names)}")
+
+
+def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """The resolved configs of a results folder's config.yaml: of each combination of a sweep, with its labels, one an
+    axis; without a sweep the one that is there, as it is, whatever this version makes of its names.
+
+    ResultsError where the file cannot be read or is no experiment.
+    """
+    try:
+        config = yamlfile.read(path)
+    except ConfigError as error:
+        raise ResultsError(str(error)) from None
+    if not isinstance(config, dict) or not config.get("datasets") or not config.get("methods"):
+        raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
+    for card in cards.values() if isinstance(cards := config.get("cards"), dict) else []:
+        with suppress(ValidationError, ConfigError):  # a card of another version: what needs it goes without
+            add_card(Card.model_validate(card))
+    if not config.get("sweep"):
+        return [({}, config)]
+    try:
+        experiment = Experiment.model_validate(config, context={"folder": path.parent})
+    except ValidationError as error:
+        raise ResultsError(f"{path}: not an experiment of this version: {error}") from None
+    return [(labels, methodfiles.portable(each.to_dict())) for labels, each in experiment.protocols()]
+
+
+def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialSpec]:
+    """The specs that meet every ``KEY=VALUE[,VALUE…]`` of ``only``.
+
+    Keys: dataset, method, n_features (``16d`` or a count), trial. ConfigError for another key, a value that
+    occurs nowhere in ``specs``, or if nothing is left.
+    """
+    chosen = every = list(specs)
+    for condition in only:
+        key, equals, text = condition.partition("=")
+        if not equals or not text:
+            raise ConfigError(f"--only {condition}: must be KEY=VALUE, for example dataset=eeg")
+        if key not in _SELECTORS:
+            raise ConfigError(f"--only {condition}: {unknown('key', key, _SELECTORS)}")
+        names = _SELECTORS[key]
+        valid = list(dict.fromkeys(name for spec in every for name in names(spec)))
+        values = {value.strip() for value in text.split(",")}
+        for value in sorted(values.difference(valid)):
+            raise ConfigError(f"--only {condition}: {unknown(key, value, valid)}")
+        chosen = [spec for spec in chosen if values.intersection(names(spec))]
+        if not chosen:
+            raise ConfigError(f"--only {condition}: no trial meets both this and the conditions before it")
+    return chosen
+
+
+_SELECTORS: dict[str, Callable[[TrialSpec], tuple[str, ...]]] = {
+    "dataset": lambda spec: (spec.dataset,),
+    "method": lambda spec: (spec.method,),
+    "n_features": lambda spec: tuple(dict.fromkeys((spec.size, str(spec.n_features)))),
+    "trial": lambda spec: (str(spec.trial),),
+}

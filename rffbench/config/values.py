@@ -1,0 +1,220 @@
+"""The values a config may write: names looked up in their registries, sizes, times, amounts of memory.
+
+Each is a pydantic type that refuses a wrong value and says what would be right. A registry is imported when a
+name is looked up in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+)
+
+from rffbench.errors import ConfigError, RffbenchError, unknown
+from rffbench.trials.spec import MEDIAN
+from rffbench.units import BYTES, SECONDS, number, quantity
+from rffbench.yamlfile import Misplaced
+
+DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands for all the others
+
+
+def registered(check: Callable[[str], object]) -> Callable[[str], str]:
+    """A validator of names: ``check`` looks the name up and raises ConfigError where it is unknown."""
+
+    def validate(name: str) -> str:
+        try:
+            check(name)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        return name
+
+    return validate
+
+
+def check_dataset(name: str) -> None:
+    from rffbench.data.cards import load_card
+
+    load_card(name)
+
+
+class OwnData(BaseModel):
+    """A user's own data, where its path alone leaves too much to guess."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: StrictStr = Field(
+        description="The file, from the config's folder: .csv, .tsv, .npz, .svm, .libsvm, .txt, .parquet, or one of "
+        "these packed as .gz, .bz2 or .xz."
+    )
+    name: Annotated[StrictStr, Field(pattern=r"^\w[\w.-]*$")] | None = Field(
+        default=None, description="What tables call it. [default: the file's name]"
+    )
+    target: StrictStr | StrictInt | None = Field(
+        default=None,
+        description="The target's column by name, or counted from 0, negative from the end. [default: the last]",
+    )
+    task: Literal["classification", "regression"] | None = Field(
+        default=None, description="[default: classification for text, two values, or few whole numbers]"
+    )
+    split: StrictStr | dict[str, Any] | None = Field(
+        default=None,
+        description="half, or {rule: random or given, train: …, test: …} in rows or shares of them. [default: half]",
+    )
+    ignore: list[StrictStr | StrictInt] = Field(
+        default=[], description="Columns that are neither input nor target, by name or number."
+    )
+    header: StrictBool | None = Field(default=None, description="Whether the first line has names. [default: guessed]")
+
+
+def dataset_name(value: Any, info: ValidationInfo) -> Any:
+    """The name of a dataset given by its name or, as a user's own, by a path; such a file is looked at, and its card
+    known by the name from here on. A path is relative to the config's folder."""
+    from rffbench.data.cards import add_card, read_card
+    from rffbench.data.openml import SCHEME
+    from rffbench.data.own import is_data_path, look, openml_card
+
+    if isinstance(value, str) and value.startswith(SCHEME):
+        try:
+            return add_card(openml_card(value))
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+    if isinstance(value, str) and not is_data_path(value):
+        return value
+    if not isinstance(value, str | dict):
+        raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {value!r}")
+    given = {"path": value} if isinstance(value, str) else value
+    for key in given:
+        if key not in OwnData.model_fields:
+            raise Misplaced(unknown("key", key, OwnData.model_fields), key)
+    own = OwnData.model_validate(given)
+    path = (info.context or {}).get("folder", Path()) / Path(own.path).expanduser()
+    try:
+        if path.suffix in (".yaml", ".yml"):
+            return add_card(read_card(path))
+        return add_card(look(path, **own.model_dump(exclude={"path"})).card())
+    except RffbenchError as error:
+        raise ValueError(str(error)) from None
+
+
+def check_preprocess(step: str) -> None:
+    from rffbench.data.preprocess import check_steps
+
+    check_steps([step])
+
+
+def check_kernel(name: str) -> None:
+    from rffbench.kernels import KERNELS
+
+    if name not in KERNELS:
+        raise ConfigError(unknown("kernel", name, KERNELS))
+
+
+def check_features(name: str) -> None:
+    from rffbench.features import MAPS
+
+    MAPS.parameters(name)
+
+
+def check_measure(name: str) -> None:
+    from rffbench.trials.metrics import CURVES, MEASURES
+
+    if name not in (names := [*MEASURES, *CURVES]):
+        raise ConfigError(unknown("measure", name, names))
+
+
+def check_solver(name: str) -> None:
+    from rffbench.solvers import SOLVERS
+
+    SOLVERS.parameters(name)
+
+
+def check_reference(name: str) -> None:
+    """A file is checked where it is known which folder its path starts from: `rffbench.config.loading`."""
+    from rffbench.papers import load_reference
+    from rffbench.papers.own import is_path
+
+    if not is_path(name):
+        load_reference(name)
+
+
+def bandwidths(value: object) -> object:
+    """A positive number, ``median``, or several numbers for cross-validation to choose from."""
+    if value == MEDIAN:
+        return value
+    values = value if isinstance(value, list) else [value]
+    wrong = [
+        each for each in values
+        if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each < float("inf")
+    ]  # fmt: skip
+    if wrong or not values:
+        raise ValueError(f"must be a positive number, or a list of them, or {MEDIAN}, not {value!r}")
+    return value
+
+
+def size(value: object) -> str | int:
+    """``16d`` (16 × the input dimension) or a plain count, both positive."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[1-9]\d*d?", value):
+        return value if value.endswith("d") else int(value)
+    raise ValueError(f"must be a positive integer or a multiple of the dimension such as 16d, not {value!r}")
+
+
+def listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def listed_or_none(value: object) -> object:
+    return value if value is None else listed(value)
+
+
+def by_default(value: object) -> object:
+    """One value for all as the mapping ``{default: value}``."""
+    return value if isinstance(value, dict) else {DEFAULT: value}
+
+
+def text_keys(value: object) -> object:
+    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
+Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
+PositiveNumber = Annotated[Number, Field(gt=0)]
+Bandwidths = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths)]
+PositiveInt = Annotated[StrictInt, Field(gt=0)]
+Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
+Sizes = Annotated[list[Size], Field(min_length=1)]
+Dataset = Annotated[
+    StrictStr,
+    AfterValidator(registered(check_dataset)),
+    BeforeValidator(dataset_name, json_schema_input_type=str | OwnData),
+]
+KernelName = Annotated[StrictStr, AfterValidator(registered(check_kernel))]
+FeaturesName = Annotated[StrictStr, AfterValidator(registered(check_features))]
+SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
+MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
+Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
+Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
+Steps = Annotated[list[Step], BeforeValidator(listed, json_schema_input_type=str | list[str]), Field(min_length=1)]
+Seconds = Annotated[
+    PositiveNumber, BeforeValidator(quantity(SECONDS, "90s or 30m"), json_schema_input_type=float | str)
+]
+Memory = Annotated[
+    int,
+    AfterValidator(int),
+    BeforeValidator(quantity(BYTES, "6GB"), json_schema_input_type=int | str),
+    Field(gt=0),
+]
+Label = Annotated[StrictStr, Field(pattern=r"^[^,\n]+$")]  # --only separates labels by commas

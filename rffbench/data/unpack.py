@@ -1,0 +1,131 @@
+"""Packed files: what they hold, as a stream of bounded length. Whatever is wrong with one is an ``Unpackable``."""
+
+from __future__ import annotations
+
+import bz2
+import fnmatch
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from rffbench.data.cards import File
+from rffbench.units import amount
+
+CHUNK = 1 << 20
+TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+TOO_MUCH = "more than the card's rows and columns can take"
+ENCRYPTED = 0x1  # the bit of a zip member's flags
+
+
+class Unpackable(ValueError):
+    """A packed file is damaged, hostile, or packed in a way that is not read here; the message goes on from its name:
+    ``holds no 'a.csv'``."""
+
+
+@contextmanager
+def open_content(path: Path, name: str, member: str | None = None, *, limit: int | None = None) -> Iterator[BinaryIO]:
+    """A file's content, unpacked; ``name`` says how it is packed, ``member`` which file of an archive.
+
+    Opening and reading raise Unpackable where it cannot be unpacked, and once more than ``limit`` bytes were read.
+    """
+    with ExitStack() as stack:
+        packed = stack.enter_context(open(path, "rb"))
+        with _unpackable():
+            content = stack.enter_context(_opened(packed, name, member, stack))
+        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit), CHUNK)))
+
+
+def members(path: Path, file: File) -> list[str | None]:
+    """The members to ask ``open_content`` for, one after the other, to read all of ``file``."""
+    if file.member is None or "*" not in file.member:
+        return [file.member]
+    with _unpackable():
+        if file.name.endswith(".zip"):
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        else:
+            with tarfile.open(path) as tar:
+                names = tar.getnames()
+    found = sorted(fnmatch.filter(names, file.member))
+    if not found:
+        raise Unpackable(f"holds nothing that matches {file.member!r}")
+    return [*found]
+
+
+class _Bounded(io.RawIOBase):
+    """Another stream, whose faults are Unpackable and which has an end."""
+
+    def __init__(self, stream: Any, limit: int | None) -> None:
+        self._stream, self._limit, self._position = stream, limit, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._stream.seekable())
+
+    def readinto(self, buffer: Any) -> int:
+        with _unpackable():
+            piece = self._stream.read(len(buffer))
+        self._position += len(piece)
+        if self._limit is not None and self._position > self._limit:
+            raise Unpackable(f"holds more than {amount(self._limit)}, {TOO_MUCH}")
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _unpackable():
+            self._position = self._stream.seek(offset, whence)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+
+def _opened(packed: BinaryIO, name: str, member: str | None, stack: ExitStack) -> Any:
+    if name.endswith(".zip"):
+        archive = stack.enter_context(zipfile.ZipFile(packed))
+        chosen = member or _only_member(archive.namelist())
+        if chosen not in archive.namelist():
+            raise Unpackable(f"holds no {chosen!r}")
+        if archive.getinfo(chosen).flag_bits & ENCRYPTED:
+            raise Unpackable("is encrypted")
+        return archive.open(chosen)
+    if name.endswith(TAR_ENDINGS):
+        tar = stack.enter_context(tarfile.TarFile.open(fileobj=packed))
+        chosen = member or _only_member([entry.name for entry in tar.getmembers() if entry.isfile()])
+        if chosen not in tar.getnames():
+            raise Unpackable(f"holds no {chosen!r}")
+        content = tar.extractfile(chosen)
+        if content is None:
+            raise Unpackable(f"holds {chosen!r}, but not as a file")
+        return content
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
+    return opener(packed, "rb") if opener else packed
+
+
+def _only_member(names: list[str]) -> str:
+    if len(names) != 1:
+        raise Unpackable(f"holds several files, so the card must say which member: {', '.join(names)}")
+    return names[0]
+
+
+@contextmanager
+def _unpackable() -> Iterator[None]:
+    """Whatever Python's libraries for packed files raise, which hostile bytes make a great many things."""
+    try:
+        yield
+    except Unpackable:
+        raise
+    except NotImplementedError as error:
+        raise Unpackable(f"is compressed by a method that is not read here ({error})") from error
+    except RecursionError as error:
+        raise Unpackable("holds a link that leads back to itself") from error
+    except Exception as error:
+        raise Unpackable(f"cannot be unpacked ({type(error).__name__}: {error})") from error

@@ -1,0 +1,157 @@
+"""The client's side of a cluster, whatever it is made of: tasks go out whole, rows come back one by one.
+
+The unit sent is the task, whose trials share work: a cluster never does more than one machine would. A task that is
+lost with its worker is sent again, without the trials whose results had come; the third time its trials are ``lost``.
+One whose dataset a node cannot have goes elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from rffbench.errors import EnvironmentFault
+from rffbench.execution import Announce, Done, Experiment, Task
+from rffbench.execution.failure import Failure, Faults
+from rffbench.execution.local import ENSURE, WORK
+from rffbench.execution.node import Errand, Report, software
+from rffbench.trials.spec import TrialResult
+
+AGAIN = 2  # how often a lost task is tried again
+
+
+class News(NamedTuple):
+    """What is heard of an errand: a result, and how it ended."""
+
+    errand: str
+    kind: Literal["result", "end"]
+    value: Any  # TrialResult; Report, or how it was lost
+
+
+@dataclass
+class _Sent:
+    """A task that is to be done or away, and how often it has been lost."""
+
+    specs: Task
+    losses: int = 0
+
+
+class ClusterExecutor(ABC):
+    """What executors on other machines have in common; see `rffbench.execution.Executor`.
+
+    Attributes
+    ----------
+    machines : what is known of each node, by its name; the manifest lists them
+    lacking : for each dataset the nodes that cannot have it, and why
+    """
+
+    name: str
+    workers: int
+
+    def __init__(self, experiment: Experiment, *, work: str = WORK, ensure: str = ENSURE) -> None:
+        self.machines: dict[str, dict[str, Any]] = {}
+        self.lacking: defaultdict[str, dict[str, Failure]] = defaultdict(dict)
+        self._settings: dict[str, Any] = {
+            "software": software(),
+            "time_limit": experiment.time_limit,
+            "memory_limit": experiment.memory,
+            "work": work,
+            "ensure": ensure,
+        }
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The machines that were used, each once."""
+        return list({machine["host"]: machine for machine in self.machines.values()}.values())
+
+    def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
+        """See `rffbench.execution.Executor`: here, each node makes it ready when it gets a task."""
+        return None
+
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+        """See `rffbench.execution.Executor`. ``exclusive``: all on one node, as long as that is there."""
+        queue = deque(_Sent(list(task)) for task in tasks if task)
+        waiting = {spec.key for sent in queue for spec in sent.specs}
+        away: dict[str, _Sent] = {}
+        faults = Faults()
+
+        def tell(result: TrialResult) -> None:
+            if result.spec.key in waiting:
+                waiting.remove(result.spec.key)
+                done(result)
+
+        def give_up(sent: _Sent, failure: Failure) -> None:
+            for spec in sent.specs:
+                tell(failure.result(spec))
+
+        try:
+            while queue or away:
+                while queue and len(away) < (1 if exclusive else self._most()):
+                    sent = queue.popleft()
+                    lacking = self.lacking[sent.specs[0].dataset]
+                    if lacking and not self._elsewhere(lacking):
+                        give_up(sent, next(iter(lacking.values())))
+                        continue
+                    away[self._send(Errand(sent.specs, exclusive=exclusive, **self._settings))] = sent
+                for errand, kind, value in self._news():
+                    if kind == "result":
+                        tell(value)
+                        faults.count(value)
+                    elif errand in away:
+                        sent = away.pop(errand)
+                        sent.specs = [spec for spec in sent.specs if spec.key in waiting]
+                        if failure := self._end(sent, value):
+                            give_up(sent, failure)
+                        elif sent.specs:
+                            queue.appendleft(sent)
+        finally:
+            self._cancel(list(away))
+
+    def _end(self, sent: _Sent, value: Report | str) -> Failure | None:
+        """Take in how an errand ended: by its report, or lost, and how. Why those of its trials that have no result are
+        not sent again; None where they may be."""
+        if isinstance(value, Report):
+            if value.machine:
+                self.machines[value.node] = value.machine
+            if value.refused:
+                raise EnvironmentFault(f"{self.name}: {another_software(value.node, value.refused)}")
+            if value.lacking and sent.specs:
+                self.lacking[sent.specs[0].dataset][value.node] = value.lacking
+            if value.lacking or not sent.specs:
+                return None
+            value = "its worker ended without their results"
+        sent.losses += 1
+        if sent.losses <= AGAIN:
+            return None
+        message = f"lost with its worker {sent.losses} times, the last time: {value}"
+        return Failure("lost", "WorkerLost", message, environment=True)  # no fault of the trial
+
+    @abstractmethod
+    def _most(self) -> int:
+        """How many errands may be away at a time."""
+
+    @abstractmethod
+    def _elsewhere(self, avoid: Iterable[str]) -> bool:
+        """Whether there may be a node that is none of these."""
+
+    @abstractmethod
+    def _send(self, errand: Errand) -> str:
+        """Have an errand done by a node that does not lack its dataset; its name in `News`."""
+
+    @abstractmethod
+    def _news(self) -> Iterator[News]:
+        """What has been heard; waits a little where there is nothing."""
+
+    @abstractmethod
+    def _cancel(self, errands: list[str]) -> None:
+        """End these errands, and what was started for them."""
+
+
+def another_software(node: str, difference: str) -> str:
+    """The complaint about a node with other versions."""
+    return (
+        f"the software on {node} differs: {difference}; have the same versions there, and the same command carries on"
+    )

@@ -1,0 +1,383 @@
+"""Trials on the workers of dask: a cluster on this machine, made for the run, or one whose scheduler is there.
+
+Every result is told to the client by an event of dask's scheduler as soon as it is there, and a report ends the errand;
+nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start tells the client that it
+was lost, which then sends what is left of it as a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import pickle
+import re
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from rffbench.errors import ConfigError, EnvironmentFault
+from rffbench.execution import Announce, Experiment, option
+from rffbench.execution.cluster import ClusterExecutor, News, another_software
+from rffbench.execution.environment import processors
+from rffbench.execution.failure import Failure
+from rffbench.execution.local import default_workers, uninterrupted
+from rffbench.execution.node import Errand, carry_out, differences, machine, ready, software
+
+try:
+    import distributed
+    from distributed import Client, LocalCluster
+except ImportError as error:
+    raise ConfigError(
+        f"executor dask: needs the library distributed ({error}); pip install 'rffbench[dask]'"
+    ) from error
+
+LOOK_S = 0.5  # how often the client looks whether scheduler and workers are there
+TIMEOUT_S = 30.0  # how long a scheduler has to answer, and a first worker to be there
+MAX_PORT = 65535
+AHEAD = 2  # errands away for each that is done: so that no worker waits for the client
+
+
+class DaskExecutor(ClusterExecutor):
+    """Does tasks on the workers that ``connect`` gives a client of; each thread of a worker does one at a time.
+
+    Parameters
+    ----------
+    connect : makes the client, and the cluster to be closed after it where it was made for the run
+    planned : says how many tasks will be done at a time, where it is asked before the client is there
+    most : how many tasks are away at most, if that is wanted
+    timeout : seconds to wait for a worker where there is none
+    """
+
+    name = "dask"
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        connect: Callable[[], tuple[Client, LocalCluster | None]],
+        *,
+        planned: Callable[[], int] = lambda: 0,
+        most: int | None = None,
+        timeout: float = TIMEOUT_S,
+        **settings: Any,
+    ) -> None:
+        super().__init__(experiment, **settings)
+        self.most = most
+        self._planned = planned
+        self.timeout = timeout
+        self._connect = connect
+        self._client: Client | None = None
+        self._cluster: LocalCluster | None = None
+        self._topic = f"rffbench-{uuid.uuid4().hex}"
+        self._inbox: SimpleQueue[tuple[str, str, Any]] = SimpleQueue()
+        self._futures: dict[str, Any] = {}
+        self._on: dict[str, str] = {}  # where each errand was started
+        self._only: dict[str, list[str]] = {}  # the workers that an errand was sent to, where not to any
+        self._slots: dict[str, int] = {}  # each worker's threads
+        self._looked = self._had_workers = 0.0
+        self._alone = ""  # the worker that exclusive trials are on
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """How many tasks are done at a time."""
+        return self.most or sum(self._slots.values()) or self._planned()
+
+    def open(self) -> Client:
+        """Connect to the cluster, wait for its first worker, compare its software with ours."""
+        if self._client:
+            return self._client
+        self._client, self._cluster = self._connect()
+        try:
+            self._client.wait_for_workers(1, timeout=self.timeout)
+        except TimeoutError:
+            assert self._client.scheduler is not None
+            where = self._client.scheduler.address
+            self.close()
+            raise ConfigError(f"executor {self.name}: {where} has had no worker within {self.timeout:g} s") from None
+        found = self._client.run(introduce, on_error="return")
+        for address, introduced in found.items():
+            if isinstance(introduced, BaseException):
+                self._refuse(f"{address} cannot do trials of rffbench: {introduced}")
+            theirs, known = introduced
+            if difference := differences(own_software(), theirs):
+                self._refuse(another_software(f"{known['host']} ({address})", difference))
+            self.machines[address] = known
+        self._client.subscribe_topic(self._topic, lambda event: self._inbox.put(event[1]))
+        self._had_workers = time.monotonic()
+        self._look()
+        return self._client
+
+    def _refuse(self, why: str) -> None:
+        self.close()
+        raise ConfigError(f"executor {self.name}: {why}")
+
+    def close(self) -> None:
+        """See `rffbench.execution.Executor`."""
+        for each in (self._client, self._cluster):
+            if each:
+                each.close()
+        self._client = self._cluster = None
+
+    def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
+        """See `rffbench.execution.Executor`; on every worker at the same time. None where one of them has it."""
+        client = self.open()
+        if announce:
+            announce(f"{dataset}: made ready on {len(self._slots)} workers, fetched where a cache lacks it")
+        found: dict[str, Any] = client.run(prepare, dataset, self._settings["ensure"], on_error="return")
+        for address, failure in found.items():
+            if isinstance(failure, BaseException):
+                failure = Failure.of(failure)
+            if failure:
+                self.lacking[dataset][address] = failure
+        lacking = self.lacking[dataset]
+        return None if self._elsewhere(lacking) or not lacking else next(iter(lacking.values()))
+
+    def _most(self) -> int:
+        self.open()
+        return self.most or AHEAD * sum(self._slots.values())
+
+    def _elsewhere(self, avoid: Iterable[str]) -> bool:
+        return not self._slots or bool(self._slots.keys() - set(avoid))  # without workers, the next may have it
+
+    def _send(self, errand: Errand) -> str:
+        client = self.open()
+        lacking = self.lacking[errand.specs[0].dataset]
+        able = [address for address in self._slots if address not in lacking]
+        name = f"rffbench-{uuid.uuid4().hex}"
+        if errand.exclusive and able:
+            self._alone = self._alone if self._alone in able else able[0]
+            self._only[name] = [self._alone]
+        elif lacking and able:
+            self._only[name] = able
+        future = client.submit(
+            do_errand,
+            pickle.dumps((errand, self._topic, self._crowded())),
+            key=name,
+            workers=self._only.get(name),
+            pure=False,
+        )
+        self._futures[name] = future
+        future.add_done_callback(lambda future: self._inbox.put((name, "over", None)))
+        return name
+
+    def _crowded(self) -> dict[str, int]:
+        """How many tasks are done at a time on each host that has several workers."""
+        workers, slots = Counter(map(host, self._slots)), Counter[str]()
+        for address, threads in self._slots.items():
+            slots[host(address)] += threads
+        return {name: slots[name] for name, count in workers.items() if count > 1}
+
+    def _news(self) -> Iterator[News]:
+        if time.monotonic() - self._looked > LOOK_S:
+            self._look()
+            for name, only in list(self._only.items()):
+                if name in self._futures and not self._slots.keys() & set(only):
+                    yield self._ended(name, f"{self._on.get(name, only[0])} is gone")
+        try:
+            name, kind, value = self._inbox.get(timeout=LOOK_S)
+        except Empty:
+            return
+        if kind == "result":
+            yield News(name, "result", pickle.loads(value))
+        elif name not in self._futures:  # ended, or of an errand that was given up
+            return
+        elif kind == "started":
+            if before := self._on.get(name):
+                yield self._ended(name, f"{before} is gone")
+            else:
+                self._on[name] = value
+        elif kind == "report":
+            yield self._ended(name, pickle.loads(value))
+        elif kind == "over":
+            yield self._over(name)
+
+    def _over(self, name: str) -> News:
+        """An errand without a report: the scheduler has forgotten it, its worker closed or was lost too often for dask,
+        or its function raised."""
+        future = self._futures[name]
+        where = self._on.get(name, "a worker")
+        if future.status == "cancelled":
+            raise self._scheduler_gone()
+        if future.status == "finished":
+            return self._ended(name, f"{where} was closed")
+        error = future.exception()
+        if isinstance(error, distributed.KilledWorker):
+            return self._ended(name, f"{where} is gone")
+        if isinstance(error, EnvironmentFault):
+            raise EnvironmentFault(f"{where}: {error}")
+        raise EnvironmentFault(
+            f"executor {self.name}: {where} cannot do trials of rffbench ({type(error).__name__}: {error}); "
+            "the same command carries on"
+        )
+
+    def _ended(self, name: str, value: Any) -> News:
+        self._cancel([name])
+        return News(name, "end", value)
+
+    def _look(self) -> None:
+        """Which workers are there; EnvironmentFault where the scheduler is not, or has had none for long."""
+        client = self._client
+        assert client is not None
+        assert client.scheduler is not None
+        self._looked = time.monotonic()
+        try:
+            if client.status != "running":
+                raise OSError
+            self._slots = dict(client.sync(client.scheduler.ncores, callback_timeout=self.timeout))
+        except OSError:  # a TimeoutError, too
+            raise self._scheduler_gone() from None
+        if self._slots:
+            self._had_workers = self._looked
+        elif self._looked - self._had_workers > self.timeout:
+            raise EnvironmentFault(
+                f"executor {self.name}: no worker has been left for {self.timeout:g} s; start some, and the same "
+                "command carries on"
+            )
+
+    def _scheduler_gone(self) -> EnvironmentFault:
+        self._futures.clear()  # there is nobody to be told
+        return EnvironmentFault(
+            f"executor {self.name}: the connection to the scheduler is lost, or it has been restarted; what was "
+            "measured is kept, and the same command carries on once a scheduler is there"
+        )
+
+    def _cancel(self, errands: list[str]) -> None:
+        futures = [self._futures.pop(name) for name in errands if name in self._futures]
+        for name in errands:
+            self._on.pop(name, None)
+            self._only.pop(name, None)
+        if futures and self._client and self._client.status == "running":
+            self._client.cancel(futures)
+
+
+# ---- On the worker -----------------------------------------------------------------------------------------
+
+
+class Unwanted(Exception):
+    """The client, or the scheduler, has given an errand up."""
+
+
+def do_errand(message: bytes) -> None:
+    """Do the errand of a message of `DaskExecutor`, in a thread of a worker."""
+    worker = distributed.get_worker()
+    name = worker.get_current_task()
+    errand, topic, crowded = pickle.loads(message)
+    slots = crowded.get(host(worker.address), worker.state.nthreads)
+
+    def watch() -> None:
+        task = worker.state.tasks.get(name)
+        ending = worker.status in (distributed.core.Status.closing, distributed.core.Status.closed)
+        if task is None or task.state != "executing" or ending:
+            raise Unwanted
+
+    worker.log_event(topic, (name, "started", worker.address))
+    try:
+        report = carry_out(
+            errand,
+            lambda result: worker.log_event(topic, (name, "result", pickle.dumps(result))),
+            node=worker.address,
+            threads=max(1, processors() // slots),
+            beside=slots - 1,
+            watch=watch,
+        )
+    except Unwanted:
+        return
+    worker.log_event(topic, (name, "report", pickle.dumps(report)))
+
+
+async def introduce() -> tuple[dict[str, str | None], dict[str, Any]]:
+    """A worker's software and machine, found out while it goes on answering."""
+    return await asyncio.to_thread(lambda: (own_software(), machine()))
+
+
+async def prepare(dataset: str, ensure: str) -> Failure | None:
+    """Make a dataset ready on a worker, while it goes on answering."""
+    return await asyncio.to_thread(ready, dataset, ensure)
+
+
+def own_software() -> dict[str, str | None]:
+    return {**software(), "distributed": distributed.__version__}
+
+
+def host(address: str) -> str:
+    """The host of ``tcp://HOST:PORT``."""
+    return address.rpartition("://")[2].rpartition(":")[0]
+
+
+# ---- Clusters ----------------------------------------------------------------------------------------------
+
+
+def dask_executor(
+    experiment: Experiment,
+    *,
+    workers: int | None = None,
+    address: str | None = None,
+    scheduler_file: str | None = None,
+    timeout: float | str = TIMEOUT_S,
+) -> DaskExecutor:
+    """The executor ``dask``: on a cluster of this machine; ``dask://HOST:PORT`` or with a scheduler file on that one.
+
+    ``timeout`` : how long a scheduler and its first worker have to be there
+    """
+    from rffbench.config.values import Seconds
+
+    seconds = option("dask", "timeout", timeout, Seconds)
+    if address and scheduler_file:
+        raise ConfigError("executor dask: give an address or a scheduler file, not both")
+    if address or scheduler_file:
+        where = _address(address) if address else _in_file(str(scheduler_file))
+        executor = DaskExecutor(experiment, lambda: (_client(where, seconds), None), most=workers, timeout=seconds)
+        executor.open()  # before anything else is done: it may not be there
+        return executor
+
+    @cache
+    def count() -> int:
+        return workers or default_workers(experiment.grid(), experiment.memory)
+
+    return DaskExecutor(experiment, lambda: _cluster_here(count()), planned=count, timeout=seconds)
+
+
+def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
+    """A cluster of this machine that nobody else can reach: every port is on 127.0.0.1."""
+    with uninterrupted():  # its processes never see Ctrl-C: the client ends them
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where that is taken
+            memory_limit=0,  # trials are held to theirs in processes of their own
+            silence_logs=logging.CRITICAL,
+        )
+        return Client(cluster, set_as_default=False), cluster
+
+
+def _client(address: str, timeout: float) -> Client:
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by the run's own messages
+    try:
+        return Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"executor dask: no scheduler of dask answers at {address} within {timeout:g} s ({error})"
+        ) from None
+
+
+def _address(address: str) -> str:
+    """HOST:PORT with its protocol: TLS where dask's own configuration requires encryption."""
+    if not (match := re.fullmatch(r"(.+):(\d+)", address)) or int(match[2]) > MAX_PORT:
+        raise ConfigError(f"executor dask://{address}: must be dask://HOST:PORT, for example dask://node1:8786")
+    return f"{'tls' if distributed.Security().require_encryption else 'tcp'}://{address}"
+
+
+def _in_file(path: str) -> str:
+    """The address in a scheduler file, as ``dask scheduler --scheduler-file`` writes it."""
+    try:
+        return str(json.loads(Path(path).read_text(encoding="utf-8"))["address"])
+    except OSError as error:
+        raise ConfigError(f"--scheduler-file {path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"--scheduler-file {path}: is not a file that dask's scheduler has written") from None

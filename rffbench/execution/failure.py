@@ -1,0 +1,95 @@
+"""How a trial came to no result, in the words of its row."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rffbench import ownfile
+from rffbench.errors import DataError, EnvironmentFault
+from rffbench.trials.spec import Status, TrialResult, TrialSpec
+
+FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
+# What the system says when the machine fails, and not a trial: a full disk, too many open files, a broken disk.
+OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ESTALE}
+MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that what goes to the parent is one small write
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception, a death or a crossed limit as it goes into a trial's row.
+
+    ``environment``: the machine is the cause, a full disk for one, and not the trial: a plain resume does it again.
+    """
+
+    status: Status
+    type: str
+    message: str
+    traceback: str = ""
+    environment: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """How an exception counts: no memory, no data, or any other error."""
+        status: Status = "error"
+        if isinstance(error, MemoryError):
+            status = "out-of-memory"
+        elif isinstance(error, DataError):
+            status = "unavailable"
+        trace = without_folders("".join(traceback.format_exception(error)))[-TRACEBACK_CHARACTERS:]
+        message = without_folders(str(error))[:MESSAGE_CHARACTERS]
+        of_the_machine = isinstance(error, OSError) and error.errno in OF_THE_MACHINE
+        return cls(status, type(error).__name__, message, trace, of_the_machine)
+
+    def result(self, spec: TrialSpec, held: int | None = None) -> TrialResult:
+        """The result of a trial that failed so, holding so many bytes."""
+        error: dict[str, Any] = {"type": self.type, "message": self.message, "traceback": self.traceback}
+        if self.environment:
+            error["environment"] = True
+        return TrialResult(spec, self.status, error=error, peak_memory_bytes=held)
+
+
+NO_RESULT = Failure("error", "NoResult", "the task ended without a result for this trial")
+
+
+class Faults:
+    """Counts the failures in a row that the machine is the cause of; EnvironmentFault at the third."""
+
+    MOST = 3
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+
+    def count(self, result: TrialResult) -> None:
+        if result.error and result.error.get("environment"):
+            self.add(Failure(result.status, result.error["type"], result.error["message"]))
+        else:
+            self._in_a_row = 0
+
+    def add(self, failure: Failure) -> None:
+        self._in_a_row += 1
+        if self._in_a_row == self.MOST:
+            raise EnvironmentFault(
+                f"{self.MOST} times in a row something other than a trial failed: {failure.message} ({failure.type}); "
+                "mend that, and the same command carries on"
+            )
+
+
+def without_folders(text: str) -> str:
+    """A message or traceback with files named from where Python, or a variable of the environment, says they are:
+    rows of the log go to other machines."""
+    own = ownfile.folders()
+    folders = sorted({str(Path(folder).absolute()) for folder in sys.path} | own, key=len, reverse=True)
+    for folder in folders:
+        text = text.replace(f'File "{folder}{os.sep}', 'File "')
+    for folder in own:
+        text = text.replace(f"{folder}{os.sep}", "")
+    for variable in FOLDER_VARIABLES:
+        if folder := os.environ.get(variable, "").rstrip(os.sep):
+            text = text.replace(f"{folder}{os.sep}", f"${variable}{os.sep}")
+    return text

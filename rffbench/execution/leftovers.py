@@ -1,0 +1,67 @@
+"""Temporary folders of runs: each says by a lock whose it is, so that those of killed runs can be told and removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import util
+from pathlib import Path
+
+from rffbench.filelock import lock
+
+OURS = "rffbench-"
+PREFIXES = (OURS, "pymp-")  # the second is multiprocessing's, for the sockets to its processes
+OWNER = "rffbench.lock"  # in such a folder: locked while the process lives that made it
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A temporary folder of this process; what was in it is lost at the end."""
+    with tempfile.TemporaryDirectory(prefix=OURS) as folder:
+        file = _claim(Path(folder))
+        try:
+            yield Path(folder)
+        finally:
+            os.close(file)
+
+
+def tidy_up() -> None:
+    """Remove the temporary folders of this user's runs that were killed, and claim that of multiprocessing, which it
+    removes itself when this process ends in order.
+
+    A folder without a lock in it is nobody's to remove: another program may have made it.
+    """
+    for folder in Path(tempfile.gettempdir()).iterdir():
+        if folder.name.startswith(PREFIXES):
+            with contextlib.suppress(OSError):  # no lock, one that is held, another user's
+                _remove(folder)
+    sockets = Path(util.get_temp_dir())
+    _claim(sockets)
+    # Somebody may clear the temporary folder: multiprocessing would complain at the end (priority -100) that its own is
+    # gone.
+    util.Finalize(None, os.makedirs, args=(sockets,), kwargs={"exist_ok": True}, exitpriority=-99)
+
+
+def _claim(folder: Path) -> int:
+    """Put a lock into a folder, which the system frees with this process; it is there locked or not at all."""
+    new = folder / f"{OWNER}.new"
+    file = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
+    lock(file, wait=False)
+    new.rename(folder / OWNER)
+    return file
+
+
+def _remove(folder: Path) -> None:
+    """OSError unless the folder is this user's and its process has ended."""
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        return
+    file = os.open(folder / OWNER, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        lock(file, wait=False)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(file)

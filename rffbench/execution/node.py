@@ -1,0 +1,142 @@
+"""The node's side of a cluster: another machine does a task as ``local`` would, in a child process with its limits.
+
+What goes there is an `Errand`, what comes back is a `Report` and, before it, each result as soon as it is there. A
+worker of dask and a job of SLURM both call `carry_out`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import platform
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from rffbench import __version__
+from rffbench.execution import Task
+from rffbench.execution.environment import git_commit, record, versions
+from rffbench.execution.failure import Failure
+from rffbench.execution.local import ENSURE, PRELOAD, WORK, LocalExecutor
+from rffbench.trials.spec import TrialResult
+
+OF_THE_MACHINE = ("cpu", "processors", "processors_total", "memory_bytes", "gpus", "blas", "os")
+OPTIONAL = ("torch", "commit")  # compared where both sides have one
+COMMANDS = {"dask.cli", "submitit"}  # what a child would load again, as part of the program it is of
+_READY: set[tuple[str, str]] = set()  # the datasets that this process has made ready, each with how
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A task for another machine: its trials, their limits, and the software they are to be done with.
+
+    ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; ``exclusive`` trials get every
+    processor's thread.
+    """
+
+    specs: Task
+    software: dict[str, str | None]
+    exclusive: bool = False
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    work: str = WORK
+    ensure: str = ENSURE
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of an errand: ``done``, or why the node did none of it.
+
+    ``lacking``: the node cannot have the dataset. ``refused``: its software is another, and how.
+    """
+
+    node: str
+    machine: dict[str, Any] = field(default_factory=dict)
+    done: bool = False
+    lacking: Failure | None = None
+    refused: str = ""
+
+
+def carry_out(
+    errand: Errand,
+    tell: Callable[[TrialResult], None],
+    *,
+    node: str,
+    threads: int,
+    beside: int,
+    watch: Callable[[], None] = lambda: None,
+) -> Report:
+    """Do an errand on this machine; ``tell`` is called with each trial's result as it comes.
+
+    ``threads`` are a task's share of the machine, ``beside`` the tasks that others do on it meanwhile; ``watch`` is
+    called some times a second, and what it raises ends the work.
+    """
+    if difference := differences(errand.software, software()):
+        return Report(node, machine(), refused=difference)
+    if failure := ready(errand.specs[0].dataset, errand.ensure, errand.specs[0].data_hash):
+        return Report(node, machine(), lacking=failure)
+    executor = _in_children(
+        threads=None if errand.exclusive else threads,
+        time_limit=errand.time_limit,
+        memory_limit=errand.memory_limit,
+        work=errand.work,
+        ensure=errand.ensure,
+        beside=0 if errand.exclusive else beside,
+        watch=watch,
+    )
+    executor.run([errand.specs], tell, exclusive=errand.exclusive)
+    return Report(node, machine(), done=True)
+
+
+def ready(dataset: str, ensure: str = ENSURE, data_hash: str | None = None) -> Failure | None:
+    """Have this machine's cache hold a dataset, with the content hash that trials ask for; why it cannot, or None."""
+    if ensure == ENSURE and data_hash:
+        from rffbench.data import load_card
+        from rffbench.errors import ConfigError, DataError
+
+        try:
+            if load_card(dataset).content_hash != data_hash:
+                return Failure.of(DataError(f"{dataset}: its card on this node is another; give every node the same"))
+        except ConfigError as error:
+            return Failure.of(DataError(str(error)))
+    if (ensure, dataset) in _READY:
+        return None
+    if failure := _in_children(ensure=ensure).prepare(dataset):
+        return failure
+    _READY.add((ensure, dataset))
+    return None
+
+
+@cache
+def software() -> dict[str, str | None]:
+    """The versions of what scores may depend on, and the commit of a checkout."""
+    return {"rffbench": __version__, "commit": git_commit(), "python": platform.python_version(), **versions()}
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """What the manifest says of a node."""
+    known = record()
+    return {"host": socket.gethostname(), **{name: known[name] for name in OF_THE_MACHINE}}
+
+
+def differences(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> str:
+    """How another machine's software differs: ``numpy 2.1.0 (here 2.2.6)``, separated by commas; empty if it does
+    not."""
+    pairs = [(name, here.get(name), there.get(name)) for name in {**here, **there}]
+    return ", ".join(
+        f"{name} {theirs or 'missing'} (here {ours or 'missing'})"
+        for name, ours, theirs in pairs
+        if ours != theirs and not (name in OPTIONAL and None in (ours, theirs))
+    )
+
+
+def _in_children(**settings: Any) -> LocalExecutor:
+    """The executor that does this node's work, in children of this process."""
+    if multiprocessing.current_process().daemon:
+        # Python forbids children to a daemon, as dask's workers are: it could not end them. Ours end when it does.
+        multiprocessing.current_process().daemon = False
+    loaded = sys.modules.keys() & COMMANDS
+    return LocalExecutor(workers=1, preload=(*PRELOAD, *loaded), **settings)

@@ -1,0 +1,82 @@
+"""What code made a row, and which rows of a log were made by other code than a run would use now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from rffbench.execution.log import Cell, cell
+from rffbench.execution.row import Row
+from rffbench.features import MAPS
+from rffbench.solvers import ON_DEVICE, SOLVERS
+from rffbench.trials.spec import TrialSpec
+
+MadeBy = dict[str, Any]
+
+
+def made_by(spec: TrialSpec) -> MadeBy:
+    """The code of a trial's feature map and solver, as its row has it: `rffbench.registry.Registry.made_by` of each
+    that there is."""
+    solver = spec.solver["name"], spec.device
+    found = {"features": spec.source or _of_features(spec.features["name"]), "solver": _of_solver(*solver)}
+    return {what: code for what, code in found.items() if code is not None}
+
+
+@lru_cache
+def _of_features(name: str) -> int | str | None:
+    return MAPS.made_by(name)
+
+
+@lru_cache
+def _of_solver(name: str, device: str) -> int | str | None:
+    return (SOLVERS if device == "cpu" else ON_DEVICE).made_by(name)
+
+
+class OtherCode:
+    """Which rows of a log stand for trials of a ``grid``, and were made by other code or have keys of another version.
+
+    Rows of before there was a ``made_by`` say nothing of what made them, and are taken as they are.
+    """
+
+    def __init__(self, grid: Iterable[TrialSpec]) -> None:
+        self.found: Counter[str] = Counter()
+        specs = list(grid)
+        self._specs = {spec.key: spec for spec in specs}
+        self._without_source = {replace(spec, source=None).key: spec for spec in specs if spec.source}
+        self._cells: set[Cell] = {(spec.dataset, spec.method, spec.n_features, spec.trial) for spec in specs}
+
+    def reason(self, row: Row) -> str | None:
+        """Why a row is not what the grid asks for, in words; None where it is, or is of no trial of the grid's."""
+        if spec := self._specs.get(row["key"]):
+            now, then = made_by(spec), row.get("made_by")
+            if then is None or then == now:
+                return None
+            what = next(each for each in ("features", "solver") if now.get(each) != then.get(each))
+            name = spec.features["name"] if what == "features" else spec.solver["name"]
+            return f"by other code: {name} was {then.get(what)} and is {now.get(what)}"
+        if cell(row) not in self._cells:
+            return None
+        read = TrialSpec.from_row(row)
+        if read.key in self._specs:
+            return f"under keys of another version of rffbench ({row.get('rffbench', 'unknown')})"
+        if read.source and (spec := self._without_source.get(replace(read, source=None).key)):
+            return f"by other code: {read.features['name']} has been edited"
+        return None
+
+    def left_out_of(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows but those that have a reason, which are counted in ``found``."""
+        for row in rows:
+            if reason := self.reason(row):
+                self.found[reason] += 1
+            else:
+                yield row
+
+    def told(self) -> str:
+        """How many rows were left out, and why, in a line."""
+        each = (
+            f"{count} row{' was' if count == 1 else 's were'} made {reason}" for reason, count in self.found.items()
+        )
+        return "; ".join(each)

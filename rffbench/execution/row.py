@@ -1,0 +1,115 @@
+"""What a row of trials.jsonl must be. A result is accepted, and a log read, by the same rules: so no row that was
+written makes a folder unreadable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING
+from typing import Any, TypeAlias, get_args
+
+from rffbench.trials.spec import Status, TrialSpec
+
+Row: TypeAlias = dict[str, Any]
+
+KINDS = {
+    "key": str,
+    "status": str,
+    "dataset": str,
+    "method": str,
+    "n_features": int,
+    "trial": int,
+    "metrics": dict,
+    "timing": dict,
+}
+OPTIONAL = {"multiple": int, "peak_memory_bytes": int, "error": dict, "curves": dict, "own_metrics": dict}
+REQUIRED = KINDS.keys() | {
+    name
+    for name, field in TrialSpec.__dataclass_fields__.items()
+    if field.default is MISSING and field.default_factory is MISSING
+}
+BY_PART = ("repeats", "spread")  # what timing says of several seconds
+PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # what a curve's points stand beside
+BETTER = ("greater", "less", None)  # directions of a metric
+STATUSES = get_args(Status)
+
+
+def check_row(row: Any) -> None:
+    """ValueError, naming the method, the entry and its value, where a report could not read the row.
+
+    Metrics and λ are finite numbers, what ``timing`` measures is no less than 0, curves are columns of equal length of
+    numbers (or None, where there is none), metrics are described by text.
+    """
+    if not isinstance(row, dict):
+        raise ValueError(f"not a trial, but {type(row).__name__}")
+    if not row.keys() >= REQUIRED:
+        raise ValueError(f"not a trial, it lacks {', '.join(sorted(REQUIRED - row.keys()))}")
+    for name, kind in KINDS.items():
+        if type(row[name]) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
+    if row["status"] not in STATUSES:
+        raise ValueError(f"status {row['status']!r} is not one of {', '.join(STATUSES)}")
+    try:
+        _check_measured(row)
+    except ValueError as error:
+        raise ValueError(f"{row['method']}: {error}") from None
+
+
+def _check_measured(row: Row) -> None:
+    for name, kind in OPTIONAL.items():
+        if row.get(name) is not None and type(row[name]) is not kind:
+            raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
+    for name, value in row["metrics"].items():
+        if not _is_number(value):
+            raise ValueError(f"metrics: {name!r} must be a finite number, not {value!r}")
+    if not _is_number(row.get("lambda"), none=True):
+        raise ValueError(f"lambda must be a finite number, not {row['lambda']!r}")
+    for name, value in row["timing"].items():
+        for each in value.values() if name in BY_PART and isinstance(value, dict) else [value]:
+            none = not name.endswith("_s") and (each is None or isinstance(each, bool))
+            if not (none or (_is_number(each) and each >= 0)):
+                raise ValueError(f"timing: {name!r} must be a number, 0 or more, not {value!r}")
+    if row.get("curves"):
+        _check_curves(row["curves"])
+    for name, about in (row.get("own_metrics") or {}).items():
+        _check_description(name, about)
+    if row.get("error") and not all(isinstance(row["error"].get(name), str) for name in ("type", "message")):
+        raise ValueError(f"error must have the texts type and message, not {row['error']!r}")
+
+
+def _check_curves(curves: Mapping[str, Any]) -> None:
+    for name, values in curves.items():
+        if name in PLACE:
+            raise ValueError(f"curves: {name!r} means something else in a trial's row; give the curve another name")
+        if not isinstance(values, list):
+            raise ValueError(f"curves: {name!r} must be a list of numbers, not {values!r}")
+        for value in values:
+            if not _is_number(value, none=True):
+                raise ValueError(f"curves: {name!r} must hold finite numbers, not {value!r}")
+    if len({len(values) for values in curves.values()}) > 1:
+        lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in curves.items())
+        raise ValueError(f"curves must be of equal length: {lengths}")
+
+
+def _check_description(name: str, about: Any) -> None:
+    if not isinstance(about, dict) or not about.keys() <= {"title", "unit", "better"}:
+        raise ValueError(f"own_metrics: {name!r} must have title, unit and better, not {about!r}")
+    for part in ("title", "unit"):
+        if not isinstance(about.get(part, ""), str):
+            raise ValueError(f"own_metrics: the {part} of {name!r} must be text, not {about[part]!r}")
+    if about.get("better") not in BETTER:
+        raise ValueError(f"own_metrics: better of {name!r} must be 'greater', 'less' or None, not {about['better']!r}")
+
+
+def _is_number(value: Any, none: bool = False) -> bool:
+    """Whether it is a finite number that JSON has, float64's range; None too, if ``none``."""
+    if type(value) is float:
+        return math.isfinite(value)
+    return (none and value is None) or (isinstance(value, int | float) and not isinstance(value, bool) and _fits(value))
+
+
+def _fits(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

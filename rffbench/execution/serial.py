@@ -1,0 +1,103 @@
+"""Trials in this process, one after another: for a debugger or a profiler, and where processes cannot be forked."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from typing import Any
+
+from rffbench.execution import Announce, Done, Experiment, Task
+from rffbench.execution.channel import Channel, TaskAccount
+from rffbench.execution.failure import NO_RESULT, Failure, Faults
+from rffbench.trials.spec import TrialResult
+
+
+class SerialExecutor:
+    """Does tasks in this process, with its threads.
+
+    Nothing is killed: an experiment's time limit is not kept, and its memory limit only as far as trials plan by it. A
+    trial that ends the process ends the run; the same command carries on.
+
+    Parameters
+    ----------
+    work : does a task: ``work(specs, channel)``; the planner's unless given
+    ensure : makes a dataset ready; the data layer's unless given
+    memory_limit : bytes that a trial may plan with
+    """
+
+    name = "serial"
+    workers = 1
+
+    def __init__(
+        self,
+        *,
+        work: Callable[[Task, Channel], object] | None = None,
+        ensure: Callable[[str], object] | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.memory_limit = memory_limit
+        self._work = work
+        self._ensure = ensure
+
+    def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
+        from rffbench import data
+
+        if announce and self._ensure is None and not data.is_cached(dataset):
+            announce(f"{dataset}: not in the cache yet, fetching and parsing it")
+        try:
+            (self._ensure or data.ensure)(dataset)
+        except Exception as error:
+            return Failure.of(error)
+        return None
+
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+        from rffbench.linalg.threads import thread_count
+        from rffbench.trials.tasks import run_group
+
+        work: Callable[[Task, Channel], object] = self._work or run_group
+        queue = deque(list(task) for task in tasks if task)
+        faults = Faults()
+
+        def tell(result: TrialResult) -> None:
+            done(result)
+            faults.count(result)
+
+        while queue:
+            task = queue.popleft()
+            account = TaskAccount(task)
+
+            def hear(message: tuple[str, Any], account: TaskAccount = account) -> None:
+                if result := account.hear(*message):
+                    try:
+                        tell(result)
+                    except Exception as error:
+                        raise _Stopped(error) from error
+
+            channel = Channel(hear, workers=1, threads=thread_count(), memory_limit=self.memory_limit)
+            failure, finished = NO_RESULT, True
+            try:
+                with redirect_stdout(sys.stderr):  # standard output is for the run's results
+                    work(task, channel)
+            except _Stopped as stopped:
+                raise stopped.error from None
+            except Exception as error:
+                failure, finished = Failure.of(error), False
+            results, again = account.close(account.to_blame(finished=finished), failure)
+            for result in results:
+                tell(result)
+            queue.extendleft(reversed(again))
+
+
+class _Stopped(BaseException):
+    """The run's own error, on its way through a trial's code, which takes exceptions for the trial's."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def serial_executor(experiment: Experiment, *, workers: int | None = None) -> SerialExecutor:
+    """The executor ``serial``; there is one worker, this process."""
+    return SerialExecutor(memory_limit=experiment.memory)

@@ -1,0 +1,273 @@
+"""Trials as jobs of SLURM, by submitit: each task is an element of a job array, of which so many run at a time.
+
+A job writes what it has to tell into a file of its own, which the client reads: its folder must be on a file system
+that the nodes share with it. ``cluster=local`` runs the jobs as processes of this machine, to try a config out.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rffbench.config.values import Memory, Seconds
+from rffbench.errors import ConfigError, EnvironmentFault
+from rffbench.execution import Experiment, option
+from rffbench.execution.cluster import AGAIN, ClusterExecutor, News
+from rffbench.execution.environment import processors
+from rffbench.execution.node import Errand, carry_out
+
+try:
+    import submitit
+except ImportError as error:
+    raise ConfigError(f"executor slurm: needs the library submitit ({error}); pip install 'rffbench[slurm]'") from error
+
+FOLDER = "slurm-jobs"
+LOOK_S = 0.5  # how often the files of the jobs are read
+RUNNING = 256  # jobs of an array that run at a time, unless --workers says how many
+ARRAY = 1000  # elements of one array: what SLURM allows unless its administrator has changed MaxArraySize
+LONG_S = 86_400.0  # what a job on this machine may take; SLURM must be told
+
+Count = Annotated[int, Field(gt=0)]
+
+
+@dataclass
+class _Job:
+    """A job and the file it writes to, read so far; ``began`` once it has said so."""
+
+    job: Any
+    path: Path
+    read: int = 0
+    began: bool = False
+
+
+class SlurmExecutor(ClusterExecutor):
+    """Does tasks as jobs, ``workers`` at a time.
+
+    Parameters
+    ----------
+    folder : for the jobs' files, shared with the nodes; removed after a run that lost no job
+    cluster : ``slurm``, or ``local`` for processes of this machine
+    parameters : of submitit's ``update_parameters``
+    array : how many elements an array may have; the next one is sent when all of them have ended
+    """
+
+    name = "slurm"
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        *,
+        folder: Path,
+        workers: int,
+        cluster: str = "slurm",
+        parameters: dict[str, Any] | None = None,
+        array: int = ARRAY,
+        **settings: Any,
+    ) -> None:
+        super().__init__(experiment, **settings)
+        self.workers = workers
+        self.cluster = cluster
+        self.folder = folder.absolute() / f"{experiment.name}-{uuid.uuid4().hex[:8]}"
+        self._parameters = {"name": f"rffbench-{experiment.name}", **(parameters or {})}
+        self._array = array
+        self._jobs: dict[str, _Job] = {}
+        self._outbox: dict[str, Errand] = {}  # errands of the next array
+        self._any_began = self._any_lost = False
+
+    def close(self) -> None:
+        """See `rffbench.execution.Executor`."""
+        if self.folder.exists() and not self._any_lost:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _most(self) -> int:
+        if self.cluster == "local":
+            return self.workers
+        return 0 if self._jobs else self._array
+
+    def _elsewhere(self, avoid: Iterable[str]) -> bool:
+        avoided = len(set(avoid))
+        return avoided <= AGAIN if self.cluster == "slurm" else not avoided
+
+    def _send(self, errand: Errand) -> str:
+        name = uuid.uuid4().hex
+        self._outbox[name] = errand
+        return name
+
+    def _submit(self) -> None:
+        """The outbox as job arrays: one for each set of nodes to be left out."""
+        groups: dict[tuple[str, bool], list[str]] = {}
+        for name, errand in self._outbox.items():
+            lacking = ",".join(sorted(self.lacking[errand.specs[0].dataset]))
+            groups.setdefault((lacking, errand.exclusive), []).append(name)
+        for (lacking, exclusive), names in groups.items():
+            special = {"slurm_exclude": lacking} if lacking else {}
+            paths = [self.folder / f"{name}.told" for name in names]
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                for path in paths:
+                    path.touch()
+                executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
+                executor.update_parameters(
+                    **self._parameters,
+                    slurm_array_parallelism=self.workers,
+                    **special,
+                    **({"slurm_exclusive": True} if exclusive else {}),
+                )
+                share = self.workers if self.cluster == "local" else 0
+                errands = [self._outbox[name] for name in names]
+                jobs = executor.map_array(do_errand, errands, paths, [share] * len(names))
+            except OSError as error:
+                raise ConfigError(f"executor slurm: {self.folder}: {error.strerror}; folder=… names another") from error
+            except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
+                last = (str(error).strip().splitlines() or ["no reason given"])[-1]
+                if not self._any_began:
+                    raise ConfigError(f"executor slurm: the jobs are refused: {last}") from None
+                raise EnvironmentFault(
+                    f"executor slurm: more jobs are refused: {last}; what was measured is kept, and the same command "
+                    "carries on"
+                ) from None
+            for name, job, path in zip(names, jobs, paths, strict=True):
+                self._jobs[name] = _Job(job, path)
+        self._outbox.clear()
+
+    def _news(self) -> Iterator[News]:
+        self._submit()
+        heard = False
+        for name, each in list(self._jobs.items()):
+            over = each.job.done()  # asked before its last words are read
+            for kind, value in self._told(each):
+                heard = True
+                if kind == "began":
+                    each.began = self._any_began = True
+                elif kind == "result":
+                    yield News(name, "result", value)
+                elif kind == "report":
+                    self._jobs.pop(name, None)
+                    yield News(name, "end", value)
+                elif kind == "raised":
+                    raise EnvironmentFault(f"executor slurm: {value}; the same command carries on")
+            if over and name in self._jobs:
+                heard = True
+                yield News(name, "end", self._loss(self._jobs.pop(name)))
+        if not heard:
+            time.sleep(LOOK_S)
+
+    def _told(self, each: _Job) -> Iterator[tuple[str, Any]]:
+        """What a job has written since; a line that a killed job began and another goes on after is passed over."""
+        with each.path.open("rb") as file:
+            file.seek(each.read)
+            for line in file.read().splitlines(keepends=True):
+                if not line.endswith(b"\n"):
+                    return
+                each.read += len(line)
+                try:
+                    yield pickle.loads(base64.b64decode(line, validate=False))
+                except (ValueError, EOFError, pickle.UnpicklingError):
+                    continue
+
+    def _loss(self, each: _Job) -> str:
+        """How a job ended that has given no report. EnvironmentFault where no job has so much as begun."""
+        self._any_lost = True
+        on_slurm = self.cluster == "slurm"
+        state = f"job {each.job.job_id} ended as {each.job.state if on_slurm else each.job.get_info()['jobState']}"
+        if not self._any_began:
+            said = (each.job.stderr() or "").strip().splitlines()
+            raise EnvironmentFault(
+                f"executor slurm: {state} before it began ({said[-1] if said else 'it has written nothing'}); do the "
+                f"nodes see {self.folder}, and this Python? folder=… names another folder; the same command carries on"
+            )
+        return state
+
+    def _cancel(self, errands: list[str]) -> None:
+        self._outbox.clear()
+        for name in errands:
+            if each := self._jobs.pop(name, None):
+                each.job.cancel(check=False)
+
+
+def do_errand(errand: Errand, path: Path, here: int) -> None:
+    """Do an errand as a job, and write what there is to tell to ``path``, a line each. ``here``: so many jobs share
+    this machine; 0 where SLURM has given this one its processors."""
+
+    def tell(kind: str, value: Any = None) -> None:
+        line = base64.b64encode(pickle.dumps((kind, value))) + b"\n"
+        with path.open("ab") as file:  # closed each time: a shared file system then shows it
+            file.write(line)
+
+    node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    own = min(processors(), int(os.environ.get("SLURM_CPUS_PER_TASK") or processors()))
+    try:
+        with path.open("ab") as file:
+            file.write(b"\n")  # ends what a killed job before this one has left
+        tell("began")
+        report = carry_out(
+            errand,
+            lambda result: tell("result", result),
+            node=node,
+            threads=max(1, processors() // here) if here else own,
+            beside=here - 1 if here else int(own < (os.cpu_count() or 1)),  # other people's jobs may be on the node
+        )
+    except Exception as error:
+        tell("raised", f"{node}: {error} ({type(error).__name__})")
+    else:
+        tell("report", report)
+
+
+def slurm_executor(
+    experiment: Experiment,
+    *,
+    workers: int | None = None,
+    cluster: str = "slurm",
+    folder: str = FOLDER,
+    time: float | str | None = None,
+    memory: int | str | None = None,
+    cpus: int | str | None = None,
+    partition: str | None = None,
+    array: int | str = ARRAY,
+    address: None = None,
+    **others: Any,
+) -> SlurmExecutor:
+    """The executor ``slurm``, with at most ``workers`` jobs at a time.
+
+    ``time``, ``memory``, ``cpus`` and ``partition`` are a job's; ``others`` go to sbatch as they are.
+    """
+    if address:
+        raise ConfigError("executor slurm: takes no address")
+    option("slurm", "cluster", cluster, Literal["slurm", "local"])
+    if cluster == "slurm" and not shutil.which("sbatch"):
+        raise ConfigError(
+            "executor slurm: there is no sbatch on this machine; run this where jobs are sent from. "
+            "--executor-option cluster=local tries it out on this machine"
+        )
+    if cluster == "slurm" and time is None:
+        raise ConfigError("executor slurm: needs how long a job may take, for example --executor-option time=2h")
+    seconds = LONG_S if time is None else option("slurm", "time", time, Seconds)
+    parameters: dict[str, Any] = {"timeout_min": max(1, -(-int(seconds) // 60))}
+    if memory is not None:
+        parameters["mem_gb"] = option("slurm", "memory", memory, Memory) / 2**30
+    if cpus is not None:
+        parameters["cpus_per_task"] = option("slurm", "cpus", cpus, Count)
+    if partition is not None:
+        parameters["slurm_partition"] = str(partition)
+    if others:
+        parameters["slurm_additional_parameters"] = others
+    at_a_time = workers or (processors() if cluster == "local" else RUNNING)
+    return SlurmExecutor(
+        experiment,
+        folder=Path(folder),
+        workers=at_a_time,
+        cluster=cluster,
+        parameters=parameters,
+        array=option("slurm", "array", array, Count),
+    )

@@ -1,0 +1,197 @@
+"""What a feature map must keep to, checked: columns, seeds, dtype, nesting, scikit-learn's contract, and the rate at
+which its kernel nears the exact one."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from rffbench.errors import ConfigError
+from rffbench.features import make_features
+from rffbench.features.base import mapped
+from rffbench.kernels import KERNELS, make_kernel
+
+GAMMA = 0.8
+X = np.random.default_rng(0).uniform(size=(40, 3))
+Y = 1 + X[:, 0] ** 2
+PAIRS = np.triu_indices(12, 1)
+SIZES = (16, 32, 64, 128, 256)
+SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest of 66 biases, may be off
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found, in words."""
+
+    name: str
+    ok: bool
+    found: str
+
+
+def check_map(name: str) -> Iterator[Check]:
+    """Check the map that a config calls ``name``, with its parameters' defaults; each check as it is done.
+
+    A map whose class has ``unbiased = False`` says that it is biased by design, and its rate is told, not judged.
+    ConfigError where the map cannot be made.
+    """
+    kernel = _kernel_of(name)
+    features = _made(name, kernel)
+    checks: dict[str, Callable[[], tuple[bool, str]]] = {
+        "columns": lambda: _columns(features),
+        "global seeds": lambda: _global_seeds(features),
+        "seed": lambda: _seed(features),
+        "dtype": lambda: _dtype(features),
+        "nesting": lambda: _nesting(features),
+        "contract": lambda: _contract(features),
+        "rate": lambda: _rate(features, kernel),
+    }
+    for label, check in checks.items():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield Check(label, *check())
+        except Exception as error:  # the map's own, whatever it is
+            yield Check(label, False, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+
+def errors(
+    features: Any,
+    kernel: str,
+    X: NDArray = X,
+    repetitions: int = 60,
+    gamma: float = GAMMA,
+    true_gamma: float = GAMMA,
+    sizes: Sequence[int] = SIZES,
+) -> NDArray[np.float64]:
+    """φ(x)ᵀφ(x′) − k(x, x′): (sizes, repetitions, pairs of the first 12 points)."""
+    K = make_kernel(kernel, true_gamma)(X[:12])[PAIRS]
+    found = np.empty((len(sizes), repetitions, len(K)))
+    for i, n_components in enumerate(sizes):
+        for seed in range(repetitions):
+            map_ = _set(features, n_components=n_components, kernel=kernel, gamma=gamma, random_state=seed)
+            Z = map_.fit(X, Y).transform(X[:12])
+            found[i, seed] = (Z @ Z.T)[PAIRS] - K
+    return found
+
+
+def slope(found: NDArray) -> tuple[float, float]:
+    """Slope of log error against log size, and its standard error by the bootstrap over repetitions."""
+    squared = (found**2).mean(axis=2)
+    at = np.log2(SIZES) - np.log2(SIZES).mean()
+
+    def fit(rows: Any) -> float:
+        return float(at @ (np.log2(squared[:, rows].mean(axis=1)) / 2) / (at @ at))
+
+    draws = np.random.default_rng(1).integers(squared.shape[1], size=(400, squared.shape[1]))
+    return fit(slice(None)), float(np.std([fit(rows) for rows in draws]))
+
+
+def largest_bias(found: NDArray) -> float:
+    """The largest mean error over pairs of points, in its standard errors, at the largest size."""
+    error = found[-1]
+    return float(np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error)))))
+
+
+def _kernel_of(name: str) -> str:
+    """The first kernel that the map is for."""
+    for kernel in KERNELS:
+        try:
+            _made(name, kernel).fit(X, Y)
+        except ConfigError:
+            raise
+        except Exception:  # not for this one, or broken, which the checks tell
+            continue
+        return kernel
+    return next(iter(KERNELS))
+
+
+def _made(name: str, kernel: str) -> Any:
+    return make_features({"name": name}, kernel=kernel, gamma=GAMMA, n_features=16, count="columns", random_state=0)
+
+
+def _set(features: Any, **values: Any) -> Any:
+    """A copy, not fitted, with those of the values that the map has parameters for."""
+    has = features.get_params()
+    return clone(features).set_params(**{key: value for key, value in values.items() if key in has})
+
+
+def _columns(features: Any) -> tuple[bool, str]:
+    Z = mapped(_set(features, n_components=16).fit(X, Y), X, 16)
+    wrong = int(np.count_nonzero(~np.isfinite(Z)))
+    if wrong:
+        return False, f"{type(features).__name__}.transform gives {Z.size} numbers, of which {wrong} are not finite"
+    return True, "16 asked for, 16 finite ones given"
+
+
+def _global_seeds(features: Any) -> tuple[bool, str]:
+    states: dict[str, Callable[[], object]] = {"Python's": random.getstate, "numpy's": np.random.get_state}
+    left = {whose: state() for whose, state in states.items()}
+    try:
+        random.seed()  # a state that no map sets by chance, nor set in a check before
+        np.random.seed(None)  # noqa: NPY002
+        before = {whose: pickle.dumps(state()) for whose, state in states.items()}
+        _set(features, random_state=1).fit(X, Y).transform(X)
+        changed = [whose for whose, state in states.items() if pickle.dumps(state()) != before[whose]]
+    finally:
+        random.setstate(left["Python's"])  # type: ignore[arg-type]
+        np.random.set_state(left["numpy's"])  # type: ignore[arg-type] # noqa: NPY002
+    who = type(features).__name__
+    return not changed, f"{who} changes {' and '.join(changed)} global generator" if changed else "left as they were"
+
+
+def _seed(features: Any) -> tuple[bool, str]:
+    one, same, other = (_set(features, random_state=seed).fit(X, Y).transform(X) for seed in (1, 1, 2))
+    if not np.array_equal(one, same):
+        return False, "two fits with random_state=1 give different features"
+    return True, f"equal seeds give equal maps, another seed {'the same' if np.array_equal(one, other) else 'another'}"
+
+
+def _dtype(features: Any) -> tuple[bool, str]:
+    double, single = (_set(features, random_state=3).fit(X.astype(kind), Y) for kind in (np.float64, np.float32))
+    Z, z = double.transform(X), single.transform(X.astype(np.float32))
+    if (Z.dtype, z.dtype) != (np.float64, np.float32):
+        return False, f"float64 gives {Z.dtype}, float32 gives {z.dtype}; the dtype of X must be kept"
+    off = float(np.abs(z @ z.T - Z @ Z.T).max() / np.abs(Z @ Z.T).max())
+    return off < 1e-3, f"kept; the kernels of float32 and float64 are {off:.0e} apart"
+
+
+def _nesting(features: Any) -> tuple[bool, str]:
+    """Told and not judged: sizes of maps that nest are paired, which makes their comparison sharper."""
+    small, large = (_set(features, n_components=n, random_state=5).fit(X, Y) for n in (10, 64))
+    arrays = {key: value for key, value in vars(small).items() if key.endswith("_") and isinstance(value, np.ndarray)}
+    nested = [
+        key for key, less in arrays.items()
+        if less.ndim and (more := getattr(large, key)).shape[-1] > less.shape[-1]
+        and more[..., : less.shape[-1]].shape == less.shape and np.allclose(more[..., : less.shape[-1]], less)
+    ]  # fmt: skip
+    return True, f"{', '.join(nested)} of a smaller map begin a larger one's" if nested else "sizes are drawn apart"
+
+
+def _contract(features: Any) -> tuple[bool, str]:
+    results = check_estimator(_set(features, random_state=None), on_fail=None, on_skip=None)
+    failed = [each for each in results if each["status"] == "failed"]
+    if failed:
+        reason = str(failed[0]["exception"]).strip().partition("\n")[0]
+        return False, f"{len(failed)} of scikit-learn's {len(results)} fail: {failed[0]['check_name']}: {reason}"
+    return True, f"all of scikit-learn's {len(results)} pass"
+
+
+def _rate(features: Any, kernel: str) -> tuple[bool, str]:
+    found = errors(features, kernel)
+    value, error = slope(found)
+    bias = largest_bias(found)
+    first, last = np.sqrt((found**2).mean(axis=(1, 2)))[[0, -1]]
+    falls = f"against the {kernel} kernel the error goes from {first:.3f} at {SIZES[0]} columns to {last:.3f} at "
+    falls += f"{SIZES[-1]}, as s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
+    if not getattr(features, "unbiased", True):
+        return True, f"{falls}; biased by design, not judged"
+    return bool(value - SIGMAS * error < -0.5 and bias < BIAS_SIGMAS), falls

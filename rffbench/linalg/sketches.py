@@ -1,0 +1,167 @@
+"""Sketches: random n×k matrices Θ with E[ΘΘᵀ] = I that are cheap to multiply by.
+
+Each is made from its sizes and seed alone, is never held as a dense matrix, and is applied from either side:
+``columns(A)`` is A·Θ, ``rows(A)`` is Θᵀ·A, and ``row_blocks`` the latter where A comes in blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.seeds import RandomState, generator, seed_sequence
+
+_CHUNK = 1024  # rows of a Gaussian Θ that are drawn, and exist, at a time
+_TILE_BYTES = 1 << 19  # columns that are transformed in one go: they stay in a level-2 cache
+
+
+class Sketch:
+    """A random n×k matrix Θ, E[ΘΘᵀ] = I; equal n, k and seed give equal Θ."""
+
+    def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
+        if n < 1 or k < 1:
+            raise ValueError(f"a sketch must have a row and a column, got n={n}, k={k}")
+        self.n, self.k = n, k
+        self.sequence = seed_sequence(random_state)
+
+    def rows(self, A: NDArray) -> NDArray:
+        """Θᵀ·A (k, m) for A (n, m), in A's dtype: the n rows become k."""
+        return self.row_blocks([A], A.shape[1]).astype(A.dtype, copy=False)
+
+    def columns(self, A: NDArray) -> NDArray:
+        """A·Θ (rows, k) for A (rows, n), in A's dtype: each row's n numbers become k."""
+        return np.ascontiguousarray(self.rows(A.T).T)
+
+    def row_blocks(self, blocks: Iterable[NDArray], m: int) -> NDArray[np.float64]:
+        """Θᵀ·A (k, m), float64, for A (n, m) in blocks of rows, from the top down; they are left as they are.
+
+        Only one block is needed at a time: a generator may write them all into one buffer.
+        """
+        total, start = np.zeros((self.k, m)), 0
+        for block in blocks:
+            if start + len(block) <= self.n:
+                self._add(block, start, total)
+            start += len(block)
+        self._check(start)
+        return total
+
+    def _check(self, count: int) -> None:
+        if count != self.n:
+            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {count}")
+
+    def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
+        """total (k, m) += Θᵢᵀ·Aᵢ, where the block Aᵢ (rows, m) is A's rows from ``start`` on, and Θᵢ Θ's."""
+        raise NotImplementedError
+
+
+class GaussianSketch(Sketch):
+    """Θ of independent N(0, 1/k), drawn again, chunk by chunk, each time it is applied: O(nk) for a column."""
+
+    def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
+        stop = start + len(block)
+        for chunk in range(start // _CHUNK, -(-stop // _CHUNK)):
+            first, last = chunk * _CHUNK, min(self.n, (chunk + 1) * _CHUNK)
+            entries = generator(self.sequence, f"chunk {chunk}").standard_normal((last - first, self.k))
+            begin, end = max(start, first), min(stop, last)
+            entries = entries[begin - first : end - first] / np.sqrt(self.k)
+            total += entries.T @ block[begin - start : end - start].astype(np.float64, copy=False)
+
+
+class SRHT(Sketch):
+    """The subsampled randomised Hadamard transform Θ = √(N/k)·D·H·R: signs, Walsh–Hadamard, a sample of k.
+
+    H is orthonormal of the next power of two N ≥ n: A is padded with zeros. R takes k ≤ N of N coordinates without
+    replacement. O(n log n) for a column. (J. Tropp, "Improved analysis of the subsampled randomized Hadamard
+    transform", 2011.)
+
+    Rows come in blocks whose length is a power of two, except for the last.
+    """
+
+    def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
+        super().__init__(n, k, random_state)
+        self.padded = next_power_of_two(n)
+        if k > self.padded:
+            raise ValueError(f"k = {k} coordinates cannot be sampled from {self.padded}, what n = {n} is padded to")
+        self.signs = generator(self.sequence, "signs").choice(np.array([-1, 1], np.int8), n)
+        self.sampled = np.sort(generator(self.sequence, "sampled").choice(self.padded, k, replace=False))
+
+    def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
+        # H_N = H_{N/b} ⊗ H_b, b a power of two: block i adds H_{N/b}[p, i]·(H_b·D_i·A_i)[q] to the coordinate
+        # p·b + q, so that nothing longer than b, the block's rows padded, is transformed.
+        rows, m = block.shape
+        length = next_power_of_two(rows)
+        index, rest = divmod(start, length)
+        if rest:
+            raise ValueError(f"blocks of rows must be a power of two long, got {rows} rows from row {start} on")
+        p, q = np.divmod(self.sampled, length)
+        factors = np.array([(-1) ** int(bits).bit_count() for bits in p & index]) / np.sqrt(self.k)
+        signs = self.signs[start : start + rows].astype(block.dtype)
+        width = max(1, _TILE_BYTES // (length * block.itemsize))
+        for first in range(0, m, width):
+            columns = slice(first, min(m, first + width))
+            transformed = np.zeros((columns.stop - first, length), block.dtype)
+            np.multiply(block[:, columns].T, signs, out=transformed[:, :rows])
+            total[:, columns] += (walsh_hadamard(transformed)[:, q] * factors).T
+
+    def columns(self, A: NDArray) -> NDArray:
+        self._check(A.shape[1])
+        transformed = np.zeros((len(A), self.padded), A.dtype)
+        np.multiply(A, self.signs, out=transformed[:, : self.n])
+        return walsh_hadamard(transformed)[:, self.sampled] / A.dtype.type(np.sqrt(self.k))
+
+
+class CountSketch(Sketch):
+    """Θ with a ±1 in each row, in a random column: O(n) for a column. (Charikar, Chen, Farach-Colton, 2002.)"""
+
+    def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
+        super().__init__(n, k, random_state)
+        self.signs = generator(self.sequence, "signs").choice([-1.0, 1.0], n)
+        self.buckets = generator(self.sequence, "buckets").integers(k, size=n)
+
+    def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
+        part = slice(start, start + len(block))
+        _add_to_buckets(block, self.signs[part], self.buckets[part], total)
+
+    def columns(self, A: NDArray) -> NDArray:
+        self._check(A.shape[1])
+        out = np.zeros((len(A), self.k), A.dtype)
+        _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
+        return out
+
+
+class CountSketchGaussian(Sketch):
+    """A CountSketch to ``buckets`` columns, then a Gaussian one to k: in place of a Gaussian sketch of many rows.
+
+    O(n + buckets·k) for a column. For m columns and about m²√k buckets the product's distribution is close to a
+    Gaussian sketch's in total variation. (M. Kapralov, V. Potluru, D. Woodruff, "How to fake multiply by a
+    Gaussian matrix", ICML 2016.)
+    """
+
+    def __init__(self, n: int, k: int, buckets: int, random_state: RandomState = None) -> None:
+        super().__init__(n, k, random_state)
+        self.count = CountSketch(n, buckets, self.sequence)
+        self.gaussian = GaussianSketch(buckets, k, self.sequence)
+
+    def row_blocks(self, blocks: Iterable[NDArray], m: int) -> NDArray[np.float64]:
+        return self.gaussian.rows(self.count.row_blocks(blocks, m))
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_to_buckets(block, signs, buckets, total):
+    """total[buckets[i]] += signs[i]·block[i]."""
+    for i in range(len(block)):
+        row, sign = total[buckets[i]], signs[i]
+        for j in range(len(row)):
+            row[j] += sign * block[i, j]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_columns_to_buckets(A, signs, buckets, out):
+    """out[i, buckets[j]] += signs[j]·A[i, j]."""
+    for i in range(len(A)):
+        for j in range(len(signs)):
+            out[i, buckets[j]] += signs[j] * A[i, j]

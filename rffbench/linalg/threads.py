@@ -1,0 +1,79 @@
+"""Work spread over threads: plain ones, as many as numba has, with BLAS held to one thread meanwhile."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import pairwise
+from threading import local
+
+import numba
+import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
+from threadpoolctl import ThreadpoolController
+
+PARTS_PER_THREAD = 4
+_nested = local()  # whether this thread is one of several that work side by side
+
+
+def thread_count() -> int:
+    """How many threads the caller may use: numba's number (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``), or 1
+    inside one of several threads."""
+    return 1 if getattr(_nested, "inside", False) else numba.get_num_threads()
+
+
+def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = None) -> None:
+    """Call every task once; each of ``threads`` (None: all there are) takes the next when done with its last.
+
+    BLAS has one thread meanwhile: two threads with a product each are faster than one product in two threads,
+    and leave no BLAS thread behind that waits for more work in a busy loop, on a processor that others need.
+    A task that computes much must release the GIL. Plain threads rather than numba's own parallel loops: those
+    abort in a process that was forked.
+    """
+    threads = min(thread_count(), len(tasks), threads or len(tasks))
+    waiting = deque(tasks)
+    if getattr(_nested, "inside", False):
+        _work_off(waiting)
+        return
+    with _blas().limit(limits=1):
+        if threads <= 1:
+            _work_off(waiting)
+            return
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(_work_off, waiting) for _ in range(threads - 1)]
+            _work_off(waiting)
+            for other in others:
+                other.result()
+
+
+def _work_off(waiting: deque[Callable[[], object]]) -> None:
+    before, _nested.inside = getattr(_nested, "inside", False), True
+    try:
+        while True:
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            task()
+    finally:
+        _nested.inside = before
+
+
+def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:
+    """Call ``work(first, last)`` on contiguous parts of range(count), ``side_by_side`` where that is worthwhile.
+
+    There are more parts than threads, so that one that is held up does fewer.
+    """
+    threads = thread_count() if worthwhile else 1
+    parts = min(count, PARTS_PER_THREAD * threads) if threads > 1 else 1
+    if parts <= 1:
+        work(0, count)
+        return
+    bounds = [count * part // parts for part in range(parts + 1)]
+    side_by_side([partial(work, *part) for part in pairwise(bounds)])
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")

@@ -1,0 +1,383 @@
+"""Symmetric matrices stored as triangles, two to a square, and the BLAS/LAPACK calls on them in place.
+
+A symmetric p×p matrix needs p(p+1)/2 numbers. Packed storage has no fast (level 3) routines, so two triangles
+share one (p+1)×p Fortran-ordered array: one matrix's lower triangle from row 1 down, another's upper triangle
+from row 0, both with leading dimension p+1. scipy's wrappers fix the leading dimension, so BLAS and LAPACK
+are called through the function pointers that scipy exports.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cython_blas, cython_lapack
+
+from rffbench.linalg.threads import in_threads, side_by_side, thread_count
+
+TILE = 64  # rows and columns of a tile in transposing sums: two float64 tiles fit a level-1 cache
+GRAM_TILE = 512  # rows of a Gram matrix in a task: enough that its products run at full speed
+GRAM_WORTH_A_THREAD = 1 << 24  # multiplications that take longer than a thread needs to get going
+SYMV_WORTH_A_THREAD = 1 << 19
+BLAS_BYTES_A_COLUMN = (
+    4096  # of a Gram matrix and a thread, as measured: what OpenBLAS copies of its operands, and keeps
+)
+
+
+@cache
+def _routine(name: str) -> Any:
+    """The double-precision BLAS or LAPACK routine ``name`` (every argument a pointer, as in Fortran)."""
+    for module in (cython_blas, cython_lapack):
+        capsule = module.__pyx_capi__.get(name)
+        if capsule is not None:
+            break
+    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.CFUNCTYPE(None)(get_pointer(capsule, get_name(capsule)))
+
+
+def _call(name: str, *arguments: Any) -> int:
+    """Call ``name`` with bytes, ints, floats, addresses; the value of a last int (LAPACK's info)."""
+    passed: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, bytes):
+            passed.append(ctypes.c_char_p(argument))
+        elif isinstance(argument, float):
+            passed.append(ctypes.byref(ctypes.c_double(argument)))
+        elif isinstance(argument, ctypes.c_void_p):
+            passed.append(argument)
+        else:
+            passed.append(ctypes.c_int(argument))
+    last = passed[-1]
+    _routine(name)(*(ctypes.byref(value) if isinstance(value, ctypes.c_int) else value for value in passed))
+    return last.value if isinstance(last, ctypes.c_int) else 0
+
+
+def _address(array: NDArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """A symmetric p×p float64 matrix, kept as its lower triangle somewhere in a shared ``storage``.
+
+    Element (i, j), i ≥ j, is ``storage[start + i·row_step + j·column_step]``; one of the steps is 1, the
+    other the leading dimension.
+    """
+
+    storage: NDArray[np.float64]
+    start: int
+    p: int
+    row_step: int
+    column_step: int
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """A p×p view of which only the lower triangle is this matrix's own."""
+        strides = (8 * self.row_step, 8 * self.column_step)
+        shape = (self.p, self.p)
+        return np.lib.stride_tricks.as_strided(self.storage[self.start :], shape, strides)
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """A writable view of the diagonal."""
+        step = self.row_step + self.column_step
+        return self.storage[self.start : self.start + (self.p - 1) * step + 1 : step]
+
+    def leading(self, p: int) -> Triangle:
+        """The leading p×p block, sharing storage."""
+        return Triangle(self.storage, self.start, p, self.row_step, self.column_step)
+
+    def full(self) -> NDArray[np.float64]:
+        """The matrix as an ordinary array (a copy)."""
+        lower = np.tril(self.lower)
+        return lower + np.tril(lower, -1).T
+
+    # LAPACK sees a row-ordered lower triangle as an upper one.
+    @property
+    def _uplo(self) -> bytes:
+        return b"L" if self.row_step == 1 else b"U"
+
+    @property
+    def _leading_dimension(self) -> int:
+        return max(self.row_step, self.column_step)
+
+    @property
+    def _pointer(self) -> ctypes.c_void_p:
+        return self._element(0, 0)
+
+    def _element(self, i: int, j: int) -> ctypes.c_void_p:
+        at = self.start + i * self.row_step + j * self.column_step
+        return ctypes.c_void_p(self.storage.ctypes.data + 8 * at)
+
+    def set_rows(self, start: int, rows: NDArray[np.float64]) -> None:
+        """Set the rows from ``start`` on to ``rows`` (m, start + m or more), up to the diagonal."""
+        lower, m = self.lower, len(rows)
+        lower[start : start + m, :start] = rows[:, :start]
+        corner = np.tril_indices(m)
+        lower[start : start + m, start : start + m][corner] = rows[:, start : start + m][corner]
+
+    def scale(self, factor: float) -> None:
+        """Multiply the matrix by ``factor``."""
+        lower = self.lower
+        for i in range(0, self.p, TILE):
+            lower[i : i + TILE, :i] *= factor
+            corner = lower[i : i + TILE, i : i + TILE]
+            corner[np.tril_indices(len(corner))] *= factor
+
+    def copy_from(self, other: Triangle) -> None:
+        """Become equal to ``other``, of the same size."""
+        sum_triangles(self, [other])
+
+    def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
+        """Add factor·ZᵀZ; Z is (rows, p), float64, rows or columns contiguous."""
+        self.add_gram_strip(Z, 0, self.p, factor)
+
+    def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int, factor: float = 1.0) -> None:
+        """Of factor·ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
+
+        Z as in ``add_gram``. Strips that cover 0…p make the whole update. Threads: as many as numba's, each
+        with its own tiles of the strip, the largest first.
+        """
+        by_rows = Z.shape[1] == 1 or Z.strides[1] == 8
+        if (
+            Z.shape[1] != self.p or Z.dtype != np.float64
+            or not (by_rows or len(Z) == 1 or Z.strides[0] == 8)
+        ):  # fmt: skip
+            raise ValueError(f"Z must be float64 with {self.p} columns, contiguous, got {Z.dtype} {Z.shape}")
+        if not len(Z) or stop <= start:
+            return
+        tiles = -(-(stop - start) // GRAM_TILE)
+        edges = [start + (stop - start) * tile // tiles for tile in range(tiles + 1)]
+        tasks = [partial(self._add_gram_rows, Z, *rows, factor, by_rows) for rows in pairwise(edges)]
+        enough = len(Z) * (stop - start) * stop > GRAM_WORTH_A_THREAD
+        side_by_side(tasks[::-1], None if enough else 1)
+
+    def _add_gram_rows(self, Z: NDArray[np.float64], start: int, stop: int, factor: float, by_rows: bool) -> None:
+        """Rows start…stop−1 of factor·ZᵀZ: a symmetric rank-k update, and the block left of it."""
+        stride = max(Z.strides[0] // 8, self.p) if by_rows else max(Z.strides[1] // 8, len(Z))
+        symmetric, plain, transposed = (b"N", b"N", b"T") if by_rows else (b"T", b"T", b"N")
+        corner = self._element(start, start)
+        new, old = (_address(Z[:, start:]), stop - start), (_address(Z), start)
+        _call(
+            "dsyrk", self._uplo, symmetric, stop - start, len(Z), factor, new[0], stride,
+            1.0, corner, self._leading_dimension,
+        )  # fmt: skip
+        if start:
+            # The block left of the diagonal, or, of a row-ordered triangle, its transpose.
+            (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
+            _call(
+                "dgemm", plain, transposed, m, n, len(Z), factor, left, stride, right, stride,
+                1.0, self._element(start, 0), self._leading_dimension,
+            )  # fmt: skip
+
+    def cholesky(self) -> None:
+        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError when not positive definite."""
+        info = _call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0)
+        if info:
+            raise LinAlgError(f"not positive definite: the leading minor of order {info} is not positive")
+
+    def solve(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A⁻¹B for B (p, t), where this triangle holds the Cholesky factor of A."""
+        X = np.array(B, dtype=np.float64, order="F", ndmin=2)
+        _call(
+            "dpotrs", self._uplo, self.p, X.shape[1], self._pointer, self._leading_dimension,
+            _address(X), self.p, 0,
+        )  # fmt: skip
+        return X
+
+    def inverse_diagonal(self) -> NDArray[np.float64]:
+        """diag(A⁻¹), where this triangle holds the Cholesky factor of A; the factor is overwritten.
+
+        A⁻¹ = L⁻ᵀL⁻¹, so entry j is the squared norm of column j of L⁻¹: no p×p inverse is formed.
+        """
+        _call("dtrtri", self._uplo, b"N", self.p, self._pointer, self._leading_dimension, 0)
+        norms = np.empty(self.p)
+        lower = self.lower
+        for j in range(0, self.p, TILE):
+            corner = np.tril(lower[j : j + TILE, j : j + TILE])
+            below = lower[j + TILE :, j : j + TILE]
+            norms[j : j + TILE] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
+        return norms
+
+    def multiply(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A·B for B (p, t)."""
+        B = np.asfortranarray(B, dtype=np.float64)
+        product = np.empty_like(B, order="F")
+
+        def multiply_columns(first: int, last: int) -> None:
+            for t in range(first, last):
+                _call(
+                    "dsymv", self._uplo, self.p, 1.0, self._pointer, self._leading_dimension,
+                    _address(B[:, t]), 1, 0.0, _address(product[:, t]), 1,
+                )  # fmt: skip
+
+        in_threads(multiply_columns, B.shape[1], worthwhile=self.p * self.p > SYMV_WORTH_A_THREAD)
+        return product
+
+
+class TriangleStack:
+    """``count`` symmetric p×p matrices, all zero at first, in one allocation of ⌈count/2⌉·p·(p+1) numbers."""
+
+    def __init__(self, count: int, p: int) -> None:
+        self.p = p
+        self.storage = np.zeros((count + 1) // 2 * p * (p + 1))
+        self._triangles = [self._triangle(index) for index in range(count)]
+        self.unused = self._triangle(count) if count % 2 else None
+
+    def _triangle(self, index: int) -> Triangle:
+        start = index // 2 * self.p * (self.p + 1)
+        if index % 2:
+            return Triangle(self.storage, start, self.p, row_step=self.p + 1, column_step=1)
+        return Triangle(self.storage, start + 1, self.p, row_step=1, column_step=self.p + 1)
+
+    def __getitem__(self, index: int) -> Triangle:
+        return self._triangles[index]
+
+    def __iter__(self) -> Iterator[Triangle]:
+        return iter(self._triangles)
+
+    def __len__(self) -> int:
+        return len(self._triangles)
+
+    @staticmethod
+    def bytes_needed(count: int, p: int) -> int:
+        return 8 * ((count + 1) // 2) * p * (p + 1)
+
+
+def blas_bytes(p: int) -> int:
+    """What BLAS comes to hold of its own when p×p matrices are gathered and factored."""
+    return BLAS_BYTES_A_COLUMN * p * thread_count()
+
+
+def _geometry(triangles: list[Triangle]) -> tuple[NDArray, NDArray]:
+    """The shared storage of ``triangles`` and their (start, row step, column step) rows."""
+    storage = triangles[0].storage
+    if any(triangle.storage is not storage for triangle in triangles):
+        raise ValueError("the triangles to be summed must come from one stack")
+    return storage, np.array([(t.start, t.row_step, t.column_step) for t in triangles], dtype=np.int64)
+
+
+def sum_triangles(out: Triangle, triangles: list[Triangle]) -> None:
+    """out ← the sum of ``triangles`` (of one stack, of out's size)."""
+    storage, geometry = _geometry(triangles)
+    target = np.array([out.start, out.row_step, out.column_step], dtype=np.int64)
+    tiles = -(-out.p // TILE)
+    in_threads(
+        lambda first, last: _sum_tiles(out.storage, target, storage, geometry, out.p, first, last),
+        tiles * (tiles + 1) // 2,
+        worthwhile=out.p * out.p // 2 * len(triangles) > 1 << 17,
+    )
+
+
+@numba.njit(nogil=True, cache=True, fastmath=False)
+def _sum_tiles(out, target, storage, geometry, p, first, last):
+    """Tiles number first…last−1, counted along the rows of the lower triangle of tiles."""
+    start, row_step, column_step = target
+    for tile in range(first, last):
+        row = int((np.sqrt(8.0 * tile + 1.0) - 1.0) / 2.0)
+        while (row + 1) * (row + 2) // 2 <= tile:
+            row += 1
+        while row * (row + 1) // 2 > tile:
+            row -= 1
+        column = tile - row * (row + 1) // 2
+        i0, i1 = row * TILE, min(p, row * TILE + TILE)
+        j0 = column * TILE
+        for k in range(geometry.shape[0]):
+            base, step_i, step_j = geometry[k]
+            # The inner loop runs along the source's contiguous direction.
+            if step_i == 1:
+                for j in range(j0, min(p, j0 + TILE)):
+                    source, sink = base + j * step_j, start + j * column_step
+                    for i in range(max(i0, j), i1):
+                        value = storage[source + i]
+                        if k > 0:
+                            value += out[sink + i * row_step]
+                        out[sink + i * row_step] = value
+            else:
+                for i in range(i0, i1):
+                    source, sink = base + i * step_i, start + i * row_step
+                    for j in range(j0, min(i + 1, j0 + TILE)):
+                        value = storage[source + j]
+                        if k > 0:
+                            value += out[sink + j * column_step]
+                        out[sink + j * column_step] = value
+
+
+def recombine_triangles(
+    out: Triangle,
+    triangles: list[Triangle],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+) -> None:
+    """out ← Tᵀ(Σ triangles)T, where column j of T is a_j·e_first[j] + b_j·e_second[j].
+
+    That is the Gram matrix of the columns a_j·Z[:, first_j] + b_j·Z[:, second_j], from those of Z.
+    """
+    storage, geometry = _geometry(triangles)
+    target = np.array([out.start, out.row_step, out.column_step], dtype=np.int64)
+    # Neighbouring source columns share cache lines of the strided half, so they are done one after another.
+    order = np.argsort(first, kind="stable")
+    in_threads(
+        lambda begin, end: _recombine_columns(
+            out.storage, target, storage, geometry, triangles[0].p, first, second, a, b, order[begin:end]
+        ),
+        len(first),
+        worthwhile=len(first) * triangles[0].p > 1 << 14,
+    )
+
+
+@numba.njit(nogil=True, cache=True, fastmath=False)
+def _add_column(dense, storage, geometry, p, column, factor):
+    """dense += factor · column ``column`` of the sum of the symmetric matrices."""
+    for k in range(geometry.shape[0]):
+        base, step_i, step_j = geometry[k]
+        for i in range(column):
+            dense[i] += factor * storage[base + column * step_i + i * step_j]
+        for i in range(column, p):
+            dense[i] += factor * storage[base + i * step_i + column * step_j]
+
+
+@numba.njit(nogil=True, cache=True, fastmath=False)
+def _recombine_columns(out, target, storage, geometry, p, first, second, a, b, order):
+    start, row_step, column_step = target
+    dense = np.empty(p)
+    for j in order:
+        dense[:] = 0.0
+        if a[j] != 0.0:
+            _add_column(dense, storage, geometry, p, first[j], a[j])
+        if b[j] != 0.0:
+            _add_column(dense, storage, geometry, p, second[j], b[j])
+        sink = start + j * column_step
+        for i in range(j, len(first)):
+            out[sink + i * row_step] = a[i] * dense[first[i]] + b[i] * dense[second[i]]
+
+
+@cache
+def warm_up() -> None:
+    """Have the kernels compiled, or loaded from numba's cache, and LAPACK's routines looked up, before anything is
+    timed; once a process."""
+    grams, (out,) = TriangleStack(3, 2), TriangleStack(1, 2)
+    columns = np.arange(2)
+    for gram in grams:
+        gram.add_gram(np.eye(2))
+        gram.add_gram_strip(np.eye(2), 1, 2)
+    sum_triangles(out, list(grams))
+    for writeable in (True, False):  # code for arrays that cannot be written to is compiled apart
+        factor = np.ones(2)
+        factor.setflags(write=writeable)
+        recombine_triangles(out, list(grams), columns, columns, factor, factor)
+    out.multiply(np.ones((2, 1)))
+    out.cholesky()
+    out.solve(np.ones((2, 1)))
+    out.inverse_diagonal()

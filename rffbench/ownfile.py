@@ -1,0 +1,117 @@
+"""A class in a Python file of the user's own, which a config names by where it lies: ``./mine.py:MyFeatures``.
+
+Where the file lies is for loading alone. What is written down of it, in a trial's key and row for one, is its own name
+(``./mine.py:MyFeatures``) and the SHA-256 of its source, which are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rffbench.errors import ConfigError, unknown
+
+_NAME = re.compile(r"(?P<file>.+\.py)(?::(?P<attribute>.*))?", re.DOTALL)
+
+
+def is_own(name: object) -> bool:
+    """Whether ``name`` is that of something in a file: ``./mine.py:MyFeatures``."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def absolute(name: str, folder: Path) -> str:
+    """The name with the file's whole path; one that is not absolute starts in ``folder``."""
+    file, attribute = _parts(name)
+    path = _whole(Path(folder, Path(file).expanduser()))
+    return f"{path}:{attribute}" if attribute else str(path)
+
+
+def portable(name: str) -> str:
+    """The name as it is written down: a file by its own name, whatever else as it is."""
+    if not is_own(name):
+        return name
+    file, attribute = _parts(name)
+    return f"./{Path(file).name}:{attribute}"
+
+
+def path_of(name: str) -> Path:
+    """The file, its path whole."""
+    return _whole(Path(_parts(name)[0]))
+
+
+def source_hash(name: str) -> str:
+    """The SHA-256 of the file as it is now."""
+    return hashlib.sha256(_read(path_of(name))).hexdigest()
+
+
+def load(name: str) -> Any:
+    """What the file calls so: the file is run once for each content. ConfigError where it has no such name; the
+    file's own exceptions are not caught."""
+    path, attribute = path_of(name), _parts(name)[1]
+    module = _module(path, _read(path))
+    if found := vars(module).get(attribute):
+        return found
+    own = [
+        key for key, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__ and not key.startswith("_")
+    ]  # fmt: skip
+    if attribute:
+        raise ConfigError(f"{path}: {unknown('class', attribute, own)}")
+    example = own[0] if own else "MyFeatures"
+    raise ConfigError(f"{path}: say which class of the file is meant, for example {path.name}:{example}")
+
+
+def place(name: str, error: BaseException) -> str:
+    """``<file>, line N`` of what went wrong in the file, as far as it went wrong there."""
+    path = path_of(name)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    return f"{path}, line {lines[-1]}" if lines else str(path)
+
+
+def folders() -> set[str]:
+    """The folders of the files that were loaded here."""
+    return set(_folders)
+
+
+_folders: set[str] = set()
+
+
+def _whole(path: Path) -> Path:
+    """From the root; a link stays the link, whose name is the one that the user gave."""
+    return Path(os.path.abspath(path))
+
+
+def _parts(name: str) -> tuple[str, str]:
+    found = _NAME.fullmatch(name)
+    assert found is not None, f"{name} is no name of a file"
+    return found["file"], found["attribute"] or ""
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@cache
+def _module(path: Path, source: bytes) -> ModuleType:
+    _folders.add(str(path.parent))
+    module = ModuleType(f"rffbench_own_{path.stem}_{hashlib.sha256(source).hexdigest()[:12]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up
+    try:
+        exec(compile(source, str(path), "exec"), vars(module))
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    return module

@@ -1,0 +1,84 @@
+"""A CSV file of a paper's numbers, every complaint with its line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from rffbench.errors import ConfigError, unknown
+
+
+def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional: Collection[str] = ()) -> pd.DataFrame:
+    """The file's rows: its columns ``text`` and ``numbers`` (floats; every cell must hold one), those of the numbers
+    ``optional`` that it has, and whatever else as text. ConfigError where the file, a column or a cell is missing or
+    wrong."""
+    rows = _rows(path)
+    if not rows:
+        raise ConfigError(f"{path}: is empty; its first line must name the columns")
+    line, header = rows[0]
+    for name in (*text, *numbers):
+        if name not in header:
+            raise ConfigError(f"{path}, line {line}: no column {name!r}; {_near(name, header)}")
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise ConfigError(f"{path}, line {line}: the column {twice[0]!r} is there twice")
+    numbers = {*numbers, *(name for name in optional if name in header)}
+    for line, row in rows[1:]:
+        if len(row) != len(header):
+            raise ConfigError(f"{path}, line {line}: {len(row)} cells, but the first line names {len(header)} columns")
+        for name, cell in zip(header, row, strict=True):
+            if name in text and not cell.strip():
+                raise ConfigError(f"{path}, line {line}, column {name!r}: is empty")
+            if name in numbers and not _is_number(cell):
+                raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not {cell!r}")
+    table = pd.DataFrame([row for _, row in rows[1:]], columns=header)
+    table.attrs["lines"] = [line for line, _ in rows[1:]]
+    return table.astype(dict.fromkeys(numbers, float))
+
+
+def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
+    """ConfigError, with the line, where a cell of a loaded file's column is none of the names known."""
+    for line, name in zip(table.attrs["lines"], table[column], strict=True):
+        if name not in known:
+            raise ConfigError(f"{path}, line {line}, column {column!r}: {unknown(column, name, known)}")
+
+
+def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
+    """ConfigError, with the line, where two rows of a loaded file have the same in all of the columns."""
+    repeated = table.duplicated(list(columns))
+    for line, twice, row in zip(table.attrs["lines"], repeated, table[list(columns)].to_numpy(), strict=True):
+        if twice:
+            raise ConfigError(f"{path}, line {line}: a second row of {', '.join(map(str, row))}")
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the number of its line."""
+    try:
+        content = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    reader = csv.reader(io.StringIO(content), strict=True)
+    rows = []
+    try:
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise ConfigError(f"{path}, line {reader.line_num}: is not CSV: {error}") from None
+    return rows
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return float(cell) == float(cell)  # and not NaN
+    except ValueError:
+        return False
+
+
+def _near(name: str, header: Sequence[str]) -> str:
+    return unknown("column", name, header).partition("; ")[2]

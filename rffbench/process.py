@@ -1,0 +1,192 @@
+"""What the operating system says of a process: its memory, and whether it had the processors to itself."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None  # type: ignore[assignment]
+
+KIB = 1024
+
+
+def private_memory(pid: int | str = "self") -> int | None:
+    """Bytes only this process holds: anonymous and swapped pages, without mapped files such as datasets.
+
+    None where the system does not say (no /proc, or the process is gone).
+    """
+    fields = _status(pid)
+    parts = [fields[name] for name in ("RssAnon", "RssShmem", "VmSwap") if name in fields]
+    return sum(parts) if parts else None
+
+
+RESERVE_BYTES = 32_000_000
+"""What a process may come to hold that no plan counts: threads' tiles, small arrays, what the allocator keeps."""
+
+
+def free_memory(limit: int | None) -> int | None:
+    """Bytes that work of this process may plan with under a limit on all that it holds; None without one."""
+    return None if limit is None else limit - (private_memory() or 0) - RESERVE_BYTES
+
+
+def tree_memory(pid: int) -> int | None:
+    """`private_memory` of a process with all its descendants, pages that they share counted once.
+
+    Where there are none it is quick; else the system must look at every page.
+    """
+    own = private_memory(pid)
+    tree = [pid, *_descendants(pid)]
+    if own is None or len(tree) == 1:
+        return own
+    shares = [_shares(member) for member in tree]
+    return max(own, sum(shares))
+
+
+def _descendants(pid: int) -> list[int]:
+    """The processes that a process started, and those that they did."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, path.read_text().split()):
+                found += [child, *_descendants(child)]
+    return found
+
+
+def _shares(pid: int) -> int:
+    """Bytes of anonymous and swapped pages, of a page shared by k processes a k-th."""
+    fields = _status(pid, "smaps_rollup")
+    return sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+
+
+def reset_peak() -> None:
+    """Make ``peak_memory`` count from now on (Linux; elsewhere it stays the peak of the process's life)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # VmHWM back to the present resident set, see proc(5)
+
+
+def peak_memory() -> int | None:
+    """The largest resident set of this process, in bytes, since ``reset_peak``; None where the system does not say."""
+    peak = _status("self").get("VmHWM")
+    if peak is not None:
+        return peak
+    if resource is None:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else KIB)
+
+
+def _status(pid: int | str, file: str = "status") -> dict[str, int]:
+    """The memory fields of /proc/<pid>/<file>, in bytes."""
+    try:
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in lines if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * KIB for name, value in pairs}
+
+
+class OwnMemory:
+    """The most that a process held in a section, less what it held on entering it: ``bytes``, None where the system
+    does not say. Pages of files mapped meanwhile, the dataset's, are not counted; ``reset_peak`` must come after
+    entering."""
+
+    bytes: int | None = None
+
+    def __enter__(self) -> OwnMemory:
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):  # glibc keeps what was freed, unless told
+            ctypes.CDLL(None).malloc_trim(0)
+        self._before = _status("self")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        after = _status("self")
+        if {"VmRSS", "RssFile"} <= self._before.keys() and "VmHWM" in after:
+            mapped = max(0, after["RssFile"] - self._before["RssFile"])
+            self.bytes = max(0, after["VmHWM"] - self._before["VmRSS"] - mapped)
+
+
+_touched = 0
+
+
+def touch_memory(size: int) -> None:
+    """Write to ``size`` bytes of fresh memory and give them back, where this process has not done so yet.
+
+    The first touch of a page can cost far more than every later one (in a virtual machine the host finds it
+    memory). Without this, the first trial of a larger size would pay that for all later ones.
+    """
+    global _touched
+    if size > _touched:
+        np.empty(size, dtype=np.uint8).fill(1)
+        _touched = size
+
+
+def busy_seconds() -> float | None:
+    """Seconds all processors together have worked since start-up, for anyone; None without /proc."""
+    try:
+        with open("/proc/stat") as stat:
+            ticks = [int(count) for count in stat.readline().split()[1:]]
+        user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = ticks
+        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+class Contention:
+    """Whether anything but this process used the processors while a section ran.
+
+    >>> contention = Contention()
+    >>> with contention:
+    ...     pass  # what is timed; more sections may follow, they add up
+    >>> contention.contended in (True, False, None)
+    True
+
+    ``contended`` is True where others used more than 5 % of one processor over the sections, beyond what the system's
+    ticks of some 10 ms may misplace; False where they used no more than that. None where it cannot be told: the system
+    doesn't count, the sections together are shorter than ten ticks, or the ticks leave it open.
+    """
+
+    SHARE = 0.05
+    TICK_S = 0.01
+
+    def __init__(
+        self,
+        busy: Callable[[], float | None] = busy_seconds,
+        own: Callable[[], float] = time.process_time,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._busy, self._own, self._clock = busy, own, clock
+        self._wall_s = 0.0
+        self._others_s: float | None = 0.0
+
+    def __enter__(self) -> Contention:
+        self._start = self._clock(), self._busy(), self._own()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        own, busy, clock = self._own(), self._busy(), self._clock()
+        started, busy_before, own_before = self._start
+        self._wall_s += clock - started
+        if busy is None or busy_before is None or self._others_s is None:
+            self._others_s = None
+        else:
+            self._others_s += (busy - busy_before) - (own - own_before)
+
+    @property
+    def contended(self) -> bool | None:
+        if self._others_s is None:
+            return None
+        beyond = self._others_s - self.SHARE * self._wall_s
+        if beyond > 5 * self.TICK_S:
+            return True
+        return False if beyond <= 2 * self.TICK_S and self._wall_s >= 10 * self.TICK_S else None

@@ -1,0 +1,300 @@
+"""Feature maps and solvers by name: the built-in ones and those of other packages, loaded when they are used; and
+feature maps in a file of the user's own, by where it lies.
+
+What a config may say of one is what its factory (a class or a function) says of itself: the parameters, their defaults
+and types in the signature, their descriptions in the section "Parameters" of the docstring (numpydoc's format, one
+``name : text`` each), what it is in the docstring's first line. ``choices``, an attribute, maps a parameter to the
+values that it may have; so does the type ``Literal``. A parameter whose name would be a word of Python ends in an
+underscore: ``lambda_`` is a config's ``lambda``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import signal
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any
+
+from rffbench import ownfile
+from rffbench.errors import ConfigError, unknown
+from rffbench.parameters import WrongParameter
+from rffbench.units import duration
+
+IMPORT_S = 30.0  # another package's modules may take to be imported
+
+NONE = "none"
+"""The name of no feature map, or of no solver."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is known of a parameter; ``default`` is ``inspect.Parameter.empty`` where there is none."""
+
+    default: Any
+    annotation: Any = Any
+    choices: tuple | None = None
+    description: str = ""
+
+
+class Registry:
+    """Factories by name: ``built_in`` ones, name to ``module:attribute``, and those of the entry-point group.
+
+    ``what`` they are is said in messages, ``none`` is what their absence means. ``common`` names what an experiment
+    says of all alike: no parameter of a config's own, and given to those factories that ask for it. ``own_files``:
+    a name may also be that of a class in a file (`rffbench.ownfile`).
+    """
+
+    def __init__(
+        self,
+        what: str,
+        built_in: Mapping[str, str],
+        group: str,
+        *,
+        common: tuple[str, ...],
+        none: str,
+        own_files: bool = False,
+    ) -> None:
+        self.what, self.group, self.common, self.none, self.own_files = what, group, common, none, own_files
+        self._built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
+
+    def names(self) -> list[str]:
+        """The names a config may give: built-in ones first, ``none`` last. A built-in name can't be taken over."""
+        return [*self._built_in, *sorted(set(self._added()) - set(self._built_in)), NONE]
+
+    def _added(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def factory(self, name: str) -> Any:
+        """What ``name`` stands for; ConfigError, naming the nearest, where there is none or it can't be loaded."""
+        if self.is_own(name):
+            return self._own(name)
+        point = self._built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
+        if point is None:
+            raise ConfigError(unknown(self.what, name, self.names()))
+        if name in self._built_in:
+            return point.load()
+        try:
+            found = load_added(point)
+            if _listed(found) is None:
+                _signature(found)
+        except ConfigError as error:
+            raise ConfigError(f"{self.what} {name!r} {error}") from error
+        except (TypeError, ValueError):
+            raise ConfigError(f"{self.what} {name!r}: {point.value} is no class and no function: {found!r}") from None
+        return found
+
+    def is_own(self, name: str) -> bool:
+        """Whether ``name`` is that of a class in a file of the user's own."""
+        return self.own_files and ownfile.is_own(name)
+
+    def _own(self, name: str) -> Any:
+        try:
+            with _at_most(IMPORT_S):
+                found = ownfile.load(name)
+        except ConfigError as error:
+            raise ConfigError(f"{self._called(name)}: {error}") from error
+        except (Exception, SystemExit, _TooLong) as error:
+            raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
+        if not isinstance(found, type):
+            raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is no class: {found!r}")
+        return found
+
+    def _called(self, name: str) -> str:
+        return f"{self.what} {ownfile.portable(name)!r}" if self.own_files else f"{self.what} {name!r}"
+
+    def made_by(self, name: str) -> int | str | None:
+        """What tells the code that ``name`` stands for from other code of that name: the ``version`` of a built-in one
+        (an attribute of its class or function, else 1), the hash of a user's own file, of another package its name and
+        version and the hash of the module. None of ``none``."""
+        if name == NONE:
+            return None
+        if self.is_own(name):
+            return ownfile.source_hash(name)
+        if name in self._built_in:
+            return int(getattr(self.factory(name), "version", 1))
+        self.factory(name)
+        point = self._added()[name]
+        file = getattr(sys.modules.get(point.module), "__file__", None)
+        package = f"{point.dist.name} {point.dist.version}" if point.dist else point.module
+        return f"{package}, source {hashlib.sha256(Path(file).read_bytes()).hexdigest()}" if file else package
+
+    def parameters(self, name: str) -> Mapping[str, Parameter]:
+        """The parameters that a config may set, by their names there."""
+        return {} if name == NONE else parameters_of(self.factory(name), self.common)
+
+    def defaults(self, name: str) -> dict[str, Any]:
+        """The same with their defaults as YAML would say them."""
+        found = self.parameters(name)
+        for key, parameter in found.items():
+            if parameter.default is inspect.Parameter.empty:
+                raise ConfigError(f"{self.what} {name!r} is no use to a config: its {key} has no default")
+        return {key: _plain(parameter.default) for key, parameter in found.items()}
+
+    def check_names(self, name: str, given: Collection[str], besides: Collection[str] = ()) -> None:
+        """ConfigError for the first of the ``given`` keys that is no parameter, nor one of those ``besides``."""
+        valid = [*self.parameters(name), *besides]
+        for key in given:
+            if key not in valid:
+                message = unknown(f"parameter of {self._called(name)}:", key, valid)
+                raise ConfigError(message, parameter=key)
+
+    def make(self, name: str, given: Mapping[str, Any], **common: Any) -> Any:
+        """What the factory makes of the ``given`` parameters, and of what it asks for of ``common``."""
+        factory = self.factory(name)
+        asked = _signature(factory).parameters
+        if not _takes_all(asked):
+            common = {key: value for key, value in common.items() if key in asked}
+        named = given if _listed(factory) is not None else {_argument(key): value for key, value in given.items()}
+        return factory(**common, **named)
+
+    def needs(self, name: str, key: str) -> bool | None:
+        """Whether the factory needs ``key`` of what is common; False: it has no use for it; None: it may be None."""
+        factory = self.factory(name)
+        if _listed(factory) is not None:
+            return None
+        asked = _signature(factory).parameters
+        if key in asked:
+            return True if asked[key].default is inspect.Parameter.empty else None
+        return None if _takes_all(asked) else False
+
+    @contextmanager
+    def refusing(self, name: str) -> Iterator[None]:
+        """A ValueError of the factory, or of what it made, is the config's fault; so is any error of a user's own."""
+        try:
+            yield
+        except ValueError as error:
+            parameter = error.parameter if isinstance(error, WrongParameter) else None
+            raise ConfigError(f"{self._called(name)}: {error}", parameter=parameter) from error
+        except (ConfigError, MemoryError):
+            raise
+        except Exception as error:
+            if not self.is_own(name):
+                raise
+            raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
+
+    def summary(self, name: str) -> str:
+        """What it is, in a line."""
+        return self.none if name == NONE else (inspect.getdoc(self.factory(name)) or name).partition("\n")[0]
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Of each, for listings: its name, a line of summary, and the parameters with their defaults. What cannot be
+        used says so in its summary."""
+        rows = []
+        for name in self.names():
+            try:
+                rows.append({"name": name, "summary": self.summary(name), "parameters": self.defaults(name)})
+            except ConfigError as error:
+                rows.append({"name": name, "summary": str(error), "parameters": {}})
+        return rows
+
+
+def load_added(point: EntryPoint) -> Any:
+    """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
+    that they end the process or wait for ever."""
+    try:
+        with _at_most(IMPORT_S):
+            return point.load()
+    except (Exception, SystemExit, _TooLong) as error:
+        raise ConfigError(f"cannot be loaded from {point.value}: {_problem(error)}") from error
+
+
+def _problem(error: BaseException) -> str:
+    if isinstance(error, _TooLong):
+        return f"it is not imported after {duration(IMPORT_S)}"
+    if isinstance(error, SystemExit):
+        return "it ends the process when it is imported"
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+class _TooLong(BaseException):
+    """Not an Exception, which the code that is stopped might catch."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """_TooLong in the block after so long. No limit outside of the main thread, which alone hears signals."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    before, started = signal.signal(signal.SIGALRM, stop), time.monotonic()
+    others, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and again, should the first be lost
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if others:  # a process has but one such timer, and it was in use
+            signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
+
+
+_signature = cache(inspect.signature)  # a config asks for every method at every size
+
+
+@cache
+def parameters_of(factory: Any, common: tuple[str, ...]) -> Mapping[str, Parameter]:
+    """The parameters of ``factory`` but the ``common`` ones: those of its attribute ``parameters``, a mapping from name
+    to default, where it has one, else those of its signature."""
+    listed = _listed(factory)
+    if listed is not None:
+        return {key: Parameter(default) for key, default in listed.items()}
+    try:
+        signature = inspect.signature(factory, eval_str=True)
+    except Exception:  # another package's annotations may need what is imported for type checkers alone
+        signature = inspect.signature(factory)
+    choices, texts = getattr(factory, "choices", {}), _descriptions(inspect.getdoc(factory) or "")
+    found = {}
+    for name, each in signature.parameters.items():
+        if name in common or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        annotation = Any if each.annotation is each.empty or isinstance(each.annotation, str) else each.annotation
+        key = name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name
+        found[key] = Parameter(each.default, annotation, choices.get(name), texts.get(name, ""))
+    return found
+
+
+def _argument(key: str) -> str:
+    return f"{key}_" if iskeyword(key) else key
+
+
+def _takes_all(asked: Mapping[str, inspect.Parameter]) -> bool:
+    return any(each.kind is each.VAR_KEYWORD for each in asked.values())
+
+
+def _listed(factory: Any) -> Mapping[str, Any] | None:
+    listed = getattr(factory, "parameters", None)
+    return listed if isinstance(listed, Mapping) else None
+
+
+def _plain(default: Any) -> Any:
+    return list(default) if isinstance(default, (tuple, list)) else default
+
+
+def _descriptions(docstring: str) -> dict[str, str]:
+    """Each parameter's text, of the docstring's section "Parameters"."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in docstring.partition("Parameters\n----------\n")[2].splitlines():
+        head, colon, text = line.partition(" : ")
+        if line.startswith(" "):
+            found |= {name: f"{found[name]} {line.strip()}" for name in names}
+        elif colon:
+            names = [name.strip() for name in head.split(",")]
+            found |= dict.fromkeys(names, text)
+        elif line:
+            break  # the next section
+    return found

@@ -1,0 +1,167 @@
+"""A difference of two results folders as text for a terminal of 80 columns, as JSON and as JUnit XML."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from rffbench.report.diff import (
+    BETTER,
+    CHANGED,
+    FASTER,
+    LARGER,
+    LOST,
+    ONLY_NEW,
+    ONLY_OLD,
+    OUTSIDE,
+    SAME,
+    SLOWER,
+    SMALLER,
+    UNMEASURED,
+    WITHIN,
+    WORSE,
+    Difference,
+)  # fmt: skip
+from rffbench.report.junit import Case
+from rffbench.report.text_table import significant_digits
+from rffbench.trials.metrics import METRICS, PERCENT, TIMES
+from rffbench.units import amount
+
+WIDTH = 80
+
+
+def to_text(difference: Difference) -> str:
+    """What changed, one line per cell, and one line for what did not."""
+    lines = _wrapped(f"{difference.title}: {difference.old} → {difference.new}")
+    lines += [line for note in difference.notes for line in _wrapped(note)]
+    for kind in (LOST, WORSE, BETTER, CHANGED):
+        cells = difference.cells[difference.cells["verdict"] == kind]
+        if kind == LOST:
+            lines += _section("lost: finished before, now failed", cells, _lost)
+        else:
+            lines += _section(f"{kind}{_beyond(difference)}", cells, change)
+    for kind in (SLOWER, FASTER, LARGER, SMALLER):
+        lines += _section(kind, difference.costs[difference.costs["verdict"] == kind], _ratio)
+    return "\n".join([*lines, "", *_wrapped(summary(difference))]) + "\n"
+
+
+def summary(difference: Difference) -> str:
+    """How many cells are what, in one sentence for what changed nothing and one for what could not be compared."""
+    counts = difference.cells["verdict"].value_counts()
+    steady = difference.costs[difference.costs["verdict"] == SAME]
+    said = [f"{counts.get(WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
+    if difference.unclear:
+        said[0] += f" (of {difference.unclear} the interval covers 0)"
+    if LOST in counts:
+        said.append(f"{counts[LOST]} lost trials")
+    if difference.tolerance:
+        said.append(f"{counts.get(WITHIN, 0)} are within that")
+    said.append(f"{counts.get(SAME, 0)} are unchanged")
+    seconds = steady["metric"].isin(TIMES)
+    said.append(f"about the same are {seconds.sum()} times and {(~seconds).sum()} amounts of memory")
+    left = [f"{counts[kind]} {kind}" for kind in (UNMEASURED, ONLY_OLD, ONLY_NEW) if kind in counts]
+    return "; ".join(said) + "." + (f" Not compared: {', '.join(left)}." if left else "")
+
+
+def to_json(differences: Sequence[Difference]) -> str:
+    """A list with one object per experiment; numbers in full precision, null where there is none."""
+    return json.dumps(
+        [
+            {
+                "experiment": each.name, "title": each.title, "old": each.old, "new": each.new,
+                "tolerance": each.tolerance, "outside": each.outside, "compared": each.compared, "notes": each.notes,
+                "cells": _records(each.cells), "costs": _records(each.costs),
+            }
+            for each in differences
+        ],
+        indent=1,
+        ensure_ascii=False,
+    ) + "\n"  # fmt: skip
+
+
+def cases(difference: Difference) -> list[Case]:
+    """One check per cell."""
+    return [
+        Case(
+            f"{difference.name}.{cell['dataset']}",
+            " ".join(part for part in (cell["protocol"], cell["size"], cell["method"]) if part),
+            failure=f"{cell['verdict']}: {_lost(cell) if cell['verdict'] == LOST else change(cell)}"
+            if cell["verdict"] in OUTSIDE
+            else "",
+            skipped=cell["verdict"] if cell["verdict"] in (UNMEASURED, ONLY_OLD, ONLY_NEW) else "",
+            said="" if math.isnan(cell["difference"]) else change(cell),
+        )
+        for cell in difference.cells.to_dict("records")
+    ]
+
+
+def _beyond(difference: Difference) -> str:
+    """`` by more than 0.5 points``; or of errors ``%``, or of both; nothing without a tolerance."""
+    units = " or ".join(dict.fromkeys(difference.cells["unit"]))
+    return f" by more than {difference.tolerance:g} {units}" if difference.tolerance else ""
+
+
+def change(cell: Mapping[Any, Any]) -> str:
+    """``68.45 → 67.10, −1.35 points (−1.60 to −1.10)``."""
+    metric = METRICS.get(cell["metric"])
+    decimals = 2 if metric and metric.unit == PERCENT else significant_digits(max(abs(cell["old"]), 1e-6), 3)
+    interval = f" ({_signed(cell['low'])} to {_signed(cell['high'])})" if math.isfinite(cell["high"]) else ""
+    means = f"{cell['old']:.{decimals}f} → {cell['new']:.{decimals}f}"
+    return f"{means}, {_signed(cell['difference'])} {cell['unit']}{interval}"
+
+
+def _lost(cell: Mapping[Any, Any]) -> str:
+    return f"trials that were ok: {cell['lost']}"
+
+
+def _ratio(cost: Mapping[Any, Any]) -> str:
+    show = (lambda value: f"{value:.2g} s") if cost["metric"] in TIMES else amount
+    interval = f" ({cost['low']:.2f} to {cost['high']:.2f})" if math.isfinite(cost["high"]) else ""
+    name = METRICS[cost["metric"]].title.partition(" less ")[0]
+    return f"{name} {show(cost['old'])} → {show(cost['new'])}, ×{cost['ratio']:.2f}{interval}"
+
+
+def _section(heading: str, rows: pd.DataFrame, said: Any) -> list[str]:
+    """A heading and one line per row: its place and what is said of it, below each other where they are too long."""
+    if rows.empty:
+        return []
+    lines = ["", f"{heading} ({len(rows)})"]
+    places = [" ".join(part for part in (f"{row['protocol']}:" if row["protocol"] else "", row["dataset"], row["size"],
+                                         row["method"]) if part) for row in rows.to_dict("records")]  # fmt: skip
+    texts = [said(row) for row in rows.to_dict("records")]
+    fitting = [len(place) for place, text in zip(places, texts, strict=True) if len(place) + len(text) + 4 <= WIDTH]
+    room = min(max(fitting, default=0), WIDTH - 4 - max(map(len, texts)))
+    for place, text in zip(places, texts, strict=True):
+        if len(place) <= room:
+            lines.append(f"  {place:<{room}}  {text}")
+        else:
+            lines += _wrapped(place, "  ")
+            lines += _wrapped(text, " " * 6)
+    return lines
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Lines of at most WIDTH columns, but for a name that is longer: paths and labels stay whole."""
+    wrapper = textwrap.TextWrapper(
+        WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.wrap(text)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {
+            str(key): None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+        }
+        for row in table.to_dict("records")
+    ]
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if 0 < abs(value) < 0.095 else f"{value + 0.0:+.2f}"

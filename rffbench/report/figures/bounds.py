@@ -1,0 +1,172 @@
+"""Figures of errors and their bounds: the largest entry, an entry, and the spectral norm, against the features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from rffbench.kernels import make_spectral_kernel
+from rffbench.report import theory as bounds
+from rffbench.report.figures.style import (
+    STYLES,
+    legend_below,
+    legend_label,
+    log_axis,
+    room_for_text,
+    size_axis,
+    tidy_panel,
+)
+from rffbench.report.frame import Protocols, Results, find_card
+from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
+from rffbench.trials.metrics import ENTRY_QUANTILE, METRICS
+
+DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
+UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
+FROM_ENTRIES, CONCENTRATION = "from entries", "matrix concentration"
+_BOUND_STYLES: dict[str, dict[str, Any]] = {
+    UNIFORM: {"color": "#555555", "linestyle": (0, (6, 2)), "linewidth": 1.0},
+    ENTRY: {"color": "#555555", "linestyle": (0, (1, 1.2)), "linewidth": 1.0},
+    FROM_ENTRIES: {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0},
+    CONCENTRATION: {"color": "#A05195", "linestyle": "-", "linewidth": 1.0},
+}
+_RELATION_LINES = {EQUAL: (0, (1, 1.2)), SQUARE: "-"}
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What a panel shows: a metric of trials, for some relations, with bounds; its title, unless the metric's."""
+
+    metric: str
+    relations: tuple[str, ...]
+    bounds: dict[str, Callable[[NDArray[np.float64], pd.DataFrame], NDArray[np.float64]]]
+    title: str = ""
+
+
+def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], Figure]]:
+    """Of every dataset whose points' diameter was measured: its name, the labels of its axes, and the figure.
+
+    Against the frequencies m, log-log: the largest entry error with Rahimi and Recht's uniform bound; the error of an
+    entry with Hoeffding's; the spectral error with what follows from entries and from matrix concentration, for n fixed
+    points; and over √n, where n = m and n = m². Means over trials with bars of ± one standard deviation, the bounds
+    those that hold with probability 1 − δ, and the fitted exponents with their intervals.
+    """
+    for labels, results, trials in measured_of_maps(protocols):
+        for dataset in results.datasets:
+            mine = trials[trials["dataset"] == dataset]
+            if mine["diameter"].notna().any() and find_card(dataset):
+                figure = _figure(results, dataset, mine, labels)
+                if figure is not None:
+                    yield dataset, labels, figure
+
+
+def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[str, str]) -> Figure | None:
+    found = {relation: rows for relation, _, rows in series(trials)}
+    panels = [panel for panel in _panels(results, dataset, trials)
+              if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
+    if not panels:
+        return None
+    rows, columns = -(-len(panels) // 2), min(len(panels), 2)
+    figure = Figure(figsize=(3.7 * columns, 3.0 * rows + 0.4), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[len(panels) :]:
+        unused.remove()
+    for letter, axis, panel in zip("abcd", axes, panels, strict=False):
+        _draw(axis, panel, found, results.methods)
+        axis.set_title(f"({letter}) {panel.title or METRICS[panel.metric].heading}")
+    handles = {label: handle for axis in axes[: len(panels)]
+               for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
+    names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
+    legend_below(figure, {name: handles[name] for name in names})
+    figure.suptitle(f"{', '.join([dataset, *labels.values()])}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}",
+                    fontsize=8.5)  # fmt: skip
+    return figure
+
+
+def _points(found: dict[str, pd.DataFrame]) -> str:
+    return f"k̃ on n = {int(found[FIXED]['points'].iloc[0])} points" if FIXED in found else "k̃"
+
+
+def _panels(results: Results, dataset: str, trials: pd.DataFrame) -> list[_Panel]:
+    kernel, d = results.grid.setting("kernel"), find_card(dataset).columns
+    gamma = trials["gamma"].mean() if isinstance(kernel["gamma"], str) else kernel["gamma"]
+    sigma_p = float(np.sqrt(d * make_spectral_kernel(kernel["name"], gamma).spectral_variance))
+    diameter = float(trials["diameter"].max())
+
+    def pairs(rows: pd.DataFrame) -> float:
+        n = rows["points"].mean()
+        return float(n * (n - 1) / 2)
+
+    def per_root(bound: Callable[..., NDArray[np.float64]]) -> Callable[..., NDArray[np.float64]]:
+        return lambda m, rows: bound(m, rows) / np.sqrt(_at(m, rows, "points"))
+
+    def concentration(m: NDArray[np.float64], rows: pd.DataFrame) -> NDArray[np.float64]:
+        return bounds.spectral_bound_by_concentration(m, _at(m, rows, "points"), _at(m, rows, "kernel_norm"))
+
+    def from_entries(m: NDArray[np.float64], rows: pd.DataFrame) -> NDArray[np.float64]:
+        return bounds.spectral_bound_from_entries(m, _at(m, rows, "points"), DELTA)
+
+    return [
+        _Panel("sup_error", (FIXED,), {
+            UNIFORM: lambda m, rows: bounds.sup_error_bound(m, d, sigma_p, diameter, DELTA),
+            ENTRY: lambda m, rows: bounds.entry_error_bound(m, DELTA / pairs(rows)),
+        }),
+        _Panel("entry_quantile", (FIXED,), {
+            ENTRY: lambda m, rows: bounds.entry_error_bound(m, DELTA),
+        }),
+        _Panel("spectral_error", (FIXED,), {
+            FROM_ENTRIES: from_entries, CONCENTRATION: concentration,
+        }),
+        _Panel("spectral_error", (SQUARE, EQUAL), {
+            CONCENTRATION: per_root(concentration),
+        }, title="‖K̃−K‖₂ / √n,  n = m² (lines), n = m (dots)"),
+    ]  # fmt: skip
+
+
+def _at(m: NDArray[np.float64], rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """The mean of a column of the trials at each size m."""
+    return rows.groupby("n_features")[column].mean().reindex(m).to_numpy(float)
+
+
+def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: list[str]) -> None:
+    over_root = FIXED not in panel.relations
+    slopes = []
+    for relation in panel.relations:
+        if relation not in found:
+            continue
+        rows = found[relation]
+        root = np.sqrt(rows["points"]) if over_root else 1.0
+        values = rows.assign(value=rows[panel.metric] / root)
+        for index, method in enumerate(methods):
+            cell = values[values["method"] == method].groupby("n_features")["value"]
+            mean, std = cell.mean(), cell.std().fillna(0)
+            style = dict(STYLES[index % len(STYLES)])
+            if relation in _RELATION_LINES:
+                style["linestyle"] = _RELATION_LINES[relation]
+            axis.errorbar(mean.index, mean, yerr=np.stack([np.minimum(std, 0.9 * mean), std]), capsize=1.6,
+                          elinewidth=0.7, label=None if over_root else legend_label(method), **style)  # fmt: skip
+            slope = fitted_slope(values[values["method"] == method], "value")
+            if slope is not None and (not over_root or index == 0):
+                slopes.append(f"{method}{f', {relation}' if over_root else ''}: {slope}")
+        m = np.sort(rows["n_features"].unique()).astype(float)
+        for name, bound in panel.bounds.items():
+            line = _BOUND_STYLES[name] | ({"linestyle": _RELATION_LINES[relation]} if over_root else {})
+            axis.plot(m, bound(m, rows), label=None if over_root else name, **line)
+    axis.set_xscale("log")
+    if over_root:
+        axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
+    axis.set_yscale("log")
+    room_for_text(axis, len(slopes) + 1, "bottom")
+    log_axis(axis)
+    axis.text(0.03, 0.03, "\n".join(["exponents:", *slopes]), transform=axis.transAxes, fontsize=6.2, va="bottom",
+              bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
+    axis.set_xlabel("frequencies m")
+    every = pd.concat([found[relation] for relation in panel.relations if relation in found])
+    size_axis(axis, every[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    tidy_panel(axis)

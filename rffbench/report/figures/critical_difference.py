@@ -1,0 +1,87 @@
+"""The critical-difference diagram: methods by mean rank, those that a test does not tell apart joined by a bar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rffbench.report.figures.style import RC, saved
+from rffbench.report.significance import LEVEL
+from rffbench.report.statistics import ALL, Statistics, significance_matrix
+
+FEWEST_DATASETS = 5  # with fewer, ranks over them tell nothing
+FEWEST_METHODS = 3
+_BAR, _LABEL = 0.12, 0.2  # inches from one bar, and from one label, to the next
+_STEM = 0.14  # from the axis to the first bar
+_AROUND = 0.8  # for the title and the ticks
+_AXIS, _LETTER = 3.2, 0.075  # the axis's length, and room for a letter
+
+
+def draw_critical_difference(statistics: Statistics, folder: Path) -> list[Path]:
+    """Write figures/critical_difference.png (Demšar 2006, JMLR 7): the better half of the methods to the left of the
+    axis of mean ranks, the others to its right; joined are those that Wilcoxon's test with Holm's correction does not
+    tell apart (Benavoli et al. 2016, JMLR 17). Nothing for fewer than FEWEST_METHODS or FEWEST_DATASETS."""
+    datasets = statistics.pairs.loc[statistics.pairs["dataset"] != ALL, "dataset"].nunique()
+    if len(statistics.ranks) < FEWEST_METHODS or datasets < FEWEST_DATASETS:
+        return []
+    ranks = statistics.ranks.sort_values()
+    bars = _joined(list(ranks.index), statistics)
+    half = -(-len(ranks) // 2)
+    below = _STEM + _BAR * len(bars) + _LABEL * half
+    with mpl.rc_context(RC):
+        height = below + _AROUND
+        beside = _LETTER * max(len(f"{name}  0.00") for name in ranks.index)
+        width = _AXIS + 2 * beside
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_axes((beside / width, 0.1 / height, _AXIS / width, below / height))
+        axes.set_xlim(1, len(ranks))
+        axes.set_ylim(-below, 0)
+        axes.xaxis.tick_top()
+        axes.set_xticks(range(1, len(ranks) + 1))
+        axes.yaxis.set_visible(False)
+        for side in ("left", "right", "bottom"):
+            axes.spines[side].set_visible(False)
+        for row, (first, last) in enumerate(bars):
+            depth = -_STEM - _BAR * row
+            margin = 0.008 * (len(ranks) - 1)
+            ends = [ranks.iloc[first] - margin, ranks.iloc[last] + margin]
+            axes.plot(ends, [depth, depth], color="#D55E00", linewidth=2.5, solid_capstyle="butt", clip_on=False)
+        names = list(ranks.items())
+        for row, (name, rank) in enumerate(names[:half]):
+            _label(axes, f"{name}  {rank:.2f}", rank, _depth(row, bars), 1, "right")
+        for row, (name, rank) in enumerate(reversed(names[half:])):
+            _label(axes, f"{rank:.2f}  {name}", rank, _depth(row, bars), len(ranks), "left")
+        figure.suptitle(
+            f"mean rank by {statistics.measured}, over {statistics.cells} cells of {datasets} datasets; 1 is best\n"
+            f"joined: not told apart (Wilcoxon, Holm, level {LEVEL:g})",
+            fontsize=8,
+        )
+        return saved(figure, folder, "critical_difference")
+
+
+def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
+    """The longest runs of methods, by first and last place in the order of ranks, of which no two are told apart."""
+    p = significance_matrix(statistics).loc[methods, methods].to_numpy()
+    runs: list[tuple[int, int]] = []
+    for first in range(len(methods)):
+        last = first
+        while last + 1 < len(methods) and (p[first : last + 1, last + 1] >= LEVEL).all():
+            last += 1
+        if last > first and not (runs and runs[-1][1] >= last):
+            runs.append((first, last))
+    return runs
+
+
+def _depth(row: int, bars: list[tuple[int, int]]) -> float:
+    """Below all bars, so that no line crosses a name."""
+    return -_STEM - _BAR * len(bars) - _LABEL * row - 0.05
+
+
+def _label(axes: Axes, text: str, rank: float, depth: float, edge: float, align: str) -> None:
+    """A line down from the axis at the method's rank, then out to its name beside the axis."""
+    axes.plot([rank, rank, edge], [0, depth, depth], color="#444444", linewidth=0.8, clip_on=False)
+    axes.annotate(text, (edge, depth), xytext=(-4 if align == "right" else 4, 0), textcoords="offset points",
+                  ha=align, va="center", annotation_clip=False)  # fmt: skip

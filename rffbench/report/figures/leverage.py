@@ -1,0 +1,112 @@
+"""The figure of leverage sampling's theory: spectrum, dimensions against n and s, and the error that Lemma 1 bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rffbench.report.figures.style import STYLES, legend_below, legend_label, log_axis, size_axis, tidy_panel
+from rffbench.report.frame import Protocols
+from rffbench.report.leverage import DIMENSIONS, Measured, exponent_in_n, mean_spectrum, measured, of_points
+from rffbench.report.theory import delta_error_bound
+from rffbench.trials.metrics import METRICS
+
+DELTA = 0.01  # what Lemma 1 may fail with
+_THEORY: dict[str, Any] = {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0}
+_AGAINST_S = {
+    "effective_dimension": "kernel_effective_dimension",
+    "surrogate_dimension": "kernel_surrogate_dimension",
+    "delta_error": None,
+}
+
+
+def leverage_figures(protocols: Protocols) -> Iterator[tuple[str, Figure]]:
+    """Of every dataset whose dimensions and spectrum were measured: its name and the figure.
+
+    (a) the eigenvalues of K over n, for every n, with λ = 1/√n of the largest; (b) d and D of Liu et al. 2020, Eqs. 5
+    and 10, against n with their exponents; then, of the points on which several sizes were measured, against s: (c) d
+    and (d) D of the features' kernel matrix with those of K dashed, (e) the Δ-spectral error with Lemma 1's bound.
+    Means over trials with bars of ± one standard deviation.
+    """
+    found = measured(protocols)
+    if found is None:
+        return
+    methods = list(dict.fromkeys(method for _, results in protocols for method in results.methods))
+    for dataset in found.trials["dataset"].unique():
+        yield str(dataset), _figure(found, str(dataset), methods)
+
+
+def _figure(found: Measured, dataset: str, methods: list[str]) -> Figure:
+    trials = found.trials[found.trials["dataset"] == dataset]
+    sizes = trials.groupby("points")["n_features"].nunique()
+    n = int(str(sizes.idxmax()))
+    figure = Figure(figsize=(7.6, 5.4), layout="constrained")
+    axes = figure.subplots(2, 3).ravel()
+    axes[-1].remove()
+    _draw_spectra(axes[0], found, dataset)
+    _draw_growth(axes[1], of_points(trials))
+    for letter, panel, (metric, exact) in zip("cde", axes[2:], _AGAINST_S.items(), strict=False):
+        _draw_sizes(panel, trials[trials["points"] == n], metric, exact, methods)
+        panel.set_title(f"({letter}) {METRICS[metric].heading}", fontsize=7.5)
+    handles, labels = axes[4].get_legend_handles_labels()
+    legend_below(figure, dict(zip(labels, handles, strict=True)))
+    figure.suptitle(f"{dataset}: λ = 1/√n; (c)–(e) on n = {n} points", fontsize=8.5)
+    return figure
+
+
+def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
+    counts = sorted(int(n) for n in found.curves.loc[found.curves["dataset"] == dataset, "points"].unique())
+    shades = mpl.colormaps["viridis"](np.linspace(0.1, 0.85, len(counts)))
+    for n, shade in zip(counts, shades, strict=True):
+        spectrum = mean_spectrum(found.curves, dataset, n)
+        panel.plot(spectrum["rank"], spectrum["eigenvalue"], color=shade, label=f"n = {n}", linewidth=1.0)
+    panel.axhline(1 / np.sqrt(counts[-1]), color="#888888", linewidth=0.8, linestyle=(0, (1, 1.2)))
+    panel.set_xscale("log")
+    log_axis(panel)
+    panel.set_xlabel("rank i")
+    panel.set_title("(a) eigenvalues of K/n (dots: λ)", fontsize=7.5)
+    panel.legend(fontsize=6, frameon=False)
+    tidy_panel(panel)
+
+
+def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
+    for (metric, symbol), style in zip(DIMENSIONS.items(), STYLES, strict=False):
+        by_n = kernels.groupby("points")[metric]
+        slope = exponent_in_n(kernels, metric)
+        label = symbol if slope is None else f"{symbol} ∝ n^{slope.exponent:.2f}"
+        panel.errorbar(by_n.mean().index, by_n.mean(), yerr=by_n.std().fillna(0), capsize=1.6, label=label, **style)
+    panel.set_xscale("log")
+    log_axis(panel)
+    counts = pd.DataFrame({"n_features": sorted(kernels["points"].unique())}).assign(multiple=None)
+    size_axis(panel, counts)
+    panel.set_xlabel("points n")
+    panel.set_title("(b) dimensions of K", fontsize=7.5)
+    panel.legend(fontsize=6.5, frameon=False)
+    tidy_panel(panel)
+
+
+def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | None, methods: list[str]) -> None:
+    for index, method in enumerate(methods):
+        cell = trials[trials["method"] == method].groupby("n_features")[metric]
+        if len(cell):
+            mean, std = cell.mean(), cell.std().fillna(0)
+            panel.errorbar(mean.index, mean, yerr=np.stack([np.minimum(std, 0.9 * mean), std]), capsize=1.6,
+                           elinewidth=0.7, label=legend_label(method), **STYLES[index % len(STYLES)])  # fmt: skip
+    kernel = trials[list(DIMENSIONS)].mean()
+    if exact:
+        panel.axhline(kernel[exact], **_THEORY)
+    else:
+        s = np.sort(trials["n_features"].unique()).astype(float)
+        d, D = (kernel[name] for name in DIMENSIONS)
+        panel.plot(s, delta_error_bound(s, D, d, DELTA), label=f"Lemma 1, δ = {DELTA:g}; of K in (c), (d)", **_THEORY)
+    panel.set_xscale("log")
+    log_axis(panel)
+    size_axis(panel, trials[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    panel.set_xlabel("frequencies s")
+    tidy_panel(panel)

@@ -1,0 +1,211 @@
+"""How each cell's score moved over runs, and whether and where it changed for good.
+
+A run is a results folder, or a folder as a git commit has it; its date, commit and version are those of its newest
+record in manifest.json. The series of a cell are its means over trials, one per run, in the order of the dates.
+
+A change point is looked for by the largest standardised shift of the mean: over every k, the difference of the mean of
+runs k + 1 … n and of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the share of
+the orders of the same values in which the largest shift is as large: of all orders for few runs, else of drawn ones. It
+supposes that runs without a change are exchangeable, and finds one change. Below four runs no order is unusual.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rffbench.errors import ResultsError
+from rffbench.report.frame import Protocols, load_protocols, size_label
+from rffbench.report.frame import cells as every_cell
+from rffbench.report.merge import runs_of
+from rffbench.report.revision import results_at, revisions
+from rffbench.report.significance import LEVEL
+from rffbench.seeds import generator, stream
+from rffbench.trials.metrics import PERCENT
+
+WIDTH = 80
+FEWEST = 4  # runs below which no order of them is unusual
+ALL_ORDERS = 7  # runs up to which every order is counted
+DRAWN = 4999  # orders drawn beyond
+SHOWN = 5  # values of a cell on its line
+
+
+@dataclass(frozen=True)
+class History:
+    """``runs`` has a row for every run, oldest first: place, date, commit, version. ``cells`` has a row for every cell:
+    protocol, dataset, size, method, metric, decimals, values (a mean for every run, NaN where it has none), and of the
+    largest shift the run that it begins with (counted from 1), its size and its p; None where there is none to test."""
+
+    title: str
+    runs: pd.DataFrame
+    cells: pd.DataFrame
+
+
+def history(places: Sequence[str]) -> History:
+    """The history of one experiment over results folders; of a single one over the git commits that changed its log,
+    and as it is now if it differs. ResultsError where there are not two runs."""
+    one = places[0] if len(places) == 1 else None
+    if one:
+        places = [*revisions(Path(one)), one]
+    runs: list[tuple[dict[str, str], Protocols]] = []
+    with ExitStack() as open_copies:
+        for place in places:
+            folder = open_copies.enter_context(results_at(place))
+            about = _about(place, folder)
+            if one and runs and about["date"] and about["date"] == runs[-1][0]["date"]:
+                runs.pop()  # a commit that stored the same run in another way
+            runs.append((about, load_protocols(folder)))
+    if len(runs) < 2:
+        raise ResultsError(
+            f"{places[-1]}: is one run; a history needs several folders, or one whose log has several commits in git"
+        )
+    runs.sort(key=lambda run: run[0]["date"])  # stable: runs without a date keep their order
+    table = pd.DataFrame([each for each, _ in runs])
+    return History(runs[-1][1][0][1].title, table, _cells([protocols for _, protocols in runs]))
+
+
+def _about(place: str, folder: Path) -> dict[str, str]:
+    newest: dict[str, Any] = (runs_of(folder) or [{}])[-1]
+    return {
+        "place": place,
+        "date": str(newest.get("finished") or newest.get("started") or ""),
+        "commit": str(newest.get("git_commit") or ""),
+        "version": str(newest.get("rffbench") or ""),
+    }
+
+
+def _cells(runs: Sequence[Protocols]) -> pd.DataFrame:
+    series: dict[tuple[str, ...], list[float]] = {}
+    decimals: dict[str, int] = {}
+    for index, protocols in enumerate(runs):
+        for labels, results in protocols:
+            for dataset, n_features, method, trials in every_cell(results.trials):
+                metric = results.score(dataset)
+                size = size_label(n_features, trials["multiple"].iloc[0])
+                key = (", ".join(labels.values()), dataset, size, method, metric.name)
+                series.setdefault(key, [math.nan] * len(runs))[index] = float(trials[metric.name].mean())
+                decimals[metric.name] = 2 if metric.unit == PERCENT else 4
+    rows = []
+    for cell, values in series.items():
+        rows.append((*cell, decimals[cell[-1]], values, *change_point(values)))
+    columns = ["protocol", "dataset", "size", "method", "metric", "decimals", "values", "begins", "shift", "p"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# ---- The change point --------------------------------------------------------------------------------------
+
+
+def change_point(values: Sequence[float]) -> tuple[int | None, float, float]:
+    """Where the largest standardised shift of the mean begins (counted from 1, runs without a value included), the
+    shift itself and its permutation p-value; None and NaN with fewer than ``FEWEST`` values or without any spread."""
+    series = np.asarray(values, float)
+    present = np.flatnonzero(~np.isnan(series))
+    series = series[present]
+    n = len(series)
+    if n < FEWEST or np.ptp(series) <= 16 * np.finfo(float).eps * np.abs(series).max():
+        return None, math.nan, math.nan
+    shifts = _shifts(series[None])[0]
+    k = int(np.abs(shifts).argmax()) + 1
+    largest = float(np.abs(shifts).max())
+    reached = np.concatenate([np.abs(_shifts(orders)).max(axis=1) for orders in _orders(series)])
+    as_large = int((reached >= largest * (1 - 1e-9)).sum())
+    p = as_large / len(reached) if n <= ALL_ORDERS else (as_large + 1) / (len(reached) + 1)
+    return int(present[k]) + 1, float(series[k:].mean() - series[:k].mean()), float(p)
+
+
+def _shifts(series: np.ndarray) -> np.ndarray:
+    """Of each row, (mean after k − mean up to k)·√(k(n − k)/n) over the standard deviation, for k = 1 … n − 1."""
+    n = series.shape[1]
+    k = np.arange(1, n)
+    sums = np.cumsum(series, axis=1)
+    before, after = sums[:, :-1] / k, (sums[:, -1:] - sums[:, :-1]) / (n - k)
+    return (after - before) * np.sqrt(k * (n - k) / n) / series.std(axis=1, ddof=1, keepdims=True)
+
+
+def _orders(series: np.ndarray) -> Iterator[np.ndarray]:
+    """Blocks of orders of the values, one per row."""
+    if len(series) <= ALL_ORDERS:
+        yield np.array(list(itertools.permutations(series)))
+    else:
+        draw = generator(stream("history", len(series)), "orders")
+        yield draw.permuted(np.tile(series, (DRAWN, 1)), axis=1)
+
+
+# ---- What is shown -----------------------------------------------------------------------------------------
+
+
+def to_text(found: History) -> str:
+    """The runs, the cells that moved with their change points, and one line for those that did not."""
+    lines = [*textwrap.wrap(f"{found.title}: {len(found.runs)} runs", WIDTH), ""]
+    for number, run in enumerate(found.runs.to_dict("records"), 1):
+        dirty = "-dirty" if run["commit"].endswith("-dirty") else ""
+        about = f"{run['date'][:16] or 'no date':<17}{run['commit'][:9] + dirty or 'no commit':<16}{run['version']:<8}"
+        lines.append(f"{number:>3}  {about}{run['place']}")
+    moved = [
+        cell for cell in found.cells.to_dict("records") if len({_shown(cell, each) for each in cell["values"]}) > 1
+    ]
+    if moved:
+        lines += ["", f"moved ({len(moved)})"]
+        for cell in moved:
+            lines.append(f"  {_place(cell)}")
+            lines += textwrap.wrap(
+                _course(cell), WIDTH, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
+            )
+    still = len(found.cells) - len(moved)
+    lines += ["", f"{still} of {len(found.cells)} cells did not move."]
+    if any(cell["p"] == cell["p"] for cell in moved):
+        lines += textwrap.wrap(
+            f"p: of the largest standardised shift of the mean, by permuting the runs; * below {LEVEL:g}, for one cell "
+            "alone: of many cells some are below it by chance.",
+            WIDTH,
+        )
+    else:
+        lines.append(f"Change points are looked for from {FEWEST} runs on.")
+    return "\n".join(lines) + "\n"
+
+
+def to_json(found: History) -> str:
+    """runs and cells; null where there is no number."""
+    cells = [
+        {key: _plain(value) for key, value in cell.items() if key != "decimals"}
+        for cell in found.cells.to_dict("records")
+    ]
+    every = {"title": found.title, "runs": found.runs.to_dict("records"), "cells": cells}
+    return json.dumps(every, indent=1, ensure_ascii=False) + "\n"
+
+
+def _place(cell: dict[Any, Any]) -> str:
+    protocol = f"{cell['protocol']}: " if cell["protocol"] else ""
+    return f"{protocol}{cell['dataset']} {cell['size']} {cell['method']} ({cell['metric']})"
+
+
+def _course(cell: dict[Any, Any]) -> str:
+    """``70.00 → 71.20 → 68.10; from run 3 on −2.50, p = 0.02 *``, a long one without its middle."""
+    values = [_shown(cell, each) for each in cell["values"]]
+    if len(values) > SHOWN:
+        values = [*values[:2], "…", *values[2 - SHOWN :]]
+    text = " → ".join(values)
+    if cell["p"] == cell["p"]:
+        sign = " *" if cell["p"] < LEVEL else ""
+        text += f"; from run {int(cell['begins'])} on {cell['shift']:+.{cell['decimals']}f}, p = {cell['p']:.2g}{sign}"
+    return text
+
+
+def _shown(cell: dict[Any, Any], value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.{cell['decimals']}f}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,346 @@
+"""A paper's claims held against measurements: each with its verdict and the evidence.
+
+A claim is judged on all its sizes together. A trial's number is the mean over sizes of its differences, or of the
+logarithms of its ratios, for the sizes of a trial share rows and frequencies; trials do not, and their interval is
+Student's (see verdicts.py). Ratios are judged as logarithms, which makes half as far from one as twice, and keeps heavy
+tails from hiding an effect that every trial shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rffbench.config.values import Size
+from rffbench.identity import canonical_json
+from rffbench.report.claims import CLAIMED, Claim, Difference, Ratio, Slope, Test, labelled, paper_name
+from rffbench.report.frame import Protocols, Results, size_label
+from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
+from rffbench.report.verdicts import MOST_TRIALS, NOT_MEASURED, OPEN, Estimate
+from rffbench.solvers import NONE
+from rffbench.trials.metrics import MAP_MEASURES, TIMES
+
+LEARNT = ("fit_s", "train_s", "predict_s")  # of something trained
+OF_MAPS = (*MAP_MEASURES, "entry_quantile", "feature_s")  # of a map alone, whatever is learnt on it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim's verdict on one dataset, and why.
+
+    ``measured``, with its interval ``low`` to ``high`` over ``trials``, is a difference in points, a ratio or an
+    exponent over ``sizes``; NaN where nothing was measured. ``asked`` is the claim's range, ``because`` the reason for
+    it. ``protocol`` says which of a sweep's.
+    """
+
+    claim: str
+    where: str
+    dataset: str
+    method: str
+    baseline: str
+    metric: str
+    asked: str
+    because: str
+    verdict: str
+    evidence: str
+    protocol: str = ""
+    sizes: str = ""
+    measured: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    trials: int = 0
+
+
+# ---- Which claim on what -----------------------------------------------------------------------------------
+
+
+def judge(claims: Sequence[Claim], protocols: Protocols, names: Mapping[str, str]) -> list[Finding]:
+    """Every claim on every dataset that it names (or the experiment has), for every variant of its method, under every
+    protocol of a sweep; of protocols that differ in their sizes only, under the one with the most.
+
+    ``names`` maps datasets to what the paper calls them, as claims do. A method's name stands for itself and for its
+    variants on that dataset, labels with something in brackets behind it: ``Ours`` for ``Ours (released)`` too, whose
+    baseline is then the one with the same brackets, or else the plain one, or else each. What is measured of a map
+    alone counts once, however many solvers follow it.
+    """
+    findings = [
+        replace(finding, protocol="" if finding.verdict == NOT_MEASURED else protocol)
+        for protocol, results in _settings(protocols)
+        for claim in itertools.chain.from_iterable(claim.expanded() for claim in claims)
+        for finding in _on_datasets(claim, results, names)
+    ]
+    return list({repr(finding): finding for finding in findings}.values())
+
+
+_OF_SIZES = ("n_features", "kernel_error_points", "trials")
+
+
+def _settings(protocols: Protocols) -> Iterator[tuple[str, Results]]:
+    """The protocols that differ in more than their sizes, each with its label."""
+    groups: dict[str, list[tuple[str, Results]]] = {}
+    for labels, results in protocols:
+        label = ", ".join(f"{axis}: {value}" for axis, value in labels.items())
+        results = replace(results, trials=_with_claimed(results))
+        groups.setdefault(results.grid.identity(without=_OF_SIZES), []).append((label, results))
+    for members in groups.values():
+        yield max(members, key=lambda member: member[1].trials["n_features"].nunique())
+
+
+def _with_claimed(results: Results) -> pd.DataFrame:
+    """The trials with what claims are about and no trial states: the error rate, and the model size of a learner that
+    keeps every column of its map."""
+    trials = results.trials.assign(error_rate=100 - results.trials["accuracy"])
+    maps = [label for label, method in results.config["methods"].items() if method.get("features", "none") != "none"]
+    if results.config.get("count") == "columns":
+        keeps = trials["method"].isin(maps) & (trials["status"] == "ok")
+        trials["model_size"] = trials["model_size"].fillna(trials["n_features"].where(keeps))
+    return trials
+
+
+def _on_datasets(claim: Claim, results: Results, names: Mapping[str, str]) -> Iterator[Finding]:
+    for called in claim.datasets or results.datasets:
+        here = [name for name in results.datasets if called in (name, names.get(name))]
+        for dataset in here or [called]:
+            yield from _judged(claim, dataset, results)
+    for dataset in results.datasets:
+        if names.get(dataset, dataset) in claim.stand_ins:
+            for finding in _judged(claim, dataset, results):
+                yield replace(finding, evidence=f"{finding.evidence}; stands in for {_listed(claim.datasets)}")
+
+
+def _judged(claim: Claim, dataset: str, results: Results) -> Iterator[Finding]:
+    test = claim.test
+    baseline = getattr(test, "baseline", "")
+    finding = Finding(
+        claim.claim, claim.where, dataset, test.method, baseline, test.metric, test.asked(), claim.because,
+        NOT_MEASURED, "",
+    )  # fmt: skip
+    methods = results.methods_on(dataset)
+    absent = [name for name in (test.method, baseline) if name and not labelled(name, methods)]
+    if dataset not in results.datasets:
+        yield replace(finding, evidence=f"no trial on {dataset}")
+    elif absent:
+        yield replace(finding, evidence=f"no method {' nor '.join(absent)} in this experiment")
+    else:
+        for method, other in _pairs(test, methods, results):
+            try:
+                measured = _evaluated(claim, dataset, method, other, results)
+                yield replace(finding, method=method, baseline=other, **measured)
+            except _NotMeasured as reason:
+                yield replace(finding, method=method, baseline=other, evidence=str(reason))
+
+
+def _pairs(test: Test, labels: Sequence[str], results: Results) -> list[tuple[str, str]]:
+    """The labels of the method, each with those of the baseline that go with it, or with none."""
+    of_map = test.metric in OF_MAPS
+    methods = _distinct(labelled(test.method, labels), results) if of_map else labelled(test.method, labels)
+    if not isinstance(test, Difference | Ratio):
+        return [(label, "") for label in methods]
+    candidates = _distinct(labelled(test.baseline, labels), results) if of_map else labelled(test.baseline, labels)
+    pairs = []
+    for label in methods:
+        preferred = [test.baseline + label[len(paper_name(label)) :], test.baseline]
+        against = next(([name] for name in preferred if name in candidates), candidates)
+        pairs += [(label, other) for other in against]
+    return pairs
+
+
+def _distinct(labels: Sequence[str], results: Results) -> list[str]:
+    """The first label of every map."""
+    first: dict[str, str] = {}
+    for label in labels:
+        its_map = {key: value for key, value in results.config["methods"][label].items() if key != "solver"}
+        first.setdefault(canonical_json(its_map), label)
+    return list(first.values())
+
+
+# ---- What was measured -------------------------------------------------------------------------------------
+
+
+class _NotMeasured(Exception):
+    """Why a claim cannot be judged."""
+
+
+def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, results: Results) -> dict[str, Any]:
+    """The parts of a Finding that measurements give; _NotMeasured says why there are none."""
+    test = claim.test
+    trials = results.trials[results.trials["dataset"] == dataset]
+    labels = [method, baseline] if baseline else [method]
+    _check_measured(test.metric, trials[trials["method"].isin(labels)], labels, results)
+    values = {label: _values(trials, label, test.metric) for label in labels}
+    if isinstance(test, Slope):
+        chosen = _chosen(claim, _sizes(values[method]), trials)
+        return _of_slope(test, trials[(trials["method"] == method) & trials["n_features"].isin(chosen)], chosen)
+    table = _effects(claim, trials, values[method], values[baseline])
+    effects = table.dropna() if claim.sizes else _largest_block(table)
+    if len(effects) < 2:
+        raise _NotMeasured(_too_few(test, table, _size_labels(trials)))
+    found = _of_effects(test, effects, _size_labels(trials))
+    if left_out := [_size_labels(trials)[n] for n in _sizes(table) if n not in effects]:
+        found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
+    return found
+
+
+def _check_measured(metric: str, trials: pd.DataFrame, methods: Sequence[str], results: Results) -> None:
+    solvers = [results.grid.setting("solver", method=label) or {} for label in methods]
+    if metric in LEARNT and any(solver.get("name") == NONE for solver in solvers):
+        raise _NotMeasured(f"nothing is trained, so there is no {CLAIMED[metric].title}")
+    measured = trials.dropna(subset=[metric])
+    if without := [label for label in methods if label not in set(measured["method"])]:
+        of = "" if len(without) == len(methods) else f" of {_listed(without)}"
+        raise _NotMeasured(f"no trial{of} has {CLAIMED[metric].label}")
+    quiet = set(measured.loc[~measured["contended"], "method"])
+    if metric in TIMES and (disturbed := [label for label in methods if label not in quiet]):
+        of = "" if len(disturbed) == len(methods) else f" of {_listed(disturbed)}"
+        raise _NotMeasured(f"all seconds{of} were taken while other work used the processors")
+
+
+def _values(trials: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
+    """The metric by trial (rows) and size (columns); times without those taken while others used the processors."""
+    mine = trials[trials["method"] == method].dropna(subset=[metric])
+    if metric in TIMES:
+        mine = mine[~mine["contended"]]
+    return mine.pivot(index="trial", columns="n_features", values=metric)
+
+
+def _sizes(table: pd.DataFrame) -> list[int]:
+    return [int(str(n)) for n in table.columns]
+
+
+def _size_labels(trials: pd.DataFrame) -> dict[int, str]:
+    sizes = trials[["n_features", "multiple"]].drop_duplicates("n_features")
+    return {int(n): size_label(n, multiple) for n, multiple in sizes.itertuples(index=False)}
+
+
+def _chosen(claim: Claim, measured: Collection[int], trials: pd.DataFrame) -> list[int]:
+    """Those of the sizes measured that the claim is about; _NotMeasured where one that it names is missing."""
+    labels = _size_labels(trials)
+    wanted = [str(size) for size in claim.sizes]
+    chosen = sorted(n for n in measured if not wanted or {str(n), labels[n]} & set(wanted))
+    missing = [size for size in wanted if size not in {name for n in chosen for name in (str(n), labels[n])}]
+    if missing:
+        quiet = " undisturbed" if claim.test.metric in TIMES else ""
+        raise _NotMeasured(f"{_listed(missing)} of its sizes not measured{quiet}")
+    if claim.sizes_from is not None:
+        least = next((n for n in sorted(labels) if _at_least(n, labels[n], claim.sizes_from)), np.inf)
+        chosen = [n for n in chosen if n >= least]
+        if not chosen:
+            raise _NotMeasured(f"no size from {claim.sizes_from} on measured")
+    return chosen
+
+
+def _at_least(n: int, label: str, least: Size) -> bool:
+    if isinstance(least, str):  # 4d
+        return label.endswith("d") and int(label[:-1]) >= int(least[:-1])
+    return n >= least
+
+
+def _effects(claim: Claim, trials: pd.DataFrame, method: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
+    """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN where one is missing."""
+    test = claim.test
+    times = test.baseline_size if isinstance(test, Ratio) else 1
+    sizes = {n: n * times for n in _sizes(method) if n * times in baseline}
+    plain = not claim.sizes and claim.sizes_from is None and times == 1
+    if not sizes and plain:  # methods with sizes of their own
+        sizes = {max(_sizes(method)): max(_sizes(baseline))}
+    sizes = {n: sizes[n] for n in _chosen(claim, sizes, trials)}
+    if not sizes:
+        raise _NotMeasured("no size that both methods have")
+    if isinstance(test, Ratio):
+        if min(method[[*sizes]].min().min(), baseline[[*sizes.values()]].min().min()) <= 0:
+            raise _NotMeasured(f"a {CLAIMED[test.metric].label} of 0 has no ratio")
+        effects = {n: np.log(method[n]) - np.log(baseline[other]) for n, other in sizes.items()}
+    else:
+        effects = {n: method[n] - baseline[other] for n, other in sizes.items()}
+    return pd.DataFrame(effects)
+
+
+def _largest_block(table: pd.DataFrame) -> pd.DataFrame:
+    """The most cells of sizes and trials without a gap: where the large sizes have few trials, as they often do, either
+    those sizes or the other trials are left out, whichever leaves more. Values have no part in the choice."""
+    counts = table.count()
+    blocks = [table.loc[:, counts >= least].dropna() for least in sorted(set(counts)) if least >= 2]
+    return max((block for block in blocks if len(block) >= 2), key=lambda block: block.size, default=table.iloc[:0])
+
+
+def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
+    few = [n for n in _sizes(table) if table[n].count() < 2] or _sizes(table)
+    names = _listed([labels[n] for n in few])
+    seen = table[few].dropna(how="all")
+    at = f" at {names}" if len(labels) > 1 else ""
+    if seen.empty:
+        return f"no trial of both methods{at}"
+    if len(seen) > 1:
+        return f"no two trials of both methods have all of {names}"
+    return f"a single trial of both methods{at} ({_shown(test, float(np.nanmean(seen)))}) has no interval"
+
+
+def _of_effects(test: Difference | Ratio, effects: pd.DataFrame, labels: Mapping[int, str]) -> dict[str, Any]:
+    estimate = Estimate.of(effects.mean(axis=1))
+    by_size = ""
+    if effects.shape[1] > 1:
+        by_size = "; by size " + ", ".join(f"{labels[n]} {_number(test, effects[n].mean())}" for n in _sizes(effects))
+    return _found(test, estimate, _span([labels[n] for n in _sizes(effects)]), by_size)
+
+
+def _of_slope(test: Slope, trials: pd.DataFrame, sizes: Sequence[int]) -> dict[str, Any]:
+    if len(sizes) < FEWEST_SIZES:
+        raise _NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the same trials")
+    slope = fitted_slope(trials, test.metric)
+    if slope is None:
+        raise _NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the same trials, and two trials")
+    estimate = Estimate(slope.exponent, slope.low, slope.high, slope.trials)
+    return _found(test, estimate, _span([str(n) for n in sizes]), "")
+
+
+def _found(test: Test, estimate: Estimate, sizes: str, more: str) -> dict[str, Any]:
+    verdict = estimate.verdict(test.range())
+    numbers = [estimate.mean, estimate.low, estimate.high]
+    value, low, high = np.exp(numbers) if isinstance(test, Ratio) else numbers
+    interval = f"{_number(test, estimate.low)} to {_number(test, estimate.high)}"
+    evidence = f"{_shown(test, estimate.mean)} over {sizes} ({interval}; 95 %, {estimate.trials} trials){more}"
+    if verdict == OPEN:
+        needed = estimate.trials_to_settle(test.range())
+        evidence += f"; about {needed} trials" if needed else f"; more than {MOST_TRIALS:,} trials"
+        evidence += " with this mean and spread would settle it"
+    return {
+        "verdict": verdict, "evidence": evidence, "sizes": sizes, "trials": estimate.trials,
+        "measured": float(value), "low": float(low), "high": float(high),
+    }  # fmt: skip
+
+
+# ---- Numbers and words -------------------------------------------------------------------------------------
+
+
+def _number(test: Test, value: float) -> str:
+    match test:
+        case Ratio():
+            return f"{np.exp(value):.3g}"
+        case Difference():
+            return f"{value + 0.0:+.2f}"
+        case _:
+            return f"{value:+.3f}"
+
+
+def _shown(test: Test, value: float) -> str:
+    match test:
+        case Ratio():
+            return f"{_number(test, value)} times"
+        case Difference():
+            return f"{_number(test, value)} points"
+        case _:
+            return f"exponent {_number(test, value)}"
+
+
+def _span(labels: Sequence[str]) -> str:
+    """``4d to 128d (6 sizes)``."""
+    return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]} ({len(labels)} sizes)"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,115 @@
+"""What leverage sampling's theory rests on, as measured: dimensions of the kernel against n, and eigenvalue decay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rffbench.report.frame import Protocols
+from rffbench.report.slopes import Slope, fitted_slope
+from rffbench.report.text_table import Table
+
+DIMENSIONS = {"kernel_effective_dimension": "d", "kernel_surrogate_dimension": "D"}
+LEAST_EIGENVALUE = 1e-12  # over n; below, eigenvalues of K are rounding
+
+
+class Measured(NamedTuple):
+    """All protocols' trials with a column ``points`` more, n, and their curves with the same."""
+
+    trials: pd.DataFrame
+    curves: pd.DataFrame
+
+
+class Decay(NamedTuple):
+    """How eigenvalues fall with their rank i, R² of each line through their logarithms: i^−2t, e^(−ci), e^(−c√i)."""
+
+    power: float
+    polynomial: float
+    exponential: float
+    root: float
+
+
+def measured(protocols: Protocols) -> Measured | None:
+    """What the protocols measured of dimensions and spectra; None where they did not."""
+    trials, curves = [], []
+    for _, results in protocols:
+        points = {name: results.grid.setting("kernel_error_points", name) for name in results.datasets}
+        trials.append(results.trials.assign(points=results.trials["dataset"].map(points)))
+        curves.append(results.curves.assign(points=results.curves["dataset"].map(points)))
+    every = pd.concat(trials, ignore_index=True)
+    every = every[(every["status"] == "ok") & every[list(DIMENSIONS)].notna().all(axis=1)]
+    kept = pd.concat(curves, ignore_index=True)
+    return Measured(every, kept) if len(every) and "eigenvalue" in kept else None
+
+
+def of_points(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per dataset, number of points and trial: what was measured of the kernel alone."""
+    return trials.groupby(["dataset", "points", "trial"], as_index=False, sort=False)[list(DIMENSIONS)].first()
+
+
+def exponent_in_n(trials: pd.DataFrame, metric: str) -> Slope | None:
+    """p of metric ∝ n^p, of one dataset's rows of `of_points`."""
+    return fitted_slope(trials.rename(columns={"points": "n_features"}), metric)
+
+
+def mean_spectrum(curves: pd.DataFrame, dataset: str, points: int) -> pd.DataFrame:
+    """The eigenvalues of K over n by rank, geometric means over trials, those above rounding."""
+    here = curves[(curves["dataset"] == dataset) & (curves["points"] == points)]
+    here = here[here["eigenvalue"] > LEAST_EIGENVALUE]
+    return np.exp(np.log(here.set_index("rank")["eigenvalue"]).groupby("rank").mean()).reset_index()
+
+
+def decay(spectrum: pd.DataFrame) -> Decay:
+    """Least-squares lines through the logarithms of the eigenvalues."""
+    rank, values = spectrum["rank"].to_numpy(float), np.log(spectrum["eigenvalue"].to_numpy(float))
+
+    def fit(x: np.ndarray) -> tuple[float, float]:
+        slope, constant = np.polyfit(x, values, 1)
+        return float(slope), float(1 - np.var(values - slope * x - constant) / np.var(values))
+
+    (power, polynomial), (_, exponential), (_, root) = fit(np.log(rank)), fit(rank), fit(np.sqrt(rank))
+    return Decay(-power, polynomial, exponential, root)
+
+
+def leverage_table(protocols: Protocols) -> Table | None:
+    """d and D at the largest n, how they grow with n, and how K's eigenvalues fall; None where nothing was measured."""
+    found = measured(protocols)
+    if found is None:
+        return None
+    title = protocols[0][1].title
+    table = Table(
+        title, ["dataset", "n", "d", "D", "2/λ", "d ∝ n^", "D ∝ n^", "i^−2t: 2t", "R²", "e^−ci: R²", "e^−c√i: R²"]
+    )
+    kernels = of_points(found.trials)
+    for dataset, mine in kernels.groupby("dataset", sort=False):
+        n = int(mine["points"].max())
+        largest = mine[mine["points"] == n]
+        slopes = [exponent_in_n(mine, metric) for metric in DIMENSIONS]
+        lines = decay(mean_spectrum(found.curves, str(dataset), n))
+        table.rows.append([
+            str(dataset), str(n), *(f"{largest[metric].mean():.1f}" for metric in DIMENSIONS), f"{2 * np.sqrt(n):.1f}",
+            *("–" if slope is None else str(slope) for slope in slopes), f"{lines.power:.1f}",
+            *(f"{r:.3f}" for r in (lines.polynomial, lines.exponential, lines.root)),
+        ])  # fmt: skip
+    table.notes = [
+        "At λ = 1/√n: d = tr(K(K+nλI)⁻¹), D = tr((yyᵀ+nI)K)/(n²λ), means over trials; exponents over all n with 95 % "
+        "intervals over trials.",
+        f"Eigenvalues of K over n at the largest n, those above {LEAST_EIGENVALUE:g}, at ranks i a constant factor "
+        "apart: R² of straight lines through their logarithms.",
+    ]
+    return table
+
+
+def write_leverage(protocols: Protocols) -> list[Path]:
+    """Write leverage.csv and leverage.md into the folder of an experiment that measured dimensions and spectra; the
+    paths, or none."""
+    table = leverage_table(protocols)
+    if table is None:
+        return []
+    folder = protocols[0][1].folder
+    (folder / "leverage.csv").write_text(table.to_csv(), encoding="utf-8")
+    (folder / "leverage.md").write_text(table.to_markdown(), encoding="utf-8")
+    return [folder / "leverage.csv", folder / "leverage.md"]

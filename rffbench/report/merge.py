@@ -1,0 +1,163 @@
+"""Shards of one experiment, run by several processes or machines into folders of their own, joined into one."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rffbench import yamlfile
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.execution.log import Row, cell, read_rows
+from rffbench.identity import canonical_json
+from rffbench.papers.own import is_path
+from rffbench.report.diff import changed_keys
+from rffbench.report.frame import experiment_folders
+from rffbench.trials.metrics import MAP_MEASURES, SCORES
+from rffbench.trials.spec import TrialSpec
+
+ROUNDING = 1e-5  # relative: kernel errors are the same in single precision alone
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A folder made of shards: how many trials it holds, and how many of them were in several shards."""
+
+    folder: Path
+    trials: int
+    repeated: int
+
+
+def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
+    """Join shards into a new folder; where they are folders of experiments, each experiment under its name.
+
+    The shards' configs must be the same, but for the title, the reference and the significance, which are the first
+    one's. A trial that is in several shards is one row: one that is ok, where there is one. The manifests are kept: the
+    newest run's, with all others under ``earlier_runs``. Nothing is written where anything is refused: ResultsError
+    for two configs, for a trial with two scores, and for an ``into`` that is there already.
+    """
+    found = [experiment_folders(shard) for shard in shards]
+    alone = [folders == [shard] for folders, shard in zip(found, shards, strict=True)]
+    if all(alone):
+        return [_merged(shards, into)]
+    if any(alone):
+        single, many = shards[alone.index(True)], shards[alone.index(False)]
+        raise ResultsError(f"{single} is one experiment's folder and {many} a folder of such folders; name one kind")
+    by_name: dict[str, list[Path]] = {}
+    for folders in found:
+        for folder in folders:
+            by_name.setdefault(folder.name, []).append(folder)
+    return [_merged(folders, into / name) for name, folders in by_name.items()]
+
+
+def _merged(shards: Sequence[Path], into: Path) -> Merged:
+    if into.exists():
+        raise ResultsError(f"{into}: is there already; merge into a new folder")
+    configs = [_config(shard) for shard in shards]
+    for shard, config in zip(shards[1:], configs[1:], strict=True):
+        if keys := changed_keys(configs[0], config):
+            raise ResultsError(
+                f"{shards[0]} and {shard} are no shards of one experiment: their configs differ in {', '.join(keys)}"
+            )
+    rows, repeated = _rows(shards, swept=bool(configs[0].get("sweep")))
+    config, manifest = dict(configs[0]), _manifest(shards)
+    if (reference := config.get("reference")) and is_path(reference):
+        config["reference"] = os.path.relpath(shards[0] / reference, into)
+    part = into.with_name(f".{into.name}.{os.getpid()}")  # seen whole or not at all
+    try:
+        part.mkdir(parents=True)
+        (part / "config.yaml").write_text(yamlfile.dump(config), encoding="utf-8")
+        with (part / "trials.jsonl").open("w", encoding="utf-8") as log:
+            log.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        if manifest:
+            text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+            (part / "manifest.json").write_text(text, encoding="utf-8")
+        part.rename(into)
+    except OSError as error:
+        raise ResultsError(f"{into}: cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return Merged(into, len(rows), repeated)
+
+
+def _config(shard: Path) -> dict[str, Any]:
+    path = shard / "config.yaml"
+    try:
+        config = yamlfile.read(path)
+    except ConfigError as error:
+        raise ResultsError(str(error)) from None
+    if not isinstance(config, dict):
+        raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
+    return config
+
+
+# ---- Trials ------------------------------------------------------------------------------------------------
+
+
+def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
+    """One row of every key, in the shards' order; and how many keys were in several shards."""
+    chosen: dict[str, tuple[Path, Row]] = {}
+    of_cell: dict[Any, tuple[Path, Row]] = {}
+    repeated: set[str] = set()
+    for shard in shards:
+        for key, row in {row["key"]: row for row in read_rows(shard / "trials.jsonl")}.items():
+            if key in chosen:
+                repeated.add(key)
+                other, before = chosen[key]
+                if before["status"] == row["status"] == "ok":
+                    _refuse_two_scores(other, before, shard, row)
+                if before["status"] == "ok":
+                    continue
+            if row["status"] == "ok" and not swept:  # a sweep measures a cell in several ways
+                other, before = of_cell.setdefault(cell(row), (shard, row))
+                if before["key"] != key and other != shard:
+                    _refuse_two_specs(other, before, shard, row)
+            chosen[key] = (shard, row)
+    return [row for _, row in chosen.values()], len(repeated)
+
+
+def _refuse_two_scores(one: Path, before: Row, other: Path, row: Row) -> None:
+    names = [name for name in SCORES if name in before["metrics"] or name in row["metrics"]] or MAP_MEASURES
+    for name in names:
+        values = [each["metrics"].get(name) for each in (before, row)]
+        if values[0] == values[1] or (None not in values and math.isclose(*values, rel_tol=ROUNDING)):
+            continue
+        raise ResultsError(
+            f"{TrialSpec.from_row(row).label}: {name} is {values[0]} in {one} and {values[1]} in {other}; the same "
+            "trial must come out the same: leave the shard out that is wrong"
+        )
+
+
+def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
+    spec = TrialSpec.from_row(row)
+    name, was, now = TrialSpec.from_row(before).difference(spec)
+    raise ResultsError(
+        f"{spec.label}: was measured with {name} {canonical_json(was)} in {one} and {canonical_json(now)} in {other}"
+    )
+
+
+# ---- Manifests ---------------------------------------------------------------------------------------------
+
+
+def runs_of(folder: Path) -> list[dict[str, Any]]:
+    """The records of a folder's runs, oldest first, as its manifest.json has them; none where there is no manifest.
+    ResultsError where it is none."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+        runs = [*manifest.pop("earlier_runs", []), manifest]
+        return sorted(runs, key=lambda run: str(run.get("started") or ""))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ResultsError(f"{path}: is not the manifest of a run ({error})") from None
+
+
+def _manifest(shards: Sequence[Path]) -> Mapping[str, Any] | None:
+    runs = sorted((run for shard in shards for run in runs_of(shard)), key=lambda run: str(run.get("started") or ""))
+    return {**runs[-1], "earlier_runs": runs[:-1]} if runs else None

@@ -1,0 +1,84 @@
+"""What an experiment came to as a reference file of one's own, for `compare` to hold later runs against.
+
+A cell's expected score is its mean over trials. Its tolerance is the half-width of Student's 95 % interval of the
+difference of two such means, t(n − 1)·s·√(2/n): a run with other seeds is within it in 19 cells of 20. It is at least
+what rounding on another machine may change: one row of the test part in every trial, or 0.1 % of an error. A single
+trial has no spread, and that alone is its tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from scipy import stats
+
+from rffbench.errors import ResultsError
+from rffbench.papers.own import COLUMNS, is_path
+from rffbench.report.frame import Results, find_card, load_protocols, size_label
+from rffbench.report.frame import cells as every_cell
+from rffbench.report.significance import LEVEL
+from rffbench.trials.metrics import PERCENT, Metric
+
+OF_AN_ERROR = 0.001  # what rounding may change of it
+DIGITS = 9
+
+
+def record(folder: Path, output: Path | None = None) -> tuple[Path, int, list[str]]:
+    """Write the reference file of one experiment's folder: its path, how many cells it holds, and in sentences what a
+    reader must know.
+
+    Without an ``output`` it is the file that the config names as its reference, else ``<name>_reference.csv`` in the
+    current folder. ResultsError where no trial is finished.
+    """
+    protocols = load_protocols(folder)
+    results = protocols[0][1]
+    rows: list[tuple[Any, ...]] = [
+        _expected(results, dataset, n_features, method, trials)
+        for dataset, n_features, method, trials in every_cell(results.trials)
+    ]
+    measured = [row for row in rows if not math.isnan(row[COLUMNS.index("expected")])]
+    if not measured:
+        raise ResultsError(f"{folder}: no trial has a score, so that there is nothing to record")
+    notes = []
+    if left := len(rows) - len(measured):
+        notes.append(f"{left} cells without a finished trial are left out.")
+    if single := sum(row[COLUMNS.index("trials")] == 1 for row in measured):
+        notes.append(f"{single} cells have a single trial and so no spread: their tolerance is that of rounding.")
+    if len(protocols) > 1:
+        notes.append("Of the sweep, its first protocol is recorded.")
+    path = output or _default(results, folder)
+    path.write_text(
+        pd.DataFrame(measured, columns=COLUMNS).to_csv(index=False, lineterminator="\n", float_format=f"%.{DIGITS}g"),
+        encoding="utf-8",
+    )
+    return path, len(measured), notes
+
+
+def _default(results: Results, folder: Path) -> Path:
+    named = results.config.get("reference")
+    if named and is_path(named):
+        return folder / named
+    return Path(f"{results.config.get('name') or folder.resolve().name}_reference.csv")
+
+
+def _expected(
+    results: Results, dataset: str, n_features: int, method: str, trials: pd.DataFrame
+) -> tuple[str, str, str, str, float, float, int, float]:
+    metric = results.score(dataset)
+    scores = trials[metric.name].dropna()
+    n, mean = len(scores), float(scores.mean())
+    std = float(scores.std(ddof=1)) if n > 1 else 0.0
+    spread = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * std * math.sqrt(2 / n) if n > 1 else 0.0
+    tolerance = max(spread, _rounding(dataset, metric, mean))
+    size = size_label(n_features, trials["multiple"].iloc[0])
+    return dataset, size, method, metric.name, mean, std, n, tolerance
+
+
+def _rounding(dataset: str, metric: Metric, mean: float) -> float:
+    card = find_card(dataset)
+    if metric.unit == PERCENT and card is not None:
+        return 100 / card.n_test
+    return OF_AN_ERROR * abs(mean)

@@ -1,0 +1,86 @@
+"""A results folder as it is, or as a git commit has it: ``results/table3@HEAD~3``."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from rffbench.errors import ResultsError
+
+MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # all else is derived
+
+
+@contextmanager
+def results_at(place: str) -> Iterator[Path]:
+    """The folder that ``place`` names: a folder, or ``FOLDER@REVISION``, a folder as a git commit has it.
+
+    A revision is what git takes for one (``HEAD~3``, a tag, a branch, a hash). What was measured is copied to a
+    temporary folder, which is gone after the ``with`` block. ResultsError where there is no git, no such revision, or
+    no such folder in it.
+    """
+    if Path(place).exists() or "@" not in place:
+        yield Path(place)
+        return
+    folder, revision = _split(place)
+    with TemporaryDirectory(prefix="rffbench-") as temporary:
+        copy = Path(temporary) / folder.resolve().name
+        _copy(folder.absolute(), revision, copy, place)
+        yield copy
+
+
+def revisions(folder: Path) -> list[str]:
+    """``FOLDER@HASH`` of every commit that changed the folder's log, oldest first, but for the last one where the
+    folder is still as it was committed; none where the folder is in no git repository."""
+    if not folder.is_dir():
+        return []
+    logs = [name for name in MEASURED if name.startswith("trials")]
+    listed = _git(folder, "log", "--reverse", "--format=%h", "--diff-filter=AM", "--", *logs)
+    hashes = listed.decode().split() if listed else []
+    if hashes and not _git(folder, "status", "--porcelain", "--", *logs):
+        hashes.pop()
+    return [f"{folder}@{each}" for each in hashes]
+
+
+def _split(place: str) -> tuple[Path, str]:
+    """At the first @ behind a folder that is there, as a name of either may hold one; else at the first of all."""
+    ends = [index for index, character in enumerate(place) if character == "@"]
+    end = next((index for index in ends if Path(place[:index]).is_dir()), ends[0])
+    return Path(place[:end]), place[end + 1 :]
+
+
+def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
+    inside = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    top = _git(inside, "rev-parse", "--show-toplevel")
+    if top is None:
+        raise ResultsError(f"{place}: {inside} is in no git repository, so that it has no revisions")
+    root = Path(top.decode().rstrip("\n"))
+    commit = _git(inside, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if commit is None:
+        raise ResultsError(f"{place}: git knows no revision {revision!r} of {root}")
+    path = folder.resolve().relative_to(root.resolve()).as_posix()
+    archive = _git(inside, "-C", str(root), "archive", "--format=tar", f"{commit.decode().strip()}:{path}")
+    if archive is None:
+        raise ResultsError(f"{place}: revision {revision} has no folder {path}")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for member in files:
+            content = files.extractfile(member) if member.isfile() else None
+            if content is not None and PurePosixPath(member.name).name in MEASURED:
+                target = copy / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content.read())
+    if not copy.exists():
+        raise ResultsError(f"{place}: revision {revision} holds no results in {path}")
+
+
+def _git(folder: Path, *arguments: str) -> bytes | None:
+    """What a git command prints; None where it fails."""
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
+    except FileNotFoundError:
+        raise ResultsError("a revision of results needs git, which is not installed") from None
+    return done.stdout if done.returncode == 0 else None

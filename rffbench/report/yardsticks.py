@@ -1,0 +1,105 @@
+"""By what measure of λ methods' curves come together: the score at every λ, compared at equal values of a yardstick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rffbench.report.frame import Protocols, Results, size_label
+from rffbench.report.text_table import NOT_RUN, Table
+
+YARDSTICKS = {
+    "lambda": "λ",
+    "effective_lambda": "trace",
+    "median_lambda": "median column",
+    "effective_dimension": "effective dimension",
+}
+"""Columns of the curves, and what λ is measured by: itself, over the mean ‖z(x)‖², over p times the median of the
+columns' mean squares, and tr(K̃(K̃ + nλI)⁻¹)."""
+
+_PATH = ["dataset", "n_features", "multiple", "method"]
+
+
+def distances(results: Results) -> pd.DataFrame:
+    """Of every dataset, size and method but the first: how far its curve is from the first method's, in units of the
+    score, one column per yardstick; empty where no path of λ tells all of YARDSTICKS.
+
+    At each λ of a method its score is compared with that of the first method, of the same trial, where the yardstick is
+    the same: between two λ of its path by linear interpolation in the yardstick's logarithm. The mean of the absolute
+    differences is over the λ that can be compared by all yardsticks (``compared`` of them), and then over trials.
+    """
+    curves = results.curves
+    if not set(YARDSTICKS) <= set(curves.columns) or curves["effective_dimension"].isna().all():
+        return pd.DataFrame()
+    rows = []
+    first = results.methods[0]
+    for (dataset, n, multiple), here in curves.groupby(_PATH[:-1], sort=False, dropna=False):
+        score = results.score(str(dataset)).name
+        trials: dict[str, list[dict[str, float]]] = {}
+        for _, paths in here.groupby("trial"):
+            base = paths[paths["method"] == first]
+            for method in results.methods[1:]:
+                own = paths[paths["method"] == method]
+                if len(base) > 1 and len(own) > 1:
+                    trials.setdefault(method, []).append(_compared(own, base, score))
+        for method, found in trials.items():
+            rows.append({
+                "dataset": dataset, "n_features": n, "multiple": multiple, "method": method, "against": first,
+                **pd.DataFrame(found).mean().to_dict(), "trials": len(found),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _compared(own: pd.DataFrame, base: pd.DataFrame, score: str) -> dict[str, float]:
+    """Mean absolute differences between two paths of one trial by yardstick, and over how many λ they are."""
+    differences = np.stack([_differences(own, base, name, score) for name in YARDSTICKS])
+    both = np.isfinite(differences).all(axis=0)
+    means = differences[:, both].mean(axis=1) if both.any() else np.full(len(YARDSTICKS), np.nan)
+    return {**dict(zip(YARDSTICKS, means, strict=True)), "compared": float(both.sum())}
+
+
+def _differences(own: pd.DataFrame, base: pd.DataFrame, yardstick: str, score: str) -> NDArray[np.float64]:
+    """|score − the base's at the same value of the yardstick| at each λ; NaN beyond the ends of the base's path."""
+    base = base.dropna(subset=[yardstick]).sort_values(yardstick)
+    at, reference = np.log(own[yardstick].to_numpy(float)), np.log(base[yardstick].to_numpy(float))
+    return np.abs(own[score].to_numpy(float) - np.interp(at, reference, base[score], left=np.nan, right=np.nan))
+
+
+def yardstick_table(results: Results) -> Table | None:
+    """The distances, a row for each dataset, size and method; None where there are none."""
+    found = distances(results)
+    if found.empty:
+        return None
+    first = found["against"].iloc[0]
+    table = Table(
+        f"{results.title}: distance to the curve of {first}", ["dataset", "s", "method", *YARDSTICKS.values()]
+    )
+    for row in found.to_dict("records"):
+        values = [NOT_RUN if pd.isna(row[name]) else f"{row[name]:.2f}" for name in YARDSTICKS]
+        size = size_label(row["n_features"], row["multiple"])
+        table.rows.append([row["dataset"], size, row["method"], *values])
+    for method, mine in found.groupby("method", sort=False):
+        table.rows.append(["all", "", str(method), *(f"{mine[name].mean():.2f}" for name in YARDSTICKS)])
+    table.notes.append(
+        f"Mean absolute difference of the score at a method's λ to {first}'s where the yardstick is the same, over the "
+        "λ that all four yardsticks can compare, and over trials. Columns: λ itself; λ over the mean squared length of "
+        "a row of features; λ over p times the median mean square of a column; tr(K̃(K̃+nλI)⁻¹) of the training rows."
+    )
+    return table
+
+
+def write_yardsticks(protocols: Protocols) -> list[Path]:
+    """Write yardsticks.csv and yardsticks.md into a folder whose trials kept the score at every λ with its effective
+    dimension; the paths, or none. Of a sweep, one row per protocol in the CSV, and its first protocol in the page."""
+    parts: list[Any] = [distances(results).assign(**labels) for labels, results in protocols]
+    table = yardstick_table(protocols[0][1])
+    if table is None:
+        return []
+    folder = protocols[0][1].folder
+    pd.concat(parts).to_csv(folder / "yardsticks.csv", index=False, float_format="%.4g", lineterminator="\n")
+    (folder / "yardsticks.md").write_text(table.to_markdown(), encoding="utf-8")
+    return [folder / "yardsticks.csv", folder / "yardsticks.md"]

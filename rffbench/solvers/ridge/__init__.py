@@ -1,0 +1,1 @@
+"""Ridge regression: streamed over row blocks, in the dual, exact with the kernel, on a PyTorch device."""

@@ -1,0 +1,19 @@
+"""The ridge that runs on another device than the CPU: known without PyTorch, which is an extra, and slow to import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rffbench.solvers.base import LambdaScale
+from rffbench.solvers.ridge.settings import Center
+
+
+def make_ridge_on_device(
+    *, task: str, features: Any, device: str, lambda_: list[float], folds: int, lambda_scale: LambdaScale,
+    center: Center,
+) -> Any:  # fmt: skip
+    """Ridge regression on Fourier features, computed on ``device``; its parameters are some of ridge's."""
+    from rffbench.solvers.ridge.torch import TorchRidgeClassifierCV, TorchRidgeCV
+
+    estimator = TorchRidgeClassifierCV if task == "classification" else TorchRidgeCV
+    return estimator(lambda_, features=features, folds=folds, lambda_scale=lambda_scale, center=center, device=device)

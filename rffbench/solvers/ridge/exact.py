@@ -1,0 +1,170 @@
+"""Exact kernel ridge regression, the reference that features are measured against, where n² numbers fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.kernels import make_kernel
+from rffbench.linalg.triangles import TriangleStack
+from rffbench.parameters import check_count
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, no_singular
+from rffbench.solvers.ridge.dual import solve_dual_cv
+from rffbench.solvers.ridge.fold_statistics import cv_results
+from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+
+BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
+
+
+class _KernelRidge:
+    alphas: Sequence[float]
+    kernel: str
+    gamma: float
+    folds: int
+    lambda_scale: LambdaScale
+    center: Center
+    memory: int | None
+    scoring: Scoring = None
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_penalties(self.alphas, self.lambda_scale, self.center)
+        check_count("folds", self.folds, least=2)
+        check_scoring(self.scoring, "classification")
+        make_kernel(self.kernel, self.gamma)
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        self.check_parameters()
+        X = np.asarray(X, dtype=np.float64)
+        n, alphas = len(X), [float(alpha) for alpha in self.alphas]
+        check_folds(self.folds, alphas, n)
+        needed = self.bytes_to_fit(n, X.shape[1])
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(f"exact kernel ridge on {n} rows", needed, self.memory)
+        kernel = make_kernel(self.kernel, self.gamma)
+        with Stopwatch() as filling:
+            matrix, work = TriangleStack(2, n)
+            for start in range(0, n, BLOCK_ROWS):
+                stop = min(n, start + BLOCK_ROWS)
+                matrix.set_rows(start, kernel(X[start:stop], X[:stop]))
+        with Stopwatch() as solving, no_singular():
+            solution = solve_dual_cv(
+                matrix,
+                work,
+                Y,
+                alphas,
+                folds=self.folds,
+                lambda_scale=self.lambda_scale,
+                center=self.center,
+                scoring=self.scoring,
+            )
+        self.timing_ = {"feature_s": 0.0, "gram_s": filling.seconds, "solve_s": solving.seconds}
+        self.metrics_ = {"model_size": float(n)}
+        self.X_fit_ = X
+        single = y.ndim == 1 and Y.shape[1] == 1
+        self.dual_coef_ = solution.coef[:, 0] if single else solution.coef
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.alpha_ = solution.alpha
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """What a fit to (n, d) rows holds besides them: K, a matrix to work in, and a block of K's rows."""
+        return TriangleStack.bytes_needed(2, n) + 8 * n * min(n, BLOCK_ROWS)
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        kernel = make_kernel(self.kernel, self.gamma)
+        blocks = [
+            kernel(np.asarray(X[start : start + BLOCK_ROWS]), self.X_fit_) @ self.dual_coef_
+            for start in range(0, X.shape[0], BLOCK_ROWS)
+        ]
+        return np.concatenate(blocks) + self.intercept_
+
+
+class ExactKernelRidgeCV(_KernelRidge, Regressor):
+    """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ, λ from ``alphas`` by cross-validation.
+
+    K is (n, n) float64 and is held with one working copy, n(n+1) numbers in all; a fit that would take more
+    than ``memory`` bytes raises MemoryBudgetError before it starts. ``kernel`` and ``gamma`` as in
+    `rffbench.kernels`; ``lambda_scale``, ``center``, the folds and the choice of λ as in `StreamedRidgeCV`.
+
+    Attributes
+    ----------
+    dual_coef_ : (n,) or (n, t) float64
+    intercept_ : float or (t,)
+    alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the kernel matrix counts as 'gram_s'.
+    metrics_ : 'model_size', n.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        memory: int | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.memory = memory
+
+
+class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
+    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes."""
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        kernel: str = "gaussian",
+        gamma: float = 1.0,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        memory: int | None = None,
+        scoring: Scoring = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.memory = memory
+        self.scoring = scoring
+
+
+def make_kernel_ridge(
+    *, task: str, kernel: str, gamma: float, memory: int | None = None,
+    lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
+    center: Center = True, scoring: Scoring = None,
+) -> ExactKernelRidgeCV | ExactKernelRidgeClassifierCV:  # fmt: skip
+    """Exact kernel ridge regression, the reference without features; n×n memory.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ, or λ itself.
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    """
+    check_scoring(scoring, task)
+    settings: dict[str, Any] = {
+        "kernel": kernel, "gamma": gamma, "folds": folds, "lambda_scale": lambda_scale, "center": center,
+        "memory": memory,
+    }  # fmt: skip
+    if task == "classification":
+        return ExactKernelRidgeClassifierCV(np.atleast_1d(lambda_).tolist(), scoring=scoring, **settings)
+    return ExactKernelRidgeCV(np.atleast_1d(lambda_).tolist(), **settings)

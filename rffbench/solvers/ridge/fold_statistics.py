@@ -1,0 +1,398 @@
+"""What ridge regression needs of the rows (one Gram triangle and right side per fold), and its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError
+
+from rffbench.linalg.threads import in_threads, side_by_side, thread_count
+from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
+from rffbench.linalg.waves import WORTH_A_THREAD
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import LambdaScale
+from rffbench.solvers.ridge.settings import Center
+
+Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+"""(coef (p, t), intercept (t,))"""
+Solutions: TypeAlias = "list[Solution | None]"
+"""A solution for each alpha, None where the matrix is singular."""
+HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
+"""Fold k and the solutions without it → each one's error on its rows, infinite where there is no solution."""
+
+WORTH_A_FACTOR = 256  # columns of a matrix from which on it pays to factor several side by side
+
+SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
+
+
+@dataclass
+class Moments:
+    """Of some rows Z (n, p) and targets y (n, t): all that is linear in the columns of Z."""
+
+    n: int
+    right: NDArray[np.float64]  # Zᵀy (p, t)
+    sums: NDArray[np.float64]  # Zᵀ1 (p,)
+    y_sums: NDArray[np.float64]  # yᵀ1 (t,)
+    y_squares: NDArray[np.float64]  # Σ y² (t,)
+
+    @classmethod
+    def total(cls, parts: Iterable[Moments]) -> Moments:
+        parts = list(parts)
+        return cls(
+            sum(part.n for part in parts),
+            np.sum([part.right for part in parts], axis=0),
+            np.sum([part.sums for part in parts], axis=0),
+            np.sum([part.y_sums for part in parts], axis=0),
+            np.sum([part.y_squares for part in parts], axis=0),
+        )
+
+
+class Statistics(Protocol):
+    """What solving asks of the statistics of ``folds`` groups of rows, wherever they are kept.
+
+    The matrices of ``work`` and ``gram`` have the interface of `rffbench.linalg.triangles.Triangle`.
+    """
+
+    @property
+    def folds(self) -> int: ...
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        """The moments of the rows of ``folds`` together."""
+        ...
+
+    def gram(self, folds: Sequence[int], out: Any) -> None:
+        """out ← ZᵀZ over the rows of ``folds``."""
+        ...
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+        ...
+
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        """The matrices to solve in for so many penalties, within ``memory`` bytes."""
+        ...
+
+
+class FoldStatistics:
+    """The Gram matrices ZᵀZ and right sides Zᵀy of ``folds`` groups of rows, gathered block by block.
+
+    Memory is folds/2·p² numbers, for any number of rows. Sums over folds are computed when asked for.
+    """
+
+    def __init__(self, columns: int, folds: int, targets: int = 1) -> None:
+        self.columns, self.folds, self.targets = columns, folds, targets
+        self._grams = TriangleStack(folds, columns)
+        self._moments = [
+            Moments(0, np.zeros((columns, targets)), np.zeros(columns), np.zeros(targets), np.zeros(targets))
+            for _ in range(folds)
+        ]
+
+    def add(self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``.
+
+        float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips
+        that are added one after another; returned are the seconds each strip's part of the Gram matrix took,
+        so that the sum up to a strip is what the columns so far take.
+        """
+        Z = np.ascontiguousarray(Z, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64).reshape(len(Z), self.targets)
+        moments = self._moments[fold]
+        edges = [0, self.columns] if edges is None else edges
+        seconds = np.zeros(len(edges) - 1)
+        for index, (start, stop) in enumerate(pairwise(edges)):
+            with Stopwatch() as watch:
+                self._grams[fold].add_gram_strip(Z, start, stop)
+            seconds[index] = watch.seconds
+        moments.n += len(Z)
+        y1 = np.column_stack([y, np.ones(len(y))])
+
+        def add_columns(first: int, last: int) -> None:
+            products = Z[:, first:last].T @ y1
+            moments.right[first:last] += products[:, :-1]
+            moments.sums[first:last] += products[:, -1]
+
+        in_threads(add_columns, self.columns, worthwhile=Z.nbytes > WORTH_A_THREAD)
+        moments.y_sums += y.sum(axis=0)
+        moments.y_squares += np.einsum("ij,ij->j", y, y)
+        return seconds
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        """The moments of the rows of ``folds`` together."""
+        return Moments.total(self._moments[fold] for fold in folds)
+
+    def gram(self, folds: Sequence[int], out: Triangle) -> None:
+        """out ← ZᵀZ over the rows of ``folds``."""
+        sum_triangles(out, [self._grams[fold] for fold in folds])
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """‖Z_k β‖² for each column β of coef (columns, t), Z_k the rows of ``fold``: (t,)."""
+        return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
+
+    @property
+    def finite(self) -> bool:
+        """Whether all features added so far, and their squares' sums, are finite."""
+        return all(np.isfinite(gram.diagonal).all() for gram in self._grams)
+
+    def recombined(
+        self, first: ArrayLike, second: ArrayLike | None = None, a: ArrayLike = 1.0, b: ArrayLike = 0.0
+    ) -> RecombinedStatistics:
+        """The statistics of the columns a_j·Z[:, first_j] + b_j·Z[:, second_j], without another pass."""
+        first = np.ascontiguousarray(first, dtype=np.int64)
+        second = first if second is None else np.ascontiguousarray(second, dtype=np.int64)
+        a, b = (np.ascontiguousarray(np.broadcast_to(np.asarray(c, np.float64), first.shape)) for c in (a, b))
+        return RecombinedStatistics(self, first, second, a, b)
+
+    def spare(self) -> Triangle | None:
+        """The unused triangle of the last square, where the number of folds is odd."""
+        return self._grams.unused
+
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        """The triangles to solve in for so many penalties, within ``memory`` bytes."""
+        return Work.of_triangles(self.columns, penalties, self.spare(), memory)
+
+    @staticmethod
+    def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
+        return TriangleStack.bytes_needed(folds, columns) + 8 * folds * columns * (targets + 1)
+
+
+@dataclass(frozen=True)
+class RecombinedStatistics:
+    """``base`` for new columns Z·T with at most two non-zeros per column of T: a view, nothing is stored."""
+
+    base: FoldStatistics
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+    @property
+    def columns(self) -> int:
+        return len(self.first)
+
+    @property
+    def folds(self) -> int:
+        return self.base.folds
+
+    @property
+    def targets(self) -> int:
+        return self.base.targets
+
+    def spare(self) -> Triangle | None:
+        spare = self.base.spare()
+        return spare.leading(self.columns) if spare is not None and self.columns <= spare.p else None
+
+    def work(self, penalties: int, memory: int | None = None) -> Work:
+        return Work.of_triangles(self.columns, penalties, self.spare(), memory)
+
+    def moments(self, folds: Sequence[int]) -> Moments:
+        base = self.base.moments(folds)
+        right = self.a[:, None] * base.right[self.first] + self.b[:, None] * base.right[self.second]
+        sums = self.a * base.sums[self.first] + self.b * base.sums[self.second]
+        return Moments(base.n, right, sums, base.y_sums, base.y_squares)
+
+    def gram(self, folds: Sequence[int], out: Triangle) -> None:
+        triangles = [self.base._grams[fold] for fold in folds]
+        p = self.columns
+        if np.array_equal(self.first, np.arange(p)) and not self.b.any() and np.all(self.a == self.a[0]):
+            # The first columns, alike scaled: no column has to be looked up.
+            sum_triangles(out, [triangle.leading(p) for triangle in triangles])
+            out.scale(float(self.a[0] ** 2))
+            return
+        recombine_triangles(out, triangles, self.first, self.second, self.a, self.b)
+
+    def quadratic(self, fold: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        used = 1 + max(self.first.max(), self.second.max())
+        lifted = np.zeros((used, coef.shape[1]))
+        np.add.at(lifted, self.first, self.a[:, None] * coef)
+        np.add.at(lifted, self.second, self.b[:, None] * coef)
+        return np.einsum("ij,ij->j", lifted, self.base._grams[fold].leading(used).multiply(lifted))
+
+
+@dataclass
+class RidgeSolution:
+    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_error`` (alphas, folds); in
+    ``path``, where it was asked for, the solutions at every alpha."""
+
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    alpha: float
+    fold_error: NDArray[np.float64]
+    path: Solutions = field(default_factory=list)
+
+
+def fold_bounds(n: int, folds: int) -> list[int]:
+    """Where the folds of n rows begin, and n: contiguous, sizes as scikit-learn's KFold without shuffling."""
+    sizes = [n // folds + (fold < n % folds) for fold in range(folds)]
+    return [0, *np.cumsum(sizes).tolist()]
+
+
+def penalty(alpha: float, n: int, lambda_scale: LambdaScale) -> float:
+    """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020) or λ."""
+    return alpha * n if lambda_scale == "n" else float(alpha)
+
+
+@dataclass
+class Work:
+    """The p×p matrices to solve in: ``factors`` for penalties side by side; with ``kept``, a training sum is
+    computed once for all penalties."""
+
+    factors: list[Any]
+    kept: Any | None
+
+    @classmethod
+    def of_triangles(cls, p: int, penalties: int, spare: Triangle | None, memory: int | None = None) -> Work:
+        """Triangles, one of them ``spare`` where there is one: a factor a thread where there are penalties
+        enough, else one at which all threads work; without ``kept`` where memory has no room for it."""
+        threads = thread_count()
+        most = threads if threads <= penalties and p >= WORTH_A_FACTOR else 1
+        for factors in (most, 1):
+            own = factors + (spare is None)
+            if memory is None or TriangleStack.bytes_needed(own, p) <= memory:
+                stack = TriangleStack(own, p)
+                return cls(list(stack)[:factors], spare or stack[factors])
+        return cls([spare or TriangleStack(1, p)[0]], None)
+
+
+def solve_folds(
+    statistics: Statistics,
+    folds: Sequence[int],
+    alphas: Sequence[float],
+    *,
+    lambda_scale: LambdaScale,
+    center: Center,
+    work: Work,
+) -> Solutions:
+    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None where it is singular."""
+    moments = statistics.moments(folds)
+    y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
+    z_mean = moments.sums / moments.n
+    right = moments.right - np.outer(moments.sums, y_mean)
+    kept = work.kept if len(alphas) > 1 else None
+
+    def gather(out: Any) -> None:
+        statistics.gram(folds, out)
+        if center == "both":
+            out.add_gram(z_mean[None, :], -float(moments.n))
+
+    def solve(alpha: float, factor: Any) -> Solution | None:
+        if kept is None:
+            gather(factor)
+        else:
+            factor.copy_from(kept)
+        factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale)
+        try:
+            factor.cholesky()
+        except LinAlgError:
+            return None
+        coef = factor.solve(right)
+        return coef, y_mean - z_mean @ coef if center == "both" else y_mean
+
+    if kept is not None:
+        gather(kept)
+    solutions: Solutions = [None] * len(alphas)
+    free = list(work.factors)
+
+    def solve_one(index: int) -> None:
+        factor = free.pop()
+        solutions[index] = solve(alphas[index], factor)
+        free.append(factor)
+
+    tasks = [partial(solve_one, index) for index in range(len(alphas))]
+    if len(tasks) >= len(free) > 1 or len(right) < WORTH_A_FACTOR:
+        side_by_side(tasks, len(free))
+    else:  # all threads at one matrix
+        for task in tasks:
+            task()
+    return solutions
+
+
+def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
+    """Each solution's mean squared error on the rows of ``fold``, from their statistics:
+    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite where there is no solution."""
+    held = statistics.moments([fold])
+    results = [np.inf] * len(solutions)
+    solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
+    if not solved:
+        return results
+    quadratics = statistics.quadratic(fold, np.hstack([coef for _, (coef, _) in solved]))
+    for (index, (coef, intercept)), quadratic in zip(solved, np.split(quadratics, len(solved)), strict=True):
+        errors = held.y_squares - 2 * np.einsum("ij,ij->j", coef, held.right) + quadratic
+        errors += intercept * (held.n * intercept - 2 * (held.y_sums - held.sums @ coef))
+        results[index] = float(errors.mean() / held.n)
+    return results
+
+
+def wrong_share(outputs: NDArray, Y: NDArray) -> float:
+    """The share of rows whose sign, or largest output of several, is not that of the targets Y (rows, t)."""
+    if Y.shape[1] == 1:
+        return float(np.mean((outputs > 0) != (Y > 0)))
+    return float(np.mean(outputs.argmax(axis=1) != Y.argmax(axis=1)))
+
+
+def solve_ridge_cv(
+    statistics: Statistics,
+    alphas: Sequence[float],
+    *,
+    lambda_scale: LambdaScale = "n",
+    center: Center = True,
+    memory: int | None = None,
+    held_out: HeldOut | None = None,
+    path: bool = False,
+) -> RidgeSolution:
+    """Ridge on all rows at the alpha of the smallest mean held-out error over the folds, the first of equals.
+
+    The error is the mean square, from the folds' own statistics, unless ``held_out`` says otherwise. With one fold
+    or one alpha nothing is chosen and only the fit itself is done. An alpha too small for the matrix to be positive
+    definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes) bounds the working triangles
+    in addition to ``statistics``: if they are fewer than two, a sum is computed again for each alpha.
+    """
+    alphas = [float(alpha) for alpha in alphas]
+    work = statistics.work(len(alphas), memory)
+    everything = range(statistics.folds)
+
+    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solutions:
+        return solve_folds(statistics, folds, alphas, lambda_scale=lambda_scale, center=center, work=work)
+
+    held_out = held_out or partial(held_out_mse, statistics)
+    fold_error = np.empty((len(alphas), 0))
+    if len(alphas) > 1 and statistics.folds > 1:
+        fold_error = np.empty((len(alphas), statistics.folds))
+        for fold in everything:
+            solutions = solve([other for other in everything if other != fold], alphas)
+            fold_error[:, fold] = held_out(fold, solutions)
+    solutions = solve(everything, alphas) if path else []
+    return best_solution(
+        alphas, fold_error, lambda index: solutions[index] if path else solve(everything, [alphas[index]])[0], solutions
+    )
+
+
+def best_solution(
+    alphas: Sequence[float],
+    fold_error: NDArray[np.float64],
+    solve: Callable[[int], Solution | None],
+    path: Solutions,
+) -> RidgeSolution:
+    """The solution ``solve(index)`` at the alpha of the smallest mean held-out error, the first of equals; where that
+    alpha, enough for every fold, is too small for all rows, at the next best. Without held-out errors, at the first
+    alpha. LinAlgError where none has a solution."""
+    order = [0]
+    if fold_error.shape[1]:
+        mean = fold_error.mean(axis=1)
+        order = [int(index) for index in np.argsort(mean, kind="stable") if np.isfinite(mean[index])] or [0]
+    for index in order:
+        if (solution := solve(index)) is not None:
+            return RidgeSolution(*solution, float(alphas[index]), fold_error, path)
+    raise LinAlgError(SINGULAR.format(alphas[order[0]]))
+
+
+def cv_results(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> dict[str, NDArray]:
+    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,): mean
+    squared errors, or shares of wrong labels where these chose."""
+    mean = fold_error.mean(axis=1) if fold_error.shape[1] else np.empty(0)
+    return {"alpha": np.asarray(alphas), "fold_test_error": fold_error, "mean_test_error": mean}

@@ -1,0 +1,613 @@
+"""Ridge regression on features, streamed over row blocks: the feature matrix Z is never whole in memory.
+
+β = (ZᵀZ + nλI)⁻¹Zᵀy (Liu et al. 2020, Eq. 8) needs of Z only its Gram matrix and right side. One pass over
+the rows gathers them for each cross-validation fold; a fold's training Gram matrix is the sum of the others,
+and its held-out error follows from its own, so that the whole (λ, fold) grid needs no second pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import held_bytes, mapped
+from rffbench.linalg.triangles import TriangleStack
+from rffbench.parameters import check_choice, check_count
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, default_block_rows, no_singular
+from rffbench.solvers.ridge.dual import solve_dual_cv
+from rffbench.solvers.ridge.fold_statistics import (
+    FoldStatistics,
+    HeldOut,
+    RidgeSolution,
+    Solutions,
+    best_solution,
+    cv_results,
+    fold_bounds,
+    solve_folds,
+    solve_ridge_cv,
+    wrong_share,
+)
+from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+
+FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
+
+
+class _Plan(NamedTuple):
+    """How a fit goes: the strategy, rows a block, bytes for working triangles (None: no bound), and bytes in all."""
+
+    fit: Callable[[Any, NDArray, list[float], int, int, int | None], RidgeSolution]
+    block_rows: int
+    work_bytes: int | None
+    bytes: int
+
+
+class _StreamedRidge:
+    """What the four estimators share: streaming, the choice of strategy, the fit, the linear predictor."""
+
+    lambda_scale: LambdaScale
+    center: Center
+    features: Any
+    block_rows: int | None
+    memory: int | None
+    scoring: Scoring = None
+    path: bool = False
+
+    _map: Any  # what makes the columns that are solved for: ``features_``, or that without equal columns
+    _distinct: Any
+    _unmapped: int  # rows that have not been mapped once
+    _again_s: float  # seconds of mapping rows again
+
+    def _grid(self) -> tuple[list[float], int]:
+        """The alphas to try, and the folds to choose among them by."""
+        raise NotImplementedError
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_penalties(self._grid()[0], self.lambda_scale, self.center)
+        check_scoring(self.scoring, "classification")
+        check_choice("path", self.path, (True, False))
+        if self.block_rows is not None:
+            check_count("block_rows", self.block_rows, least=1)
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        """Fit to the targets Y (n, t); ``y`` is what a supervised feature map gets to see."""
+        self.check_parameters()
+        alphas, folds = self._grid()
+        n, alphas = X.shape[0], [float(alpha) for alpha in alphas]
+        check_folds(folds, alphas, n)
+        folds = folds if len(alphas) > 1 else 1
+        if self.path and Y.shape[1] > 1:
+            raise ValueError(f"path=True is for a single target or two classes, got {Y.shape[1]} targets")
+        self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+        self._unmapped, self._again_s = n, 0.0
+        self._map = self._distinct = None
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._plan(X.shape, known, Y.shape[1], folds, len(alphas))
+        if self.features is not None:
+            self._check_budget("fitting the feature map", getattr(self.features, "bytes_to_fit", 0))
+            with Stopwatch(X) as watch:
+                self._take(clone(self.features).fit(X, y))
+            self.timing_["feature_s"] += watch.seconds
+        self._columns = self._count_columns(X)
+        kept = held_bytes(getattr(self, "features_", None))
+        plan = self._plan(X.shape, self._columns, Y.shape[1], folds, len(alphas), kept)
+        with no_singular():
+            solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
+        self.timing_["solve_s"] += self._again_s
+        if self._distinct is not None:
+            spread = self._distinct.columns.spread
+            solution.coef = spread(solution.coef)
+            solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
+        single = y.ndim == 1 and Y.shape[1] == 1
+        self.coef_ = solution.coef[:, 0] if single else solution.coef.T
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self.alpha_ = solution.alpha
+        self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
+
+    def _take(self, features: Any) -> None:
+        """Map with the fitted ``features``, each of equal columns once where they can tell."""
+        self.features_ = features
+        distinct = getattr(features, "distinct", None)
+        self._distinct = distinct() if distinct is not None else None
+        self._map = features if self._distinct is None else self._distinct.features
+
+    def set_features(self, features: Any) -> None:
+        """Take the fitted map ``features``, for a solution found elsewhere."""
+        self._take(features)
+        self.n_features_in_ = features.n_features_in_
+        self._columns = self._map.n_components
+        self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+        self._unmapped, self._again_s = 0, 0.0
+
+    def set_solution(self, alphas: Sequence[float], solution: RidgeSolution, y: NDArray) -> None:
+        """Become fitted with a solution found elsewhere on the columns of the map taken, targets y (n,)."""
+        self.coef_, self.intercept_ = solution.coef[:, 0], float(solution.intercept[0])
+        self.alpha_ = solution.alpha
+        self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
+        self.cv_results_ = cv_results(alphas, solution.fold_error)
+        if isinstance(self, Classifier):
+            self.classes_ = np.unique(y)
+
+    def collapse(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the columns of ``features_`` as those of the columns mapped, equal ones together."""
+        return coef if self._distinct is None else self._distinct.columns.collapse(coef)
+
+    def _count_columns(self, X: Any) -> int:
+        return int(X.shape[1] if self.features is None else mapped(self._map, X[:1]).shape[1])
+
+    # --- Memory: which strategy fits ---
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """About what a fit to (n, d) rows and one target comes to hold, besides the rows."""
+        alphas, folds = self._grid()
+        columns = d if self.features is None else self.features.n_components
+        plan = self._plan((n, d), columns, 1, folds if len(alphas) > 1 else 1, len(alphas))
+        return max(plan.bytes, getattr(self.features, "bytes_to_fit", 0))
+
+    def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> _Plan:
+        """The fastest strategy that fits the memory budget; MemoryBudgetError when none does.
+
+        ``shape`` is that of X; p are the columns to solve for, and ``kept`` the bytes of the fitted map.
+        """
+        n, d = shape
+        block_rows = min(n, self.block_rows or default_block_rows(p))
+        # Each strategy with what it needs besides a block of features.
+        least_work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
+        vectors = 8 * p * targets * (5 * alphas + folds + 8)
+        always = kept + getattr(self.features, "bytes_to_map", 0) + vectors
+        strategies = [
+            (self._fit_in_one_pass, always + FoldStatistics.bytes_needed(p, folds, targets) + least_work),
+            (self._fit_in_passes, always + FoldStatistics.bytes_needed(p, 1, targets)),
+        ]
+        if n < p:
+            strategies.insert(0, (self._fit_dual, always + 8 * n * p + TriangleStack.bytes_needed(2, n)))
+        fills = self.features is None or hasattr(self.features, "fill")
+        # A row as it is read and scaled, its features, and their float64 copy; or those of two blocks where a map makes
+        # each anew.
+        a_row = 24 * d + (16 if fills else 32) * p
+        if self.memory is None:
+            fit, needed = strategies[0]
+            extra = TriangleStack.bytes_needed(2, p) - least_work if fit == self._fit_in_one_pass else 0
+            return _Plan(fit, block_rows, None, needed + extra + block_rows * a_row)
+        fewest = min(n, self.block_rows or FEWEST_BLOCK_ROWS)
+        for fit, needed in strategies:
+            left = self.memory - needed - fewest * a_row
+            if left >= 0:
+                rows = min(block_rows, fewest + left // a_row)
+                return _Plan(fit, rows, left + least_work - (rows - fewest) * a_row, needed + rows * a_row)
+        least = min(needed for _, needed in strategies) + fewest * a_row
+        raise MemoryBudgetError(f"ridge on {p} columns with {folds} folds", least, self.memory)
+
+    def _check_budget(self, what: str, needed: int) -> None:
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(what, needed, self.memory)
+
+    # --- Streaming ---
+
+    def _blocks(self, X: Any, start: int, stop: int, rows: int) -> Iterator[tuple[slice, NDArray]]:
+        """The features of rows start…stop−1, block by block, in a buffer that is used again.
+
+        Generating the features is mapping as many rows as there are, once. What is mapped again to choose λ, or to save
+        memory, is time of the fit.
+        """
+        fill: Callable[[NDArray, NDArray], object] | None = getattr(self._map, "fill", None)
+        buffer: NDArray | None = None
+        for first in range(start, stop, rows):
+            block = slice(first, min(stop, first + rows))
+            with Stopwatch(X) as watch:
+                Z = np.asarray(X[block])
+                if self.features is not None and fill is not None:
+                    if buffer is None:
+                        buffer = np.empty((min(rows, stop - start), self._columns), dtype=Z.dtype)
+                    fill(Z, buffer[: len(Z)])
+                    Z = buffer[: len(Z)]
+                elif self.features is not None:
+                    Z = mapped(self._map, Z, self._columns)
+            new = min(self._unmapped, len(Z)) / len(Z)
+            self._unmapped -= round(new * len(Z))
+            self.timing_["feature_s"] += new * watch.seconds
+            self._again_s += (1 - new) * watch.seconds
+            yield block, Z
+
+    def _gather(
+        self, statistics: FoldStatistics, X: Any, Y: NDArray, parts: Sequence[tuple[int, int, int]], rows: int
+    ) -> None:
+        """Add rows start…stop−1 to fold k for each (k, start, stop)."""
+        for fold, start, stop in parts:
+            for block, Z in self._blocks(X, start, stop, rows):
+                with Stopwatch() as watch:
+                    statistics.add(fold, Z - self._origin if self.center == "both" else Z, Y[block])
+                self.timing_["gram_s"] += watch.seconds
+        if not statistics.finite:
+            raise ValueError(self._not_finite())
+
+    def _not_finite(self) -> str:
+        made = "X" if self.features is None else f"what {type(self.features).__name__} makes of the rows"
+        return f"{made} holds NaN, infinity, or numbers too large to be squared"
+
+    def held_out(
+        self,
+        X: Any,
+        Y: NDArray,
+        folds: int,
+        rows: int,
+        spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
+    ) -> HeldOut | None:
+        """What chooses λ otherwise than by squared error: another pass over a fold's rows, which counts the wrong
+        labels. ``spread`` turns the coefficients of a solution found elsewhere into those of the columns mapped."""
+        if self.scoring is None:
+            return None
+        bounds = fold_bounds(X.shape[0], folds)
+
+        def errors(fold: int, solutions: Solutions) -> list[float]:
+            start, stop = bounds[fold], bounds[fold + 1]
+            wrong = np.zeros(len(solutions))
+            spreaded = [None if each is None else (spread(each[0]), each[1]) for each in solutions]
+            for block, Z in self._blocks(X, start, stop, rows):
+                Z = Z - self._origin if self.center == "both" else Z
+                for index, each in enumerate(spreaded):
+                    share = np.inf if each is None else wrong_share(Z @ each[0] + each[1], Y[block])
+                    wrong[index] += share * len(Z) / (stop - start)
+            return wrong.tolist()
+
+        return errors
+
+    def _set_origin(self, X: Any, rows: int) -> None:
+        """A point near the columns' means: taken off first, so that an intercept loses no digits."""
+        if self.center == "both":
+            _, Z = next(self._blocks(X, 0, min(rows, X.shape[0]), rows))
+            self._origin = np.mean(Z, axis=0, dtype=np.float64)
+
+    def _restore_origin(self, solution: RidgeSolution) -> RidgeSolution:
+        if self.center == "both":
+            solution.intercept = solution.intercept - self._origin @ solution.coef
+            solution.path = [each and (each[0], each[1] - self._origin @ each[0]) for each in solution.path]
+            del self._origin
+        return solution
+
+    def _fit_in_one_pass(
+        self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        bounds = fold_bounds(X.shape[0], folds)
+        self._set_origin(X, rows)
+        statistics = FoldStatistics(self._columns, folds, Y.shape[1])
+        parts = zip(range(folds), bounds[:-1], bounds[1:], strict=True)
+        self._gather(statistics, X, Y, list(parts), rows)
+        mapped = self.timing_["feature_s"] + self._again_s
+        with Stopwatch(X) as watch:
+            solution = solve_ridge_cv(
+                statistics,
+                alphas,
+                lambda_scale=self.lambda_scale,
+                center=self.center,
+                memory=budget,
+                held_out=self.held_out(X, Y, folds, rows),
+                path=self.path,
+            )
+        mapping = self.timing_["feature_s"] + self._again_s - mapped
+        self.timing_["solve_s"] += watch.seconds - mapping
+        return self._restore_origin(solution)
+
+    def _fit_in_passes(
+        self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        """The same with one Gram matrix in memory: a pass for each fold and one for the fit.
+
+        Held-out errors come from predictions.
+        """
+        n = X.shape[0]
+        bounds = fold_bounds(n, folds)
+        self._set_origin(X, rows)
+        fold_error = np.full((len(alphas), folds), np.inf)
+        for fold in range(folds):
+            training = [(0, 0, bounds[fold]), (0, bounds[fold + 1], n)]
+            solutions = self._solve_rows(X, Y, alphas, training, rows)
+            solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
+            errors = np.zeros(len(alphas))
+            for block, Z in self._blocks(X, bounds[fold], bounds[fold + 1], rows):
+                with Stopwatch() as watch:
+                    Z = Z - self._origin if self.center == "both" else Z
+                    for index, (coef, intercept) in solved:
+                        outputs = Z @ coef + intercept
+                        if self.scoring:
+                            errors[index] += wrong_share(outputs, Y[block]) * outputs.size
+                        else:
+                            errors[index] += np.square(outputs - Y[block]).sum()
+                self.timing_["solve_s"] += watch.seconds
+            kept = [index for index, _ in solved]
+            fold_error[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
+        everything = [(0, 0, n)]
+        path = self._solve_rows(X, Y, alphas, everything, rows) if self.path else []
+        return self._restore_origin(
+            best_solution(
+                alphas,
+                fold_error,
+                lambda index: path[index] if path else self._solve_rows(X, Y, [alphas[index]], everything, rows)[0],
+                path,
+            )
+        )
+
+    def _solve_rows(
+        self, X: Any, Y: NDArray, alphas: list[float], bounds: list[tuple[int, int, int]], rows: int
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]:
+        statistics = FoldStatistics(self._columns, 1, Y.shape[1])
+        self._gather(statistics, X, Y, bounds, rows)
+        with Stopwatch() as watch:
+            # One fold leaves a spare triangle in its square: no further memory.
+            work = statistics.work(len(alphas), memory=0)
+            solutions = solve_folds(
+                statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
+            )
+        self.timing_["solve_s"] += watch.seconds
+        return solutions
+
+    def _fit_dual(
+        self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        """The same from ZZᵀ (n, n), with Z whole in memory: for fewer rows than columns."""
+        n = X.shape[0]
+        self._set_origin(X, rows)
+        Z = np.empty((n, self._columns))
+        for block, part in self._blocks(X, 0, n, rows):
+            Z[block] = part - self._origin if self.center == "both" else part
+        with Stopwatch() as multiplying:
+            kernel, work = TriangleStack(2, n)
+            kernel.add_gram(Z.T)
+        self.timing_["gram_s"] += multiplying.seconds
+        if not np.isfinite(kernel.diagonal).all():
+            raise ValueError(self._not_finite())
+        with Stopwatch() as solving:
+            dual = solve_dual_cv(
+                kernel,
+                work,
+                Y,
+                alphas,
+                folds=folds,
+                lambda_scale=self.lambda_scale,
+                center=self.center,
+                scoring=self.scoring,
+                path=self.path,
+            )
+            path = [each and (Z.T @ each[0], each[1]) for each in dual.path]
+            solution = RidgeSolution(Z.T @ dual.coef, dual.intercept, dual.alpha, dual.fold_error, path)
+        self.timing_["solve_s"] += solving.seconds
+        return self._restore_origin(solution)
+
+    def predict_path(self, X: Any) -> tuple[list[float], NDArray[np.float64]]:
+        """Zβ + c at every λ of ``path_`` that has a solution: the λ (a,), and outputs (n, a) of a single target."""
+        solved = [(alpha, each) for alpha, each in self.path_ if each is not None]
+        coef = np.hstack([coef for _, (coef, _) in solved])
+        outputs = self._apply(X, coef) + np.hstack([intercept for _, (_, intercept) in solved])
+        return [alpha for alpha, _ in solved], outputs
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        """Zβ + c: (n,) or (n, t)."""
+        return self._apply(X, np.asarray(self.coef_).T) + self.intercept_
+
+    def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z·coef, block by block: (n,) or (n, t)."""
+        n, coef = X.shape[0], self.collapse(coef)
+        output = np.empty((n, *coef.shape[1:]))
+        rows = min(n, self.block_rows or default_block_rows(self._columns))
+        kept = dict(self.timing_), self._again_s
+        try:
+            for block, Z in self._blocks(X, 0, n, rows):
+                output[block] = Z @ coef
+        finally:
+            self.timing_, self._again_s = kept  # predicting does not count as fitting
+        return output
+
+
+class _StreamedRidgeCV(_StreamedRidge):
+    """What the two that choose λ have in common."""
+
+    alphas: Sequence[float]
+    folds: int
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_count("folds", self.folds, least=2)
+
+    def _grid(self) -> tuple[list[float], int]:
+        return list(self.alphas), self.folds
+
+
+class StreamedRidge(_StreamedRidge, Regressor):
+    """Ridge regression min ‖y − Zβ − c‖² + nλ‖β‖², streamed over row blocks.
+
+    Peak memory is about p² numbers and a block, p the columns of Z, for any number of rows n.
+
+    Parameters
+    ----------
+    alpha : float
+        λ ≥ 0.
+    lambda_scale : 'n' or 1
+        'n': the penalty on ‖β‖² is n·λ, n the training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ.
+    center : True, 'target', 'both' or False
+        True or 'target': the targets' training mean is taken off and added back to predictions, as
+        ``Ridge(fit_intercept=False)`` on y − ȳ; 'both': an unpenalised intercept, as
+        ``Ridge(fit_intercept=True)``; False: neither.
+    features : transformer or None
+        A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
+    block_rows : int or None
+        Rows per block; None chooses by the number of columns.
+    memory : int or None
+        Bytes the fit may use besides X. The statistics of all folds are kept if they fit (one pass over the
+        rows), else those of one training set at a time (one pass per fold); MemoryBudgetError, before anything
+        is computed, if neither fits.
+
+    Attributes
+    ----------
+    coef_ : (p,) or (t, p) float64
+    intercept_ : float or (t,) float64
+    alpha_ : float
+        The λ of the fit.
+    features_ : the fitted feature map, if ``features`` is given.
+    timing_ : dict
+        Seconds in 'feature_s' (fitting and applying the feature map), 'gram_s' and 'solve_s'; the time a lazy
+        X says it spent on fetching rows (its ``seconds``) is not counted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = StreamedRidge(alpha=1e-12, center="both").fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> model.predict([[4.0]]).round(6)
+    array([9.])
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.features = features
+        self.block_rows = block_rows
+        self.memory = memory
+
+    def _grid(self) -> tuple[list[float], int]:
+        return [self.alpha], 1
+
+
+class StreamedRidgeCV(_StreamedRidgeCV, Regressor):
+    """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
+
+    ``path=True`` also keeps the solution at every λ, for `predict_path`.
+
+    Folds are contiguous blocks of the training rows, sized as scikit-learn's ``KFold(folds)``; the λ of the
+    smallest mean over folds of the held-out mean squared error is refitted on all rows. Peak memory is about
+    (folds + 1)/2·p² numbers and a block. Other parameters and attributes as in `StreamedRidge`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The λ chosen.
+    cv_results_ : dict
+        'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,); with one alpha nothing is
+        cross-validated and the latter two are empty.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+        path: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.features = features
+        self.block_rows = block_rows
+        self.memory = memory
+        self.path = path
+
+
+class StreamedRidgeClassifier(_StreamedRidge, Classifier):
+    """The sign of a streamed ridge regression on targets −1/+1; one against the rest for more classes.
+
+    Parameters and attributes as in `StreamedRidge`.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted; the second is the positive one where there are two.
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.features = features
+        self.block_rows = block_rows
+        self.memory = memory
+
+    def _grid(self) -> tuple[list[float], int]:
+        return [self.alpha], 1
+
+
+class StreamedRidgeClassifierCV(_StreamedRidgeCV, Classifier):
+    """`StreamedRidgeClassifier` with λ from ``alphas`` by cross-validation, as in `StreamedRidgeCV`.
+
+    λ is chosen by mean squared error on the −1/+1 targets; with ``scoring='accuracy'`` by the share of wrong labels,
+    which takes a second pass over the rows.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+        scoring: Scoring = None,
+        path: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.features = features
+        self.block_rows = block_rows
+        self.memory = memory
+        self.scoring = scoring
+        self.path = path
+
+
+def make_ridge(
+    *, task: str, features: Any, memory: int | None = None,
+    lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
+    center: Center = True, scoring: Scoring = None, path: bool = False,
+) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
+    """Ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ, or λ itself.
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    path : whether the test score at every λ is kept too.
+    """
+    check_scoring(scoring, task)
+    settings: dict[str, Any] = {
+        "folds": folds, "lambda_scale": lambda_scale, "center": center, "features": features, "memory": memory,
+        "path": path,
+    }  # fmt: skip
+    if task == "classification":
+        return StreamedRidgeClassifierCV(np.atleast_1d(lambda_).tolist(), scoring=scoring, **settings)
+    return StreamedRidgeCV(np.atleast_1d(lambda_).tolist(), **settings)

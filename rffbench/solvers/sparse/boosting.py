@@ -1,0 +1,184 @@
+"""Boosting (Yen et al. 2014, Section 3.3): the same objective, with the steepest function found at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from rffbench.parameters import check_choice, check_count
+from rffbench.seeds import RandomState
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.sparse.basis import Basis, Functions
+from rffbench.solvers.sparse.fully_corrective import FullyCorrective, Proposal
+from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge
+from rffbench.solvers.sparse.working_set import WorkingSet
+
+Threshold = Literal["surrogate", "best"]
+SURROGATE_C = 1e4  # the inverse penalty of the logistic surrogate, beside a loss that is a mean: hardly any
+SURROGATE_TOL = 1e-4
+
+
+class _Boosting(FullyCorrective):
+    """A step proposes one function, about argmax_h |(1/N) Σ L′(f(xₙ), yₙ)·φ_h(xₙ)| (their Eq. 24)."""
+
+    def __init__(
+        self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        lambda_scale: LambdaScale = 1, steps: int = 100, candidates: int = 100, threshold: Threshold = "surrogate",
+        tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
+        record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
+        random_state: RandomState = None, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, steps=steps, tol=tol, validation=validation,
+            target_score=target_score, record=record, callback=callback, random_state=random_state, memory=memory,
+        )  # fmt: skip
+        self.candidates = candidates
+        self.threshold = threshold
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_count("candidates", self.candidates, least=1)
+        check_choice("threshold", self.threshold, get_args(Threshold))
+
+    @property
+    def _proposed_at_once(self) -> int:
+        return 1 if self._basis.signs else self.candidates
+
+    @property
+    def _basis(self) -> Basis:
+        return Basis(self.kernel, self.gamma)
+
+    def _begin(self, d: int) -> None:
+        if not self._basis.signs:
+            self._drawn = self._basis.draw(self.candidates * self.steps, d, self.seed_)
+
+    def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal | None:
+        pull = -problem.loss_gradient()
+        if self._basis.signs:
+            function = steepest_perceptron(working.inputs[:-1].T, pull, self.threshold)
+        else:
+            function = self._steepest_candidate(step, working, pull)
+        values = np.empty((1, working.n), dtype=working.inputs.dtype)
+        self._basis.evaluate(function, working.inputs, values)
+        if step and abs(values[0] @ pull) <= (1 + self.tol) * problem.penalty:  # its weight would stay about 0
+            return None
+        return Proposal(function, np.array([step]))
+
+    def _steepest_candidate(self, step: int, working: WorkingSet, pull: NDArray[np.float64]) -> Functions:
+        """The steepest of this step's draws."""
+        drawn = self._drawn.part(slice(self.candidates * step, self.candidates * (step + 1)))
+        values = np.empty((self.candidates, working.n), dtype=working.inputs.dtype)
+        self._basis.evaluate(drawn, working.inputs, values)
+        best = int(np.abs(values @ pull.astype(values.dtype)).argmax())
+        return drawn.part(slice(best, best + 1))
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        super()._fit_targets(X, Y, y)
+        self.__dict__.pop("_drawn", None)
+
+    def _stored(self) -> dict[str, NDArray]:
+        return {"directions": self.directions_, "offsets": self.offsets_, "indices": self.indices_}
+
+    def _restored(self, arrays: Mapping[str, NDArray]) -> Functions:
+        self.indices_ = arrays["indices"]
+        return Functions(arrays["directions"], arrays["offsets"])
+
+
+def steepest_perceptron(X: NDArray, pull: NDArray[np.float64], threshold: str) -> Functions:
+    """About the perceptron with the largest |Σ pullₙ·sign(θᵀxₙ − α)|, θ of length 1: one function; X is (n, d).
+
+    That is the least weighted error of a linear classifier of the labels sign(pullₙ), weights |pullₙ|, which is hard;
+    the logistic loss in its place is convex (as the boosting literature does it: S.-T. Chen et al., ICML 2012). With
+    the ``threshold`` 'best' α is then the best one there is for that θ.
+    """
+    pulled = pull != 0
+    labels, weights = pull[pulled] > 0, np.abs(pull[pulled])
+    if labels.all() or not labels.any():  # the constant function is the steepest
+        return Functions(np.zeros((1, X.shape[1])), np.ones(1))
+    surrogate = LogisticRegression(C=SURROGATE_C, tol=SURROGATE_TOL, max_iter=1000)
+    surrogate.fit(X[pulled], labels, sample_weight=weights / weights.sum())
+    length = np.linalg.norm(surrogate.coef_) or 1.0
+    direction, offset = surrogate.coef_.astype(np.float64) / length, surrogate.intercept_.astype(np.float64) / length
+    if threshold == "best":
+        offset = np.array([-_best_threshold((X @ direction[0].astype(X.dtype)).astype(np.float64), pull)])
+    return Functions(direction, offset)
+
+
+def _best_threshold(along: NDArray[np.float64], pull: NDArray[np.float64]) -> float:
+    """The α with the largest |Σ pullₙ·sign(alongₙ − α)|, midway between two neighbouring points."""
+    order = np.argsort(along)
+    along, below = along[order], np.cumsum(pull[order])
+    between = np.flatnonzero(along[1:] > along[:-1])  # no threshold parts equal points
+    if not len(between):
+        return float(along[0])
+    best = between[np.abs(below[-1] - 2 * below[between]).argmax()]
+    return float(along[best] + along[best + 1]) / 2
+
+
+class BoostedFeaturesRegressor(_Boosting, Regressor):
+    """Boosting for regression: f(x) = Σ_h w(h)·φ_h(x), the steepest φ_h joining at each of T steps (Yen et al. 2014).
+
+    The objective, the basis and the minimisation over all weights are those of `SparseRandomFeaturesRegressor`; the
+    parameters and attributes that aren't described here are described there.
+
+    The steepest function can only be found approximately. Perceptrons: by weighted logistic regression of the sign of
+    −L′ on the inputs, with |L′| as weights. Cosines: the steepest of ``candidates`` draws. Where what is found is not
+    steep enough to get a weight the steps end: the approximation can do no more, though the objective may be above its
+    least value.
+
+    Parameters
+    ----------
+    steps : T, at most; a function a step.
+    candidates : cosines drawn a step; without effect for perceptrons.
+    threshold : 'surrogate' or 'best'
+        The threshold of a perceptron: the logistic regression's, as in the paper, or the steepest for its direction,
+        which is found exactly. Without effect for cosines.
+
+    Attributes
+    ----------
+    indices_ : the steps that the functions joined at, (m,).
+
+    Notes
+    -----
+    A saved file holds 'directions' and 'offsets'.
+    """
+
+    loss = Lasso
+
+
+class BoostedFeaturesClassifier(_Boosting, Classifier):
+    """Boosting for two classes: the squared hinge, otherwise as `BoostedFeaturesRegressor`."""
+
+    loss = SquaredHinge
+
+
+def make_boosting(
+    *, task: str, kernel: str, gamma: float, random_state: RandomState = None, memory: int | None = None,
+    lambda_: float | Sequence[float] = (1.0,), lambda_scale: LambdaScale = 1, steps: int = 100, tol: float = 1e-2,
+    validation: float = 0.1, target_score: float | None = None, record: bool = False,
+    candidates: int = 100, threshold: Threshold = "surrogate",
+) -> BoostedFeaturesRegressor | BoostedFeaturesClassifier:  # fmt: skip
+    """Boosting: the steepest function at each step, then minimised over all with an ℓ1 penalty.
+
+    Parameters
+    ----------
+    lambda_ : the ℓ1 penalty, or values to choose from on held-out rows.
+    lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
+    steps : functions that are tried, however many n_features says.
+    tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
+    validation : the share of rows held out to choose among several λ.
+    target_score : the held-out score that the chosen λ is to come nearest to; null: the best.
+    record : whether a row is kept of every step.
+    candidates : cosines drawn at a step; of no effect for perceptrons.
+    threshold : a perceptron's: the logistic regression's, or the best for its direction.
+    """
+    estimator = BoostedFeaturesClassifier if task == "classification" else BoostedFeaturesRegressor
+    return estimator(
+        kernel, gamma, alpha=lambda_, lambda_scale=lambda_scale, steps=steps, candidates=candidates,
+        threshold=threshold, tol=tol, validation=validation, target_score=target_score, record=record,
+        random_state=random_state, memory=memory,
+    )  # fmt: skip

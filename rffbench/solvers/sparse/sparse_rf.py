@@ -1,0 +1,208 @@
+"""Sparse random features: descent on the weights of functions drawn at random, a few more at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.seeds import RandomState
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.sparse.basis import Basis, Functions
+from rffbench.solvers.sparse.fully_corrective import FullyCorrective, Proposal
+from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge, solve_by_liblinear
+from rffbench.solvers.sparse.working_set import WorkingSet
+
+Subproblem = Literal["descent", "liblinear"]
+
+
+class _SparseRandomFeatures(FullyCorrective):
+    """Step t proposes draws tR … (t + 1)R − 1 of the basis."""
+
+    def __init__(
+        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
+        validation: float = 0.1, target_score: float | None = None, record: bool = False,
+        callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
+        memory: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, steps=steps, tol=tol, validation=validation,
+            target_score=target_score, record=record, callback=callback, random_state=random_state, memory=memory,
+        )  # fmt: skip
+        self.features_per_step = features_per_step
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_count("features_per_step", self.features_per_step, least=1)
+
+    @property
+    def _proposed_at_once(self) -> int:
+        return self.features_per_step
+
+    def _begin(self, d: int) -> None:
+        basis = Basis(self.kernel, self.gamma)
+        self._drawn = basis.draw(self.features_per_step * self.steps, d, self.seed_)
+
+    def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal:
+        names = np.arange(self.features_per_step * step, self.features_per_step * (step + 1))
+        names = np.setdiff1d(names, working.names, assume_unique=True)  # along a path some are there already
+        return Proposal(self._drawn.part(names), names)
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        super()._fit_targets(X, Y, y)
+        del self._drawn
+
+    def _stored(self) -> dict[str, NDArray]:
+        return {"indices": self.indices_}
+
+    def _restored(self, arrays: Mapping[str, NDArray]) -> Functions:
+        self.indices_ = arrays["indices"]
+        count = int(self.indices_.max(initial=-1)) + 1
+        return Basis(self.kernel, self.gamma).draw(count, self.n_features_in_, self.seed_).part(self.indices_)
+
+
+class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
+    """Sparse random features for regression: f(x) = Σ_h w(h)·φ_h(x), most w(h) = 0 (Yen et al. 2014, Algorithm 1).
+
+    T times: R functions are drawn and join the working set; λ‖w‖₁ + (1/2N) Σ (f(xₙ) − yₙ)² is minimised over its
+    weights, from where they are; functions whose weight is 0 leave. The φ_h are cos(wᵀx + b) for the kernels with a
+    spectral density, sign(θᵀx − α) for the perceptron kernel, without a factor: √2·cos, whose mean products are the
+    kernel, has the same minimum at √2·λ. There is no intercept. The draws are those of `RandomFourierFeatures`
+    (form 'offset') and `PerceptronFeatures` with the same ``random_state``, so that both choose among the same.
+
+    Parameters
+    ----------
+    kernel : 'gaussian', 'laplacian', 'cauchy' or 'perceptron'.
+    gamma : γ > 0, as in `rffbench.kernels`.
+    alpha : float or list of floats
+        The penalty, > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
+    lambda_scale : 1 or 'n'
+        What ``alpha`` is: with 1, Nλ, the penalty next to a summed loss, which the paper calls λN; with 'n', λ.
+    features_per_step, steps : R and T.
+    tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
+    validation : the share of rows held out to choose among several ``alpha``, which are fitted from the largest down,
+        each begun with the one before.
+    target_score : the score on the held-out rows (accuracy, as a share, or −RMSE) to which that of the chosen alpha is
+        nearest, as the paper chooses the one nearest to random features' score. None: the best score is chosen.
+    record : whether ``curves_`` are kept.
+    callback : None, or what is called after each step with that step's row of ``curves_``, a dictionary.
+    random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
+    memory : bytes, or None. MemoryBudgetError, before the fit starts or before a step, where the working set would
+        take more: its values (N numbers of X's dtype per function, or N bytes for a perceptron), the inputs and the
+        Gram matrix of the functions with a weight.
+
+    Attributes
+    ----------
+    coef_ : the weights that aren't 0, (m,) float64.
+    indices_ : which draws they belong to, (m,).
+    directions_, offsets_ : the functions themselves, (m, d) and (m,): φ is of directionᵀx + offset.
+    alpha_ : the penalty taken. path_ : 'alpha', 'score', 'nonzeros' of those tried, where there are several.
+    metrics_ : 'model_size', m, and 'objective'.
+    curves_ : lists 'time' (seconds, measuring left out), 'objective', 'nonzeros', and with an ``eval_set`` in ``fit``
+        'test_error'; one entry per step.
+    timing_ : as in `StreamedRidge`; 'solve_s' is the minimisation.
+    seed_ : the SeedSequence of the draws.
+
+    Notes
+    -----
+    X is (n, d), float64 or float32, y (n,). A saved file (``save``, ``load``) also holds
+    'indices': the functions are drawn again from the seed.
+
+    References
+    ----------
+    I. Yen et al., "Sparse random feature algorithm as coordinate descent in Hilbert space", NIPS 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffbench import SparseRandomFeaturesRegressor
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = SparseRandomFeaturesRegressor(gamma=10.0, alpha=0.1, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).max() < 0.05), len(model.coef_) < 30
+    (True, True)
+    """
+
+    loss = Lasso
+
+
+class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
+    """Sparse random features for two classes: the loss is the squared hinge (1/N) Σ max(0, 1 − yₙf(xₙ))², yₙ = ±1.
+
+    Otherwise as `SparseRandomFeaturesRegressor`, with one parameter more. More than two classes are refused.
+
+    Parameters
+    ----------
+    subproblem : 'descent' or 'liblinear'
+        How a step is minimised: by this package's descent from the weights there are, or by LIBLINEAR's (solver 5)
+        from 0, as the paper did; its ε is ``tol`` then, and the objective may rise.
+    """
+
+    loss = SquaredHinge
+
+    def __init__(
+        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
+        validation: float = 0.1, target_score: float | None = None, subproblem: Subproblem = "descent",
+        record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
+        random_state: RandomState = None, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, gamma, alpha=alpha, lambda_scale=lambda_scale, features_per_step=features_per_step, steps=steps,
+            tol=tol, validation=validation, target_score=target_score, record=record, callback=callback,
+            random_state=random_state, memory=memory,
+        )  # fmt: skip
+        self.subproblem = subproblem
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice("subproblem", self.subproblem, get_args(Subproblem))
+
+    def _minimise(self, problem: L1Problem, working: WorkingSet, rng: np.random.Generator) -> None:
+        if self.subproblem == "descent":
+            super()._minimise(problem, working, rng)
+            return
+        problem.shift(working.values, -working.weights)
+        working.weights[:] = solve_by_liblinear(
+            working.values.T, problem.y, problem.penalty, tol=self.tol, seed=int(rng.integers(2**31))
+        )
+        problem.shift(working.values, working.weights)
+
+
+def make_sparse_rf(
+    *, task: str, kernel: str, gamma: float, n_features: int | None, random_state: RandomState = None,
+    memory: int | None = None,
+    lambda_: float | Sequence[float] = (1.0,), lambda_scale: LambdaScale = 1, steps: int = 100, tol: float = 1e-2,
+    validation: float = 0.1, target_score: float | None = None, record: bool = False,
+    subproblem: Subproblem = "descent",
+) -> SparseRandomFeaturesRegressor | SparseRandomFeaturesClassifier:  # fmt: skip
+    """Sparse random features: n_features drawn in steps, each minimised over with an ℓ1 penalty, zeros dropped.
+
+    Parameters
+    ----------
+    lambda_ : the ℓ1 penalty, or values to choose from on held-out rows.
+    lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
+    steps : an equal part of n_features joins at each.
+    tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
+    validation : the share of rows held out to choose among several λ.
+    target_score : the held-out score that the chosen λ is to come nearest to; null: the best.
+    record : whether a row is kept of every step.
+    subproblem : what minimises, for two classes: descent from the weights there are, or LIBLINEAR from 0.
+    """
+    check_count("steps", steps, least=1)
+    if n_features is None or n_features % steps:
+        raise WrongParameter("steps", f"must divide n_features, {n_features}, got {steps!r}")
+    settings: dict[str, Any] = {
+        "kernel": kernel, "gamma": gamma, "alpha": lambda_, "lambda_scale": lambda_scale,
+        "features_per_step": n_features // steps, "steps": steps, "tol": tol, "validation": validation,
+        "target_score": target_score, "record": record, "random_state": random_state, "memory": memory,
+    }  # fmt: skip
+    if task == "classification":
+        return SparseRandomFeaturesClassifier(**settings, subproblem=subproblem)
+    if subproblem != "descent":
+        raise WrongParameter("subproblem", f"is for classification, got {subproblem!r} for {task}")
+    return SparseRandomFeaturesRegressor(**settings)

@@ -1,0 +1,1 @@
+"""Support vector machines: on features, and exact with the kernel."""

@@ -1,0 +1,217 @@
+"""Exact kernel machines for classification: the squared hinge by our own solver, the hinge by LIBSVM."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.kernels import GaussianKernel, Kernel, make_kernel
+from rffbench.linalg.kernel_rows import kernel_product
+from rffbench.parameters import WrongParameter, check_choice, check_positive
+from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
+from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
+from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
+from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
+from rffbench.units import BYTES, quantity
+
+Loss = Literal["squared-hinge", "hinge"]
+LIBSVM_BYTES = 120  # LIBSVM's vectors, a point
+
+
+def _cache_bytes(cache: int | str) -> int:
+    """The size that ``cache`` says; ValueError where it says none."""
+    try:
+        size = cast(float, quantity(BYTES, "200MB")(cache))
+    except ValueError as error:
+        raise WrongParameter("cache", str(error)) from None
+    check_positive("cache", size)
+    return int(size)
+
+
+class _Machine(NamedTuple):
+    """Σᵢ βᵢk(xᵢ, ·) + b, and the values f(xᵢ) + b (None: not known) at the training points."""
+
+    coefficients: NDArray[np.float64]
+    bias: float
+    decision: NDArray[np.float64] | None
+
+
+class KernelSVM(Classifier):
+    """The support vector machine f = argmin ½‖f‖² + C·Σᵢ L(f(xᵢ) + b, yᵢ) over the kernel's Hilbert space.
+
+    Multiplied by 1/(CN), that is (λ/2)‖f‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 1): their λN = 1 is
+    C = 1, for either loss. K is never held: memory is the cache, the points and some numbers a point.
+
+    Parameters
+    ----------
+    loss : 'squared-hinge' or 'hinge'
+        L = max(0, 1 − yz)², whose dual is min ½αᵀ(Q + I/(2C))α − eᵀα, α ≥ 0, Qᵢⱼ = yᵢyⱼk(xᵢ, xⱼ): by
+        `rffbench.solvers.svm.dual_descent`, for every kernel. L = max(0, 1 − yz): by LIBSVM, which computes the
+        Gaussian kernel itself; for another it must be given all n² values, 16 bytes each.
+    C : float
+        The weight of the loss, C > 0.
+    kernel, gamma : as in `rffbench.kernels.make_kernel`
+    bias : bool
+        Whether there is an unpenalised b, as in LIBSVM, which the paper's kernel machines were trained with; False,
+        as in the paper's formula, for the squared hinge only.
+    tolerance : float
+        The violation of the dual's optimality to stop at, on LIBSVM's scale.
+    cache : int or str
+        Bytes for rows of the kernel matrix, such as '200MB'.
+    memory : int or None
+        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+
+    Attributes
+    ----------
+    X_fit_ : the support vectors (m, d) float64.
+    dual_coef_ : yᵢαᵢ of these, (m,), or (m, classes) one against the rest where there are more than two classes.
+    intercept_ : b, a float or (classes,).
+    metrics_ : 'model_size', the support vectors m; 'objective', (λ/2)‖f‖² + (1/N)Σ L (the mean over classes).
+    timing_ : as in `StreamedRidge`; all of it is 'solve_s'.
+
+    References
+    ----------
+    C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST 2, 2011.
+    I. Yen et al., "Sparse random feature algorithm as coordinate descent in Hilbert space", NIPS 2014.
+    """
+
+    def __init__(
+        self, loss: str = "squared-hinge", C: float = 1.0, *, kernel: str = "gaussian", gamma: float = 1.0,
+        bias: bool = True, tolerance: float = 1e-3, cache: int | str = "200MB", memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.loss = loss
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.bias = bias
+        self.tolerance = tolerance
+        self.cache = cache
+        self.memory = memory
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("bias", self.bias, (True, False))
+        make_kernel(self.kernel, self.gamma)
+        check_positive("C", self.C)
+        check_positive("tolerance", self.tolerance)
+        _cache_bytes(self.cache)
+        if self.loss == "hinge" and not self.bias:
+            raise WrongParameter("bias", "must be True with loss='hinge', which LIBSVM solves with one")
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        self.check_parameters()
+        what, needed = self._needed(*X.shape)
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(f"{what} on {X.shape[0]} rows", needed, self.memory)
+        X = read_rows(X)
+        kernel = make_kernel(self.kernel, self.gamma)
+        warm_up(kernel)
+        if self.loss == "hinge":
+            import libsvm.svm  # noqa: F401  loading it is not timed
+        solve = self._squared_hinge if self.loss == "squared-hinge" else self._libsvm
+        with Stopwatch() as solving:
+            machines = [solve(X, column, kernel) for column in Y.T]
+            coefficients = np.stack([machine.coefficients for machine in machines], axis=1)
+            support = np.flatnonzero(coefficients.any(axis=1))
+            self.X_fit_ = X[support]
+        self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": solving.seconds}
+        single = len(machines) == 1
+        self.dual_coef_ = coefficients[support, 0] if single else coefficients[support]
+        self.intercept_ = machines[0].bias if single else np.array([machine.bias for machine in machines])
+        objectives = [self._objective(machine, target, X) for machine, target in zip(machines, Y.T, strict=True)]
+        self.metrics_ = {"model_size": float(len(support)), "objective": float(np.mean(objectives))}
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """What a fit to (n, d) rows needs besides them; the cache takes no more than all of K, float32."""
+        return self._needed(n, d)[1] - max(0, _cache_bytes(self.cache) - 4 * n * n)
+
+    def _needed(self, n: int, d: int) -> tuple[str, int]:
+        """What needs memory, and how much it may take."""
+        cache = _cache_bytes(self.cache)
+        if self.loss == "squared-hinge":
+            return "squared-hinge kernel machine", cache + 2 * 8 * d * n + working_bytes(n, d)
+        if self.kernel == "gaussian":
+            return "LIBSVM", max(cache, 8 * n) + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
+        matrix = NODE.itemsize * n * (n + 2) + 8 * n * min(n, BLOCK_ROWS)
+        what = f"LIBSVM, which needs the {self.kernel} kernel matrix whole,"
+        return what, max(cache, 8 * n) + matrix + LIBSVM_BYTES * n
+
+    def _squared_hinge(self, X: NDArray[np.float64], y: NDArray[np.float64], kernel: Kernel) -> _Machine:
+        solution = solve_squared_hinge(
+            X, y, kernel, C=float(self.C), bias=bool(self.bias), tolerance=float(self.tolerance),
+            cache_bytes=_cache_bytes(self.cache),
+        )  # fmt: skip
+        return _Machine(solution.coefficients, solution.bias, solution.decision)
+
+    def _libsvm(self, X: NDArray[np.float64], y: NDArray[np.float64], kernel: Kernel) -> _Machine:
+        from libsvm.svm import libsvm, svm_parameter, svm_problem, toPyModel
+        from scipy.sparse import csr_matrix
+
+        gaussian = isinstance(kernel, GaussianKernel)
+        if gaussian:
+            problem = svm_problem(y, csr_matrix(X))
+        else:  # LIBSVM wants the row's number, then its values
+            nodes = dense_nodes(len(y), len(y) + 1, first_index=0)
+            nodes["value"][:, 0] = np.arange(1, len(y) + 1)
+            for rows in row_blocks(len(y)):
+                nodes["value"][rows, 1:-1] = kernel(X[rows], X)
+            problem = problem_of(svm_problem, nodes, y)
+        megabytes = _cache_bytes(self.cache) / 2**20
+        options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
+        parameter = svm_parameter(f"{options} -m {megabytes!r}")
+        with threadpool_limits(numba.get_num_threads(), user_api="openmp"):  # it has threads of its own for rows
+            model = toPyModel(libsvm.svm_train(problem, parameter))
+        support = np.array(model.get_sv_indices()) - 1
+        coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
+        coefficients[support] = np.array(model.get_sv_coef())[:, 0]
+        return _Machine(coefficients, -model.rho[0], None)
+
+    def _objective(self, machine: _Machine, y: NDArray[np.float64], X: NDArray[np.float64]) -> float:
+        """(λ/2)‖f‖² + (1/N)Σ L, λN = 1/C; ‖f‖² = βᵀKβ is Σ βᵢf(xᵢ) over the support vectors."""
+        beta = machine.coefficients
+        decision = machine.decision
+        if decision is None:
+            support = np.flatnonzero(beta)
+            kernel = make_kernel(self.kernel, self.gamma)
+            decision = kernel_product(kernel, np.ascontiguousarray(X[support].T), beta[support, None], X)[:, 0]
+            decision += machine.bias
+        slack = np.maximum(0, 1 - y * decision)
+        loss = slack if self.loss == "hinge" else slack**2
+        return float(beta @ (decision - machine.bias)) / (2 * self.C * len(y)) + float(loss.mean())
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        """Σ k(x, xᵢ)βᵢ + b over the support vectors, a block of rows at a time."""
+        kernel = make_kernel(self.kernel, self.gamma)
+        columns = np.ascontiguousarray(self.X_fit_.T)
+        coefficients = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+        blocks = [
+            kernel_product(kernel, columns, coefficients, np.array(checked_rows(X, rows), dtype=np.float64))
+            for rows in row_blocks(X.shape[0])
+        ]
+        decision = np.concatenate(blocks) + self.intercept_
+        return decision[:, 0] if self.dual_coef_.ndim == 1 else decision
+
+
+def make_kernel_svm(
+    *, task: str, kernel: str, gamma: float, memory: int | None = None,
+    loss: Loss = "squared-hinge", C: float = 1.0, bias: bool = True, tolerance: float = 1e-3,
+    cache: int | str = "200MB",
+) -> KernelSVM:  # fmt: skip
+    """Exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM; K is never held.
+
+    Parameters
+    ----------
+    loss : the hinge max(0, 1 − yf), or its square.
+    C : the weight of the loss.
+    bias : whether there is an intercept; the hinge has one.
+    tolerance : the violation of the dual's optimality to stop at.
+    cache : memory for rows of the kernel matrix: bytes, or such as 200MB.
+    """
+    require_classification("kernel-svm", task, "kernel-ridge")
+    return KernelSVM(loss, C, kernel=kernel, gamma=gamma, bias=bias, tolerance=tolerance, cache=cache, memory=memory)

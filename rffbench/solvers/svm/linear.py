@@ -1,0 +1,247 @@
+"""Linear machines on features, for classification: LIBLINEAR, or our own Newton steps on Z held or streamed."""
+
+from __future__ import annotations
+
+import sys
+from ctypes import pointer
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import mapped
+from rffbench.parameters import WrongParameter, check_choice, check_positive
+from rffbench.rowsource import Stopwatch, row_blocks
+from rffbench.solvers.base import Classifier, default_block_rows, require_classification
+from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
+from rffbench.solvers.svm.primal_newton import (
+    PARTS,
+    SAMPLED,
+    FeatureRows,
+    minimise_squared_hinge,
+    sampled_bytes,
+    sampled_hessian,
+    warm_up,
+)
+
+Loss = Literal["squared-hinge", "hinge"]
+Method = Literal["auto", "held", "streamed", "liblinear", "liblinear-dual"]
+# LIBLINEAR's solver (its -s) for a loss and a method; the methods that are not here are our own.
+LIBLINEAR = {("squared-hinge", "liblinear"): 2, ("squared-hinge", "liblinear-dual"): 1, ("hinge", "liblinear-dual"): 3}
+OURS = ("held", "streamed")
+VECTORS = 12  # of n and of p numbers, that a solver keeps besides Z
+
+
+class _Machine(NamedTuple):
+    """The weights (p,), and what else is told of the fit: steps and passes over the rows, where they are known."""
+
+    weights: NDArray[np.float64]
+    counts: dict[str, float]
+
+
+class _Plan(NamedTuple):
+    """How a fit goes: the method, whether a sample's Hessian preconditions it, and the bytes it will need."""
+
+    method: str
+    preconditioned: bool
+    training_bytes: int
+
+
+class LinearSVM(Classifier):
+    """The linear machine min ½(‖w‖² + b²) + C·Σ L(zᵢᵀw + B·b, yᵢ) on features z, with an intercept B·b.
+
+    Multiplied by 1/(CN) that is (λ/2)‖w‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 6): their λN = 1 is C = 1.
+
+    Parameters
+    ----------
+    features : transformer or None
+        A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
+    loss : 'squared-hinge' or 'hinge'
+        L = max(0, 1 − yz)², or max(0, 1 − yz), for which the method must be 'liblinear-dual'.
+    C : float
+        The weight of the loss, C > 0.
+    bias : float
+        B: a constant column of this value joins the features, as with LIBLINEAR's ``-B``; 0: no intercept.
+    method : 'auto', 'held', 'streamed', 'liblinear' or 'liblinear-dual'
+        'liblinear' is its Newton method in the primal (``-s 2``), which the paper used, 'liblinear-dual' its
+        coordinate descent (``-s 1``, hinge ``-s 3``). Both hold Z as sparse nodes, 16 bytes a number. The others are
+        `rffbench.solvers.svm.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass
+        over them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'. To need fewer passes 'streamed' keeps
+        the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it.
+    tolerance : float
+        When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
+    memory : int or None
+        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+
+    Attributes
+    ----------
+    coef_ : w, (D,), or (classes, D) one against the rest where there are more than two classes.
+    intercept_ : B·b, a float or (classes,).
+    features_ : the fitted feature map, where there is one.
+    metrics_ : 'model_size', D; 'objective', (λ/2)(‖w‖² + b²) + (1/N)Σ L; 'training_bytes', the memory that was told
+        beforehand; 'newton_steps' and 'passes' over the rows where the method is ours.
+    timing_ : seconds; mapping is 'feature_s', all else 'solve_s'.
+
+    References
+    ----------
+    R.-E. Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9, 2008.
+    """
+
+    def __init__(
+        self, features: Any = None, loss: str = "squared-hinge", C: float = 1.0, *, bias: float = 1.0,
+        method: str = "auto", tolerance: float = 0.01, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.features = features
+        self.loss = loss
+        self.C = C
+        self.bias = bias
+        self.method = method
+        self.tolerance = tolerance
+        self.memory = memory
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("method", self.method, get_args(Method))
+        check_positive("C", self.C)
+        check_positive("tolerance", self.tolerance)
+        if self.bias != 0:
+            check_positive("bias", self.bias)
+        if self.loss == "hinge" and self.method != "liblinear-dual":
+            raise WrongParameter("method", f"must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        self.check_parameters()
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._plan(X.shape[0], known, X.dtype)
+        columns = int(X.shape[1])
+        with Stopwatch(X) as fitting:
+            if self.features is not None:
+                self.features_ = clone(self.features).fit(X, y)
+                columns = mapped(self.features_, X[:1]).shape[1]
+        plan = self._plan(X.shape[0], columns, X.dtype)
+        if plan.method in OURS:
+            warm_up(X.dtype)
+        else:
+            import liblinear.liblinear  # noqa: F401  loading it is not timed
+        solve = self._newton if plan.method in OURS else self._liblinear
+        with Stopwatch(X) as solving:
+            machines, map_s = solve(X, Y, columns, plan)
+        self.timing_ = {"feature_s": fitting.seconds + map_s, "gram_s": 0.0, "solve_s": solving.seconds - map_s}
+        weights = np.stack([machine.weights for machine in machines])
+        single = len(machines) == 1
+        self.coef_ = weights[0, :columns] if single else weights[:, :columns]
+        intercepts = self.bias * weights[:, columns] if self.bias else np.zeros(len(machines))
+        self.intercept_ = float(intercepts[0]) if single else intercepts
+        self.metrics_ = {"model_size": float(columns), "training_bytes": float(plan.training_bytes)}
+        for name in machines[0].counts:
+            self.metrics_[name] = float(np.mean([machine.counts[name] for machine in machines]))
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """What a fit to (n, d) float64 rows needs besides them."""
+        columns = d if self.features is None else self.features.n_components
+        needed = self._plan(n, columns, np.dtype(np.float64)).training_bytes
+        return max(needed, getattr(self.features, "bytes_to_fit", 0))
+
+    def _plan(self, n: int, columns: int, dtype: np.dtype) -> _Plan:
+        """How the fit will go; MemoryBudgetError where it would need too many bytes."""
+        p = columns + (self.bias != 0)
+        block_rows = min(n, default_block_rows(p))
+        block = block_rows * p * dtype.itemsize
+        vectors = 8 * (VECTORS * (n + p) + PARTS * p)
+        needed = {
+            "held": n * p * dtype.itemsize + vectors,
+            "streamed": block + vectors,
+            "liblinear": NODE.itemsize * n * (p + 1) + block + vectors,
+        }
+        needed["liblinear-dual"] = needed["liblinear"]
+        memory = sys.maxsize if self.memory is None else self.memory
+        method = self.method
+        if method == "auto":
+            method = "held" if needed["held"] <= memory else "streamed"
+        if needed[method] > memory:
+            what = "LIBLINEAR" if "liblinear" in method else "a linear machine"
+            raise MemoryBudgetError(f"{what} on {n} rows of {columns} features", needed[method], memory)
+        with_sample = needed[method] + sampled_bytes(p, block_rows, dtype)
+        if method == "streamed" and n >= SAMPLED * p and with_sample <= memory:
+            return _Plan(method, True, with_sample)
+        return _Plan(method, False, needed[method])
+
+    def _newton(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
+        """A machine for each column of Y, and the seconds that mapping took."""
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, float(self.bias), hold=plan.method == "held",
+            block_rows=default_block_rows(columns),
+        )  # fmt: skip
+        C = float(self.C)
+        preconditioner = sampled_hessian(rows, C) if plan.preconditioned else None
+        machines = []
+        for y in Y.T:
+            before = rows.passes
+            found = minimise_squared_hinge(rows, y, C, float(self.tolerance), preconditioner)
+            counts = {
+                "objective": found.objective / (C * rows.n), "newton_steps": found.steps,
+                "passes": rows.passes - before,
+            }  # fmt: skip
+            machines.append(_Machine(found.w, counts))
+        return machines, rows.feature_s
+
+    def _liblinear(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
+        """The same by LIBLINEAR."""
+        from liblinear.liblinear import liblinear, parameter, problem
+
+        n, p = X.shape[0], columns + (self.bias != 0)
+        nodes = dense_nodes(n, p)
+        values = nodes["value"][:, :p]
+        values[:, columns:] = self.bias
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
+        )
+        for part, Z, _ in rows.visit(np.arange(n)):
+            values[part, :columns] = Z
+        solver = LIBLINEAR[self.loss, plan.method]
+        options = parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
+        machines = []
+        for y in Y.T:
+            data = problem_of(problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
+            model = liblinear.train(data, options)
+            w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
+            liblinear.free_and_destroy_model(pointer(model))
+            decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
+            slack = np.maximum(0, 1 - y * decision)
+            loss = slack if self.loss == "hinge" else slack**2
+            machines.append(_Machine(w, {"objective": float(w @ w) / (2 * self.C * n) + float(loss.mean())}))
+        return machines, rows.feature_s
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        """Zw + B·b, block by block: (n,) or (n, classes)."""
+        columns = self.coef_.shape[-1]
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, 0.0, hold=False, block_rows=default_block_rows(columns)
+        )
+        out = np.empty((rows.n, *self.coef_.shape[:-1]))
+        for part, Z, _ in rows.visit(np.arange(rows.n)):
+            out[part] = Z @ self.coef_.T
+        return out + self.intercept_
+
+
+def make_linear_svm(
+    *, task: str, features: Any, memory: int | None = None,
+    loss: Loss = "squared-hinge", C: float = 1.0, bias: float = 1.0, method: Method = "auto", tolerance: float = 0.01,
+) -> LinearSVM:  # fmt: skip
+    """Linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR.
+
+    Parameters
+    ----------
+    loss : the hinge max(0, 1 − yf), by liblinear-dual alone, or its square.
+    C : the weight of the loss.
+    bias : the value of a constant column that joins the features; 0: no intercept.
+    method : Newton steps on the features held, or mapped anew at each pass (auto: held where memory allows), or
+        LIBLINEAR, in the primal or the dual.
+    tolerance : when to stop, as LIBLINEAR's -e.
+    """
+    require_classification("linear-svm", task, "ridge")
+    return LinearSVM(features, loss, C, bias=bias, method=method, tolerance=tolerance, memory=memory)

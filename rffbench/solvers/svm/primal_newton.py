@@ -1,0 +1,329 @@
+"""The linear squared-hinge machine by truncated Newton steps in the primal; Z is held, or mapped again in each pass.
+
+min over w of ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² has the gradient w + 2C·Σ_I (zᵢᵀw − yᵢ)zᵢ and the generalised Hessian
+1 + 2C·Σ_I zᵢzᵢᵀ, I the rows with yᵢzᵢᵀw < 1 (Lin, Weng & Keerthi, JMLR 9, 2008). A step is solved by conjugate
+gradients, whose products need a pass over the rows of I alone, and its length by an exact search. Where a pass is
+dear, the Hessian of a sample of the rows preconditions them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import mapped
+from rffbench.linalg.threads import in_threads
+from rffbench.linalg.triangles import Triangle, TriangleStack
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import checked_rows
+
+PARTS = 8  # sums over rows have this many parts for any number of threads: these change no digit
+WORTH_A_THREAD = 1 << 20  # numbers of Z
+MOST_STEPS = 1000
+MOST_PRODUCTS = 200  # conjugate-gradient products a Newton step
+SAMPLED = 4  # rows a column in the sample that preconditions: half as many cost half as many passes again
+
+
+class FeatureRows:
+    """The rows of Z (n, p): the features of X and, where ``bias`` is not 0, a constant column of that value.
+
+    ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
+    ``feature_s`` is the seconds spent on mapping, without what a lazy X says fetching its rows took.
+    """
+
+    def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
+        self.n, self.p = X.shape[0], columns + (bias != 0)
+        self._X, self._features, self._columns = X, features, columns
+        self._block_rows = min(self.n, block_rows)
+        self._mapping, self.passes = Stopwatch(X), 0
+        self._held = None
+        buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
+        buffer[:, columns:] = bias
+        if hold:
+            for start in range(0, self.n, self._block_rows):
+                block = slice(start, min(self.n, start + self._block_rows))
+                self._map(block, slice(None), buffer[block])
+            self._held = buffer
+        self._buffer = buffer
+
+    def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
+        with self._mapping:
+            rows = checked_rows(self._X, block)[chosen]
+            target = out[:, : self._columns]
+            if self._features is None:
+                target[:] = rows
+            elif hasattr(self._features, "fill"):
+                self._features.fill(np.ascontiguousarray(rows), target)
+            else:
+                target[:] = mapped(self._features, rows, self._columns)
+
+    @property
+    def feature_s(self) -> float:
+        return self._mapping.seconds
+
+    def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray, NDArray[np.int64]]]:
+        """One pass over ``rows`` (sorted): for each part of them a block of Z, and where in it they are."""
+        self.passes += 1
+        if self._held is not None:
+            yield slice(0, len(rows)), self._held, rows
+            return
+        for start in range(0, self.n, self._block_rows):
+            stop = min(self.n, start + self._block_rows)
+            first, last = np.searchsorted(rows, (start, stop))
+            if first < last:
+                Z = self._buffer[: last - first]
+                self._map(slice(start, stop), rows[first:last] - start, Z)
+                yield slice(first, last), Z, np.arange(last - first)
+
+    def sample(self, size: int) -> NDArray[np.int64]:
+        """``size`` rows or some more, in whole blocks spread evenly over all."""
+        blocks = -(-self.n // self._block_rows)
+        chosen = min(blocks, -(-size // self._block_rows))
+        starts = np.arange(chosen) * blocks // chosen * self._block_rows
+        rows = (starts[:, None] + np.arange(self._block_rows)).ravel()
+        return rows[rows < self.n]
+
+
+class Minimum(NamedTuple):
+    """w (p,), Zw (n,), the objective, and the Newton steps and conjugate-gradient products it took."""
+
+    w: NDArray[np.float64]
+    decision: NDArray[np.float64]
+    objective: float
+    steps: int
+    products: int
+
+
+def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
+    """The Cholesky factor of 1 + 2C·(n/m)·Σ zᵢzᵢᵀ over a sample of m rows, the Hessian at w = 0 but for chance.
+
+    As a preconditioner it leaves conjugate gradients some five times fewer passes over all rows, for one over the
+    sample and ``sampled_bytes`` of memory. No label is in it, so that the machines of several classes share it.
+    """
+    hessian = TriangleStack(1, Z.p)[0]
+    rows = Z.sample(SAMPLED * Z.p)
+    for _, block, local in Z.visit(rows):
+        part = block if len(local) == len(block) else block[local]
+        hessian.add_gram(part.astype(np.float64, copy=False), 2 * C * Z.n / len(rows))
+    hessian.diagonal[:] += 1
+    hessian.cholesky()
+    return hessian
+
+
+def sampled_bytes(p: int, block_rows: int, dtype: np.dtype) -> int:
+    """What ``sampled_hessian`` needs of a streamed Z besides its block: the factor, and a block that is float64."""
+    return TriangleStack.bytes_needed(1, p) + (8 * block_rows * p if dtype != np.float64 else 0)
+
+
+def minimise_squared_hinge(
+    Z: FeatureRows, y: NDArray[np.float64], C: float, tolerance: float, preconditioner: Triangle | None = None
+) -> Minimum:
+    """Minimise ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² for labels y (n,) of −1 and 1.
+
+    Stops, as LIBLINEAR's ``-s 2``, where the gradient's norm is at most ``tolerance``·(the smaller class's share of
+    the rows) times what it is at w = 0. ``preconditioner``: the Cholesky factor of about the Hessian.
+    """
+    w, decision = np.zeros(Z.p), np.zeros(Z.n)
+    products = 0
+    first_norm = goal = 0.0
+    for step in range(MOST_STEPS):
+        active = np.flatnonzero(y * decision < 1)
+        gradient = w + 2 * C * _weighted_sum(Z, active, decision[active] - y[active])
+        norm = float(np.linalg.norm(gradient))
+        if step == 0:
+            share = max(min((y > 0).sum(), (y < 0).sum()), 1) / len(y)
+            first_norm, goal = norm, tolerance * share * norm
+        if norm <= goal:
+            break
+        accuracy = min(0.5, np.sqrt(norm / first_norm))
+        direction, taken = _conjugate_gradients(
+            partial(_hessian_product, Z, active, C), -gradient, accuracy * norm, preconditioner
+        )
+        products += taken
+        change = _products(Z, direction)
+        length = _exact_length(w, direction, decision, change, y, C)
+        if length == 0:  # no descent left in this precision
+            break
+        w += length * direction
+        decision += length * change
+    slack = np.maximum(0, 1 - y * decision)
+    return Minimum(w, decision, 0.5 * float(w @ w) + C * float(slack @ slack), step, products)
+
+
+def _conjugate_gradients(
+    product: Callable[[NDArray[np.float64]], NDArray[np.float64]], right: NDArray[np.float64], goal: float,
+    preconditioner: Triangle | None,
+) -> tuple[NDArray[np.float64], int]:  # fmt: skip
+    """x with ‖Hx − right‖ ≤ ``goal``, and the products with H it took."""
+
+    def conditioned(residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        return residual if preconditioner is None else preconditioner.solve(residual[:, None])[:, 0]
+
+    x, residual = np.zeros_like(right), right.copy()
+    direction = conditioned(residual).copy()
+    square = float(residual @ direction)
+    taken = 0
+    while taken < MOST_PRODUCTS:
+        taken += 1
+        image = product(direction)
+        step = square / float(direction @ image)
+        x += step * direction
+        residual -= step * image
+        if np.linalg.norm(residual) <= goal:
+            break
+        upward = conditioned(residual)
+        new_square = float(residual @ upward)
+        direction *= new_square / square
+        direction += upward
+        square = new_square
+    return x, taken
+
+
+def _exact_length(
+    w: NDArray[np.float64], direction: NDArray[np.float64], decision: NDArray[np.float64], change: NDArray[np.float64],
+    y: NDArray[np.float64], C: float,
+) -> float:  # fmt: skip
+    """The minimum of the objective along ``direction``: a root of its increasing, piecewise linear derivative.
+
+    Newton's steps on it end in the root's own piece; a bracket keeps them from cycling.
+    """
+    linear, square = float(w @ direction), float(direction @ direction)
+
+    def slope_and_curvature(t: float) -> tuple[float, float]:
+        residual = decision + t * change - y
+        moved = np.where(y * residual < 0, change, 0.0)
+        return linear + t * square + 2 * C * float(residual @ moved), square + 2 * C * float(moved @ moved)
+
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(100):
+        slope, curvature = slope_and_curvature(t)
+        low, high = (t, high) if slope < 0 else (low, t)
+        following = t - slope / curvature
+        if not low <= following <= high:
+            following = (low + high) / 2 if high < np.inf else 2 * t
+        if abs(following - t) <= 1e-12 * t:
+            break
+        t = following
+    return t
+
+
+def _products(Z: FeatureRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Zv (n,)."""
+    out = np.empty(Z.n)
+    for place, block, rows in Z.visit(np.arange(Z.n)):
+        _in_parts(_dot_rows, block, rows, v, out[place])
+    return out
+
+
+def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ weightᵢ·zᵢ over ``rows``."""
+    totals = np.zeros((PARTS, Z.p))
+    for place, block, local in Z.visit(rows):
+        _in_parts(_add_rows, block, local, weights[place], totals)
+    return totals.sum(axis=0)
+
+
+def _hessian_product(Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """v + 2C·Σ (zᵢᵀv)·zᵢ over ``rows``."""
+    totals = np.zeros((PARTS, Z.p))
+    for _, block, local in Z.visit(rows):
+        _in_parts(_add_hessian_rows, block, local, v, totals)
+    return v + 2 * C * totals.sum(axis=0)
+
+
+def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int64], *arrays: NDArray) -> None:
+    """``work(block, rows, first, last, k, *arrays)`` for first…last−1 the k-th of PARTS parts, in threads."""
+    bounds = [len(rows) * part // PARTS for part in range(PARTS + 1)]
+
+    def do(first: int, last: int) -> None:
+        for k in range(first, last):
+            work(block, rows, bounds[k], bounds[k + 1], k, *arrays)
+
+    in_threads(do, PARTS, worthwhile=len(rows) * block.shape[1] > WORTH_A_THREAD)
+
+
+# Four rows at a time, so that the vectors that go with all of them are read and written a quarter as often.
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _dot_rows(Z, rows, first, last, part, v, out):
+    """out ← Z[rows]·v, entries first…last−1."""
+    k = first
+    while k + 4 <= last:
+        out[k], out[k + 1], out[k + 2], out[k + 3] = _four_dots(
+            Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]], v
+        )
+        k += 4
+    for rest in range(k, last):
+        out[rest] = _dot(Z[rows[rest]], v)
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _add_rows(Z, rows, first, last, part, weights, totals):
+    """totals[part] ← totals[part] + Z[rows]′·weights, rows first…last−1."""
+    total = totals[part]
+    k = first
+    while k + 4 <= last:
+        _add_four(
+            Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]],
+            weights[k], weights[k + 1], weights[k + 2], weights[k + 3], total,
+        )  # fmt: skip
+        k += 4
+    for rest in range(k, last):
+        _add(Z[rows[rest]], weights[rest], total)
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _add_hessian_rows(Z, rows, first, last, part, v, totals):
+    """totals[part] ← totals[part] + Z[rows]′·(Z[rows]·v), rows first…last−1, each read from memory once."""
+    total = totals[part]
+    k = first
+    while k + 4 <= last:
+        one, two, three, four = Z[rows[k]], Z[rows[k + 1]], Z[rows[k + 2]], Z[rows[k + 3]]
+        a, b, c, d = _four_dots(one, two, three, four, v)
+        _add_four(one, two, three, four, a, b, c, d, total)
+        k += 4
+    for rest in range(k, last):
+        row = Z[rows[rest]]
+        _add(row, _dot(row, v), total)
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _four_dots(first, second, third, fourth, v):
+    a = b = c = d = 0.0
+    for j in range(len(v)):
+        x = v[j]
+        a += first[j] * x
+        b += second[j] * x
+        c += third[j] * x
+        d += fourth[j] * x
+    return a, b, c, d
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _add_four(first, second, third, fourth, a, b, c, d, total):
+    for j in range(len(total)):
+        total[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _dot(row, v):
+    total = 0.0
+    for j in range(len(v)):
+        total += row[j] * v[j]
+    return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _add(row, weight, total):
+    for j in range(len(total)):
+        total[j] += weight * row[j]
+
+
+def warm_up(dtype: np.dtype) -> None:
+    """Have everything compiled, or loaded from numba's cache, before anything is timed."""
+    Z = FeatureRows(np.eye(5, dtype=dtype), None, 5, 0.0, hold=True, block_rows=5)
+    minimise_squared_hinge(Z, np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0, 0.01)

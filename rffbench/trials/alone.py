@@ -1,0 +1,367 @@
+"""One trial: load, split, preprocess, map, solve, score. A pure function of its spec; no I/O but the data cache."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from sklearn.base import clone
+
+from rffbench import data, ownfile
+from rffbench.data import Split
+from rffbench.errors import ConfigError, DataError, MemoryBudgetError
+from rffbench.features import make_features
+from rffbench.features.base import mapped
+from rffbench.kernels import gamma_from_sigma, make_kernel, median_distance
+from rffbench.linalg import triangles, waves
+from rffbench.linalg.triangles import TriangleStack
+from rffbench.process import Contention, OwnMemory, touch_memory
+from rffbench.rowsource import Stopwatch, row_blocks
+from rffbench.seeds import feature_stream, generator, split_stream
+from rffbench.solvers import NONE, make_solver
+from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.ridge.fold_statistics import penalty
+from rffbench.trials import metrics
+from rffbench.trials.given import check_map, check_predictions, given, naming_who_writes
+from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
+from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
+from rffbench.trials.seconds import timed
+from rffbench.trials.spec import MEDIAN, Channel, TrialResult, TrialSpec
+
+MEDIAN_ROWS = 1000  # training rows whose median distance is the bandwidth, where a config asks for that
+
+
+@dataclass
+class Problem:
+    """What all trials of one dataset, preprocessing, kernel and trial number have in common."""
+
+    split: Split
+    kernel_name: str
+    gamma: float
+    subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
+
+    @classmethod
+    def of(cls, spec: TrialSpec) -> Problem:
+        split = given(data.train_test(
+            spec.dataset, data_hash=spec.data_hash, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
+            preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
+            held_out=spec.held_out,
+        ))  # fmt: skip
+        n_train = len(split.X_train)
+        stream = split_stream(spec.seed, spec.dataset, spec.trial)
+        rng = generator(stream, "kernel error")
+        points = min(spec.kernel_error_points, n_train)
+        waves.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
+        triangles.warm_up()
+        subsample = np.sort(rng.choice(n_train, size=points, replace=False))
+        name, gamma = spec.kernel["name"], spec.kernel["gamma"]
+        if gamma is None:
+            gamma = 1 / _radius(split.X_train)
+        elif gamma == MEDIAN:
+            gamma = gamma_from_sigma(name, _median_distance(name, split.X_train, stream))
+        return cls(split, name, gamma, subsample)
+
+    @cached_property
+    def labels(self) -> NDArray | None:
+        """The classes as they are learnt, sorted; None of a regression."""
+        return np.unique(self.split.y_train) if self.split.task == "classification" else None
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of a classification task as it is learnt, 0 of a regression."""
+        return 0 if self.labels is None else len(self.labels)
+
+    def features(self, spec: TrialSpec) -> Any:
+        """The spec's feature map, not yet fitted, on the random stream that pairs the methods; None without one."""
+        if spec.source and ownfile.source_hash(spec.features["name"]) != spec.source:
+            raise ConfigError(f"{ownfile.portable(spec.features['name'])} has been edited since the run started")
+        return make_features(
+            spec.features, kernel=self.kernel_name, gamma=self.gamma,
+            n_features=spec.n_features, count=spec.count, random_state=_stream(spec),
+        )  # fmt: skip
+
+    def solver(self, spec: TrialSpec, features: Any, memory: int | None = None) -> Any:
+        """The spec's solver on ``features``, not yet fitted, within ``memory`` bytes."""
+        return make_solver(
+            spec.solver, task=self.split.task, features=features, memory=memory, kernel=self.kernel_name,
+            gamma=self.gamma, n_features=spec.n_features, random_state=_stream(spec), device=spec.device,
+        )  # fmt: skip
+
+    def predict(self, solver: Any) -> tuple[NDArray, float]:
+        """Predictions for the test rows and the seconds they took, fetching and scaling the rows left out."""
+        with Stopwatch(self.split.X_test) as watch:
+            predicted = solver.predict(self.split.X_test)
+        check_predictions(predicted, solver, len(self.split.y_test), self.labels)
+        return predicted, watch.seconds
+
+    def generate(self, spec: TrialSpec) -> float:
+        """Generate the training features, and keep none: the seconds to draw, weigh and map all rows."""
+        X, features = self.split.X_train, self.features(spec)
+        with Stopwatch(X) as fitting:
+            fitted = features.fit(X, self.split.y_train)
+        distinct = fitted.distinct() if hasattr(fitted, "distinct") else None
+        return fitting.seconds + mapping_seconds(fitted if distinct is None else distinct.features, X)
+
+    def seconds_alone(self, spec: TrialSpec, solver: Any) -> dict[str, Any]:
+        """The entries of ``timing`` that ``timing: features`` is about, measured with nothing else at work: the seconds
+        to generate the features and, of the fitted ``solver``, to predict."""
+        features = getattr(solver, "features_", None)
+        if features is None:
+            return {}
+        _warm_up(features, self.split.X_train.dtype)
+        parts = {"feature_s": timed(lambda: self.generate(spec))}
+        if spec.solver["name"] != NONE:
+            parts["predict_s"] = timed(lambda: self.predict(solver)[1])
+        return {
+            **{name: part.seconds for name, part in parts.items()},
+            "contended": either(*(part.contended for part in parts.values())),
+            "repeats": {name: part.repeats for name, part in parts.items()},
+            "spread": {name: part.spread for name, part in parts.items()},
+        }
+
+    def score(self, predicted: NDArray) -> dict[str, float]:
+        """The test metrics of the task."""
+        y = self.split.y_test
+        if self.split.task == "classification":
+            return {"accuracy": metrics.accuracy(y, predicted)}
+        return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
+
+    def result(self, spec: TrialSpec, solver: Any, scores: dict[str, float], timing: dict[str, Any]) -> TrialResult:
+        """What a fitted solver comes to: ``scores``, what it says of itself, and what is measured of its map."""
+        features, alpha = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
+        if features is not None:
+            check_map(features, self.split.X_train)
+        own = metrics_of(features) | metrics_of(solver)
+        numbers, measured_curves = self.measures(spec, features)
+        scores = scores | own | scores | numbers  # what is measured here counts
+        if spec.exclusive == "features":
+            timing = timing | self.seconds_alone(spec, solver)
+        if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
+            scores["cv_error"] = float(min(cv_error))
+        if spec.kernel["gamma"] == MEDIAN:
+            scores["gamma"] = self.gamma
+        if (scale := self._effective(spec, features)) and alpha is not None:
+            scores["effective_lambda"] = alpha * scale
+        curves = getattr(solver, "curves_", {}) or measured_curves
+        if getattr(solver, "path_", []):
+            curves = self._path_curves(spec, solver, scale)
+        return TrialResult(
+            spec, "ok", scores, timing, chosen_lambda=alpha, curves=curves,
+            own_metrics=described(features) | described(solver),
+        )  # fmt: skip
+
+    def measures(self, spec: TrialSpec, features: Any) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """What is measured of the fitted map on the subsample, where there are both: numbers, and curves."""
+        if features is None or not len(self.subsample):
+            return {}, {}
+        mapped = MapOnPoints(features, self._points)
+        curves: dict[str, list[float]] = {}
+        for name in spec.measures:
+            curves |= CURVES[name](mapped) if name in CURVES else {}
+        return {name: MEASURES[name](mapped) for name in spec.measures if name in MEASURES}, curves
+
+    def _effective(self, spec: TrialSpec, features: Any) -> float | None:
+        """What λ is multiplied by to give the effective λ: that of features scaled to k̃(x, x) = 1 on average.
+
+        It is the penalty, n·λ or λ, over n times the mean of ‖z(x)‖², which is the sum over the columns of their mean
+        squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as large.
+        """
+        if features is None or "lambda_scale" not in spec.solver:
+            return None
+        return self._penalty(spec, 1.0) / (len(self.split.X_train) * float(self._mean_squares(features).sum()))
+
+    def _mean_squares(self, features: Any) -> NDArray[np.float64]:
+        """Of each column of the features, (p,), the mean square over EFFECTIVE_ROWS training rows."""
+        X = self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))]
+        Z = mapped(features, X, features.n_components)
+        return np.einsum("ij,ij->j", Z, Z, dtype=np.float64) / len(Z)
+
+    def _penalty(self, spec: TrialSpec, alpha: float) -> float:
+        return penalty(alpha, len(self.split.X_train), spec.solver["lambda_scale"])
+
+    def _path_curves(self, spec: TrialSpec, solver: Any, scale: float | None) -> dict[str, list[Any]]:
+        """The test score at every λ, and what else λ may be measured by: over the mean ‖z(x)‖², over p times the median
+        of the columns' mean squares, and as the effective dimension of the training rows' features."""
+        alphas, outputs = solver.predict_path(self.split.X_test)
+        classes = getattr(solver, "classes_", None)
+        scores = [self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T]
+        curves = {"lambda": alphas, "effective_lambda": [alpha * (scale or 1.0) for alpha in alphas]}
+        if (features := getattr(solver, "features_", None)) is not None:
+            squares = self._mean_squares(features)
+            median = len(squares) * float(np.median(squares)) * len(self.split.X_train)
+            penalties = [self._penalty(spec, alpha) for alpha in alphas]
+            curves["median_lambda"] = [each / median for each in penalties]
+            curves["effective_dimension"] = self._effective_dimensions(features, penalties)
+        return curves | {name: [score[name] for score in scores] for name in scores[0]}
+
+    def _effective_dimensions(self, features: Any, penalties: list[float]) -> list[float | None]:
+        """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows; None where rounding leaves ZᵀZ + cI not
+        positive definite.
+
+        It is p − c·tr((ZᵀZ + cI)⁻¹), by one Cholesky factor for each c: good to about p times machine epsilon, and
+        also where columns differ by orders of magnitude, which the eigenvalues of ZᵀZ would not be.
+        """
+        X, found = self.split.X_train, list[float | None]()
+        gram, work = TriangleStack(2, features.n_components)
+        for rows in row_blocks(len(X)):
+            gram.add_gram(features.transform(X[rows]).astype(np.float64, copy=False))
+        for each in penalties:
+            work.copy_from(gram)
+            work.diagonal[:] += each
+            try:
+                work.cholesky()
+                found.append(features.n_components - each * float(work.inverse_diagonal().sum()))
+            except LinAlgError:
+                found.append(None)
+        return found
+
+    @cached_property
+    def _points(self) -> Points:
+        X, y = self.split.X_train[self.subsample], self.split.y_train[self.subsample]
+        y.setflags(write=False)
+        return Points(X, make_kernel(self.kernel_name, self.gamma), y)
+
+
+def mapping_seconds(features: Any, X: Any) -> float:
+    """Seconds that mapping all rows of X takes, block by block, into one buffer where the map can fill one."""
+    fill = getattr(features, "fill", None)
+    rows = default_block_rows(features.n_components)
+    buffer = np.empty((min(rows, X.shape[0]), features.n_components), dtype=X.dtype)
+    buffer.fill(0)  # memory's first touch is no part of mapping
+    watch = Stopwatch()
+    for start in range(0, X.shape[0], rows):
+        block = X[start : start + rows]
+        with watch:
+            if fill is None:
+                mapped(features, block, features.n_components)
+            else:
+                fill(block, buffer[: len(block)])
+    return watch.seconds
+
+
+def either(*contended: bool | None) -> bool | None:
+    """Whether any of several sections was contended; None where one is not and another cannot be told."""
+    return True if True in contended else None if None in contended else False
+
+
+def _stream(spec: TrialSpec) -> SeedSequence:
+    return feature_stream(spec.seed, spec.dataset, spec.trial, spec.kernel["name"])
+
+
+def _radius(X: Any) -> float:
+    """The largest ‖x‖ of the rows X (n, d): R of the perceptron kernel, γ = 1/R (Lin & Li 2008)."""
+    largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
+    return float(np.sqrt(largest)) or 1.0
+
+
+def _median_distance(kernel: str, X: Any, stream: SeedSequence) -> float:
+    """The median distance between MEDIAN_ROWS of the rows X (n, d): σ by the median heuristic."""
+    chosen = generator(stream, "median distance").choice(X.shape[0], min(MEDIAN_ROWS, X.shape[0]), replace=False)
+    median = median_distance(kernel, X[np.sort(chosen)].astype(np.float64))
+    if not median:
+        raise DataError("the median distance between training rows is 0: more than half are alike; give sigma a number")
+    return median
+
+
+class _MapAlone:
+    """In a solver's place where there is none: fits a map and applies it to the rows, to time it."""
+
+    def __init__(self, features: Any) -> None:
+        self.features = features
+
+    def fit(self, X: Any, y: NDArray) -> _MapAlone:
+        with Stopwatch(X) as watch:
+            self.features_ = self.features.fit(X, y)
+            rows = default_block_rows(self.features.n_components)
+            for start in range(0, X.shape[0], rows):
+                mapped(self.features_, X[start : start + rows], self.features.n_components)
+        self.timing_ = {"feature_s": watch.seconds, "gram_s": 0.0, "solve_s": 0.0}
+        return self
+
+
+def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | None = None) -> TrialResult:
+    """Measure one trial alone: it shares only the rows with others, and all its seconds are its own.
+
+    ``problem`` is the spec's, made where it isn't given. ``memory`` bounds in bytes what the process may hold;
+    MemoryBudgetError, before the solver starts, if that is not enough.
+    """
+    problem = problem or Problem.of(spec)
+    split = problem.split
+    features = problem.features(spec)
+    free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
+    timing: dict[str, Any] = {"shared": False}
+    scores: dict[str, float] = {}
+    watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
+    solver = _make_solver(spec, problem, features, free)
+    with in_figures_of_the_process(memory, free), naming_who_writes(features, solver):
+        if features is not None:
+            check_measuring(spec, len(split.X_train), features.n_components, free)
+        with Contention() as contention:
+            solver.fit(split.X_train, split.y_train, **watched)
+            if spec.solver["name"] != NONE:
+                predicted, timing["predict_s"] = problem.predict(solver)
+                scores = problem.score(predicted)
+        timing |= {
+            "feature_s": solver.timing_["feature_s"],
+            "fit_s": solver.timing_["gram_s"] + solver.timing_["solve_s"],
+            "contended": contention.contended,
+        }
+        return problem.result(spec, solver, scores, timing)
+
+
+_warm: set[tuple[type, str]] = set()
+
+
+def _warm_up(features: Any, dtype: np.dtype) -> None:
+    """Have what the map's class calls compiled, or loaded from numba's cache, by a tiny fit once a process: that is no
+    part of what is timed. What goes wrong in it will again in the trial's own fit, or is of the tiny size alone."""
+    if (key := (type(features), dtype.name)) not in _warm:
+        _warm.add(key)
+        X, y = np.eye(2, dtype=dtype), np.array([-1.0, 1.0])
+        X.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
+        y.setflags(write=False)
+        with suppress(Exception):
+            clone(features).set_params(n_components=2).fit(X, y).transform(X)
+
+
+def _make_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int | None) -> Any:
+    if features is not None:
+        _warm_up(features, problem.split.X_train.dtype)
+    if spec.solver["name"] == NONE:
+        return _MapAlone(features)
+    return problem.solver(spec, features, memory)
+
+
+def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
+    """What ridge plans to hold in a process with that limit; 0 of another solver, and where it will be refused."""
+    if spec.solver["name"] != "ridge":
+        return 0
+    features = problem.features(spec)
+    solver = problem.solver(spec, features, bytes_to_plan_with(limit, features.n_components))
+    try:
+        return int(solver.bytes_to_fit(*problem.split.X_train.shape))
+    except MemoryBudgetError:
+        return 0
+
+
+def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
+    """Do one trial and tell ``channel``; of one that its config has run alone, the memory too."""
+    limit = channel.memory_limit
+    if spec.device == "cpu":
+        touch_memory(_ridge_bytes(spec, problem, limit))
+    with OwnMemory() as own:
+        channel.begin(spec)
+        try:
+            result = run_trial(spec, problem, memory=limit)
+        except Exception as error:
+            channel.fail(spec, error)
+            return
+    if own.bytes is not None and spec.exclusive is True:  # or some rows of a table would have it, and others not
+        result.metrics["own_memory_bytes"] = float(own.bytes)
+    channel.result(result)

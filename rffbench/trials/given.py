@@ -1,0 +1,86 @@
+"""What maps and solvers are given, rows that cannot be written to, and what they give back, which is checked.
+
+Trials of one task share their rows, and a class of another package may do anything to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.data import Rows, Split
+from rffbench.features.base import mapped
+
+SHOWN = 5  # labels that a message lists
+
+
+class GivenRows(Rows):
+    """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to."""
+
+    @classmethod
+    def of(cls, rows: Rows) -> GivenRows:
+        return cls(rows.base, rows.index, rows.preprocess, rows.dtype)
+
+    def __getitem__(self, rows: slice | NDArray) -> NDArray:
+        block = super().__getitem__(rows)
+        block.setflags(write=False)
+        return block
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        array = super().__array__(dtype, copy)
+        return array.copy() if copy and not array.flags.writeable else array
+
+
+def given(split: Split) -> Split:
+    """``split`` with rows and targets that are read-only."""
+    split.y_train.setflags(write=False)
+    split.y_test.setflags(write=False)
+    return replace(split, X_train=GivenRows.of(split.X_train), X_test=GivenRows.of(split.X_test))
+
+
+@contextmanager
+def naming_who_writes(features: Any, solver: Any) -> Iterator[None]:
+    """An error because a read-only array was written to becomes a ValueError that names the map or solver."""
+    try:
+        yield
+    except Exception as error:
+        if "read-only" not in str(error) and "readonly" not in str(error):
+            raise
+        kinds, who, trace = (type(features), type(solver)), type(solver), error.__traceback__
+        while trace is not None:  # the innermost of the two was at work
+            owner = type(trace.tb_frame.f_locals.get("self"))
+            who, trace = owner if owner in kinds else who, trace.tb_next
+        raise ValueError(
+            f"{who.__name__} writes to an array it was given, which other methods are given too; "
+            "it must copy the array first (X = X.copy()) or compute into a new one"
+        ) from error
+
+
+def check_map(features: Any, X: Rows) -> None:
+    """ValueError where the fitted map does not make of a row the columns that it was asked for."""
+    mapped(features, X[:1], features.n_components)
+
+
+def check_predictions(predicted: Any, solver: Any, n: int, labels: NDArray | None) -> None:
+    """ValueError, naming the solver, where ``predicted`` is not a finite number for each of n rows, or one of the
+    ``labels`` of the training rows where there are such."""
+    who = f"{type(solver).__name__}.predict"
+    shape = getattr(predicted, "shape", None)
+    if not isinstance(predicted, np.ndarray) or shape != (n,):
+        what = type(predicted).__name__ if shape is None else f"shape {shape}"
+        hint = "; predicted.ravel() would be right" if shape == (n, 1) else ""
+        raise ValueError(f"{who} must give an array of one number per row, shape ({n},), got {what}{hint}")
+    if predicted.dtype.kind not in "biuf":
+        raise ValueError(f"{who} must give real numbers, got dtype {predicted.dtype}")
+    if not np.isfinite(predicted).all():
+        row = int(np.flatnonzero(~np.isfinite(predicted))[0])
+        raise ValueError(f"{who} gives {predicted[row]} for row {row} of the test rows; it must give finite numbers")
+    if labels is not None and not (known := np.isin(predicted, labels)).all():
+        listed = ", ".join(f"{label:g}" for label in labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
+        wrong = float(predicted[np.flatnonzero(~known)[0]])
+        raise ValueError(f"{who} gives {wrong:g}, which is no label of the training rows ({listed})")

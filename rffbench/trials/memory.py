@@ -1,0 +1,51 @@
+"""What a trial comes to hold besides what its solver plans, and what it is told where that is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.linalg.triangles import TriangleStack, blas_bytes
+from rffbench.process import free_memory
+from rffbench.rowsource import BLOCK_ROWS
+from rffbench.solvers.base import default_block_rows
+from rffbench.trials.spec import TrialSpec
+
+EFFECTIVE_ROWS = 1000  # training rows, in their random order, whose mean ‖z(x)‖² scales the effective λ
+MEGABYTE = 10**6
+
+
+def bytes_to_plan_with(limit: int | None, columns: int) -> int | None:
+    """What this process may come to hold under ``limit`` by a solver of so many columns, BLAS's own memory left out."""
+    free = free_memory(limit)
+    return None if free is None else free - blas_bytes(columns)
+
+
+def measuring_bytes(spec: TrialSpec, n: int, columns: int) -> int:
+    """About what is held at once after a fit to n rows, besides the model: to predict, and to measure the map, whose
+    kernel matrix on the points and those like it count."""
+    points = min(n, spec.kernel_error_points)
+    rows = min(n, max(points, default_block_rows(columns), EFFECTIVE_ROWS))
+    held = 8 * (2 * rows * columns + 6 * points**2)
+    if spec.solver.get("path"):
+        held += TriangleStack.bytes_needed(2, columns) + 16 * BLOCK_ROWS * columns
+    return held
+
+
+def check_measuring(spec: TrialSpec, n: int, columns: int, free: int | None) -> None:
+    """MemoryBudgetError where ``free`` bytes are too few for that."""
+    if free is not None and (needed := measuring_bytes(spec, n, columns)) > free:
+        raise MemoryBudgetError(f"measuring a map of {columns} columns", needed, free)
+
+
+@contextmanager
+def in_figures_of_the_process(limit: int | None, free: int | None) -> Iterator[None]:
+    """A MemoryBudgetError within the ``free`` bytes of a process says what all of it needs, of its ``limit``."""
+    try:
+        yield
+    except MemoryBudgetError as error:
+        if limit is None or free is None:
+            raise
+        needed = -(-(error.needed + limit - free) // MEGABYTE) * MEGABYTE  # rounded up, as it will be written
+        raise MemoryBudgetError(f"{error.what}, with all that its process holds,", needed, limit) from error

@@ -1,0 +1,179 @@
+"""What a trial is asked (TrialSpec) and what it answers (TrialResult): plain data, quick to import."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import MISSING, dataclass, field, fields
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from rffbench import __version__, ownfile
+from rffbench.identity import canonical_json
+
+MEDIAN = "median"  # in γ's place: the bandwidth is the median distance between training rows
+Exclusive = bool | Literal["features"]
+Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
+
+
+_SINCE = {"later": True}  # marks a field that came after the first release
+
+
+def written_size(n_features: int, multiple: int | None) -> str:
+    """A size as configs write it: ``16d`` for a multiple of the input dimension, or the count itself."""
+    return f"{multiple}d" if multiple else str(n_features)
+
+
+@dataclass(frozen=True)
+class TrialSpec:
+    """One cell of the grid, one trial: everything its result may depend on, and nothing else.
+
+    ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
+    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron),
+    ``'median'`` for the one of the rows' median distance, or a list for cross-validation to choose from. ``measures``
+    are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all).
+    ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
+    ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
+    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
+    asks for the machine alone, so that its seconds are comparable: True for all of them,
+    ``'features'`` for those to generate the features and to predict, while the rest shares work. Of a map in a file of
+    the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is the
+    SHA-256 of its content.
+    """
+
+    dataset: str
+    data_hash: str
+    method: str
+    n_features: int
+    trial: int
+    seed: int
+    features: dict[str, Any]
+    solver: dict[str, Any]
+    kernel: dict[str, Any]  # {"name": "gaussian", "gamma": 0.5}
+    preprocess: list[str] = field(default_factory=lambda: ["none"])
+    preprocess_fit: Literal["train", "all"] = "train"
+    multiple: int | None = None
+    count: Literal["frequencies", "columns"] = "frequencies"
+    dtype: Literal["float64", "float32"] = "float64"
+    device: Literal["cpu", "cuda"] = "cpu"
+    kernel_error_points: int = 1000
+    exclusive: Exclusive = False
+    measures: list[str] = field(default_factory=lambda: ["kernel_error"], metadata=_SINCE)
+    train_rows: int | None = field(default=None, metadata=_SINCE)
+    held_out: float | None = field(default=None, metadata=_SINCE)
+    source: str | None = field(default=None, metadata=_SINCE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, but those added since the first release where they say nothing new: so that a trial's key
+        stays what it was in older logs. Values are the spec's own, not copies."""
+        values = vars(self)
+        later = {name: values[name] for name, default in LATER.items() if values[name] != default}
+        found = {name: values[name] for name in FIRST} | later
+        if ownfile.is_own(name := self.features.get("name")):
+            found["features"] = {**self.features, "name": ownfile.portable(str(name))}
+        return found
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> TrialSpec:
+        """The spec inside a row of trials.jsonl."""
+        return cls(**{each.name: row[each.name] for each in fields(cls) if each.name in row})
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the spec's canonical JSON: the trial's identity in trials.jsonl."""
+        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+    def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
+        """The first field in which two specs of different keys differ, its value here and in ``other``."""
+        here, there = (LATER | spec.to_dict() for spec in (self, other))
+        return next(
+            (each.name, here[each.name], there[each.name])
+            for each in fields(self)
+            if here[each.name] != there[each.name]
+        )
+
+    @property
+    def size(self) -> str:
+        """The size as the config writes it: ``16d``, or the count."""
+        return written_size(self.n_features, self.multiple)
+
+    @property
+    def label(self) -> str:
+        """How messages name the trial: ``eeg 16d Ours trial 3``."""
+        size = self.size if self.multiple else f"s={self.n_features}"
+        return f"{self.dataset} {size} {self.method} trial {self.trial}"
+
+
+FIRST = tuple(each.name for each in fields(TrialSpec) if not each.metadata)
+LATER: dict[str, Any] = {
+    each.name: each.default if each.default_factory is MISSING else each.default_factory()
+    for each in fields(TrialSpec)
+    if each.metadata
+}
+"""Fields that came after the first release, and what a row or a config without them means."""
+
+
+@dataclass
+class TrialResult:
+    """One finished trial. ``metrics`` and ``timing`` are empty and ``error`` is set where status is not ok.
+
+    ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
+    ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
+    direction is better.
+    ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
+    ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
+    seconds are sums of parts, some of them measured once for several trials). Of a trial that is exclusive in its
+    features ``contended`` is about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and ``spread`` are theirs.
+    """
+
+    spec: TrialSpec
+    status: Status
+    metrics: dict[str, float] = field(default_factory=dict)
+    timing: dict[str, Any] = field(default_factory=dict)
+    peak_memory_bytes: int | None = None
+    chosen_lambda: float | None = None
+    error: dict[str, Any] | None = None  # {"type", "message", "traceback"}; "environment": the machine's fault
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    own_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def failed(
+        cls,
+        spec: TrialSpec,
+        status: Status,
+        type_: str,
+        message: str,
+        traceback: str = "",
+        peak_memory_bytes: int | None = None,
+    ) -> TrialResult:
+        error = {"type": type_, "message": message, "traceback": traceback}
+        return cls(spec, status, error=error, peak_memory_bytes=peak_memory_bytes)
+
+    def to_row(self) -> dict[str, Any]:
+        """The line of trials.jsonl."""
+        return {
+            "key": self.spec.key,
+            "status": self.status,
+            **self.spec.to_dict(),
+            "metrics": self.metrics,
+            **({"curves": self.curves} if self.curves else {}),
+            **({"own_metrics": self.own_metrics} if self.own_metrics else {}),
+            "timing": self.timing,
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "lambda": self.chosen_lambda,
+            "error": self.error,
+            "rffbench": __version__,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+
+class Channel(Protocol):
+    """How a task tells its parent what it does; see execution.worker.Channel."""
+
+    memory_limit: int | None
+
+    def begin(self, spec: TrialSpec) -> None: ...
+
+    def result(self, result: TrialResult) -> None: ...
+
+    def fail(self, spec: TrialSpec, error: BaseException) -> None: ...

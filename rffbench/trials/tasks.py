@@ -1,0 +1,90 @@
+"""Which trials are done together: tasks for an executor, and the worker's end of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rffbench.identity import canonical_json
+from rffbench.process import peak_memory
+from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+
+# What the rows, their split and scaling do not depend on: trials alike in all else are done in one process.
+_OWN = ("method", "features", "source", "n_features", "multiple")
+
+
+def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
+    """The trials in groups that have the rows in common, in order of first appearance."""
+    groups: dict[str, list[TrialSpec]] = {}
+    for spec in specs:
+        common = {key: value for key, value in spec.to_dict().items() if key not in _OWN}
+        groups.setdefault(canonical_json(common), []).append(spec)
+    return list(groups.values())
+
+
+def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
+    """Do one task: its trials' results go to ``channel`` as they come.
+
+    Trials share work where they can, unless they are exclusive altogether: then each is measured alone, one after
+    another.
+    """
+    from rffbench.trials.alone import Problem, run_alone
+    from rffbench.trials.together import run_shared
+
+    if isinstance(specs[0].kernel["gamma"], list):
+        best = _BestBandwidth(specs, channel)
+        for gamma in specs[0].kernel["gamma"]:
+            if left := best.unfailed():
+                run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
+        best.tell()
+        return
+    problem = Problem.of(specs[0])
+    if len(specs) > 1 and specs[0].exclusive is not True:
+        specs = run_shared(specs, problem, channel)
+    for spec in specs:
+        run_alone(spec, problem, channel)
+
+
+class _BestBandwidth:
+    """A channel in front of another: takes the results of each bandwidth, tells of each trial the one of the least
+    cross-validation error, with the seconds of all."""
+
+    def __init__(self, specs: Sequence[TrialSpec], channel: Channel) -> None:
+        self._channel = channel
+        self._asked = {self._name(spec): spec for spec in specs}
+        self._results: dict[tuple[str, int], list[TrialResult]] = {name: [] for name in self._asked}
+        self._failed: set[tuple[str, int]] = set()
+        self.memory_limit = channel.memory_limit
+
+    @staticmethod
+    def _name(spec: TrialSpec) -> tuple[str, int]:
+        return spec.method, spec.n_features
+
+    def unfailed(self) -> list[TrialSpec]:
+        return [spec for name, spec in self._asked.items() if name not in self._failed]
+
+    def begin(self, spec: TrialSpec) -> None:
+        self._channel.begin(self._asked[self._name(spec)])
+
+    def result(self, result: TrialResult) -> None:
+        result.peak_memory_bytes = peak_memory()
+        self._results[self._name(result.spec)].append(result)
+
+    def fail(self, spec: TrialSpec, error: BaseException) -> None:
+        self._failed.add(self._name(spec))
+        self._channel.fail(self._asked[self._name(spec)], error)
+
+    def tell(self) -> None:
+        for spec in self.unfailed():
+            results = self._results[self._name(spec)]
+            best = min(results, key=lambda result: result.metrics["cv_error"])
+            timing = dict(best.timing)
+            for part in ("feature_s", "fit_s"):
+                timing[part] = sum(result.timing[part] for result in results)
+            timing["contended"] = any(result.timing["contended"] for result in results)
+            peaks = [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
+            scores = best.metrics | {"gamma": best.spec.kernel["gamma"]}
+            self._channel.begin(spec)
+            self._channel.result(
+                replace(best, spec=spec, metrics=scores, timing=timing, peak_memory_bytes=max(peaks, default=None))
+            )

@@ -1,0 +1,232 @@
+"""Trials that share work: one pass over the training rows serves every size and method of a base draw.
+
+Sizes nest and methods are paired: in one (dataset, trial) the map of s frequencies is the first s of a larger
+draw, and what leverage sampling chooses are columns of that draw, rephased and rescaled. With B₀ = [cos W′x |
+sin W′x] the plain features of the largest draw, each map is Z = B₀T with at most two non-zeros in a column of T,
+so Z′Z = T′(B₀′B₀)T and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation fold, are gathered once.
+
+What `timing` reports is still what a trial alone would take. It is put together from parts that were all done and
+timed: drawing and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the
+Gram matrix likewise, scoring, mapping what was chosen, and solving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
+from rffbench.linalg.equal_columns import EqualColumns
+from rffbench.linalg.triangles import TriangleStack, blas_bytes
+from rffbench.linalg.waves import fourier_columns
+from rffbench.process import Contention, free_memory
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import seed_sequence
+from rffbench.solvers import check_solver
+from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
+from rffbench.trials.alone import Problem, either, mapping_seconds
+from rffbench.trials.given import naming_who_writes
+from rffbench.trials.memory import measuring_bytes
+from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+
+Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
+
+
+def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
+    """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
+    if specs[0].solver["name"] != "ridge" or specs[0].device != "cpu" or problem.n_classes > 2:
+        return list(specs)
+    bases: dict[Hashable, list[Member]] = {}
+    alone = []
+    for spec in specs:
+        features = problem.features(spec)
+        base = getattr(features, "base", None)
+        if base is None or not _fits_as_its_base(features):
+            alone.append(spec)
+        else:
+            bases.setdefault(base, []).append((spec, features))
+    for members in bases.values():
+        members.sort(key=lambda member: pool_size(member[1]))
+        fitting = _fitting(members, problem, specs[0].solver["folds"], channel.memory_limit)
+        alone += [spec for spec, _ in members[fitting:]]
+        members = members[:fitting]
+        if members:
+            pool = SharedPool(problem, members)
+            for spec, features in members:
+                channel.begin(spec)
+                try:
+                    with naming_who_writes(features, pool):
+                        result = pool.measure(spec, features, channel.memory_limit)
+                    channel.result(result)
+                except Exception as error:
+                    channel.fail(spec, error)
+            del pool  # before the next one is made
+    return alone
+
+
+def _fits_as_its_base(features: Any) -> bool:
+    """Whether the class that says what the map is made of, or how it chooses, is also the one that fits it. One derived
+    from it with a ``fit`` of its own may be anything."""
+    line = type(features).__mro__
+
+    def depth(*names: str) -> int:
+        return next(index for index, cls in enumerate(line) if any(name in vars(cls) for name in names))
+
+    return depth("base", "column_scores") <= depth("fit")
+
+
+def pool_size(features: Any) -> int:
+    """The frequencies a map draws: l of the maps that choose from a pool, else s."""
+    s = features.n_frequencies
+    return features.pool_size(s) if isinstance(features, PooledFeatures) else s
+
+
+def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | None) -> int:
+    """How many of ``members``, sorted by size, can share one pool within ``memory`` bytes."""
+    if (free := free_memory(memory)) is None:
+        return len(members)
+    n, d = problem.split.X_train.shape
+    for count in range(len(members), 0, -1):
+        columns = 2 * pool_size(members[count - 1][1])
+        block = default_block_rows(columns) * (2 * columns + 3 * d) * 8
+        work = 0 if folds % 2 else TriangleStack.bytes_needed(1, columns)
+        most = max(members[:count], key=lambda member: member[1].n_components)
+        measuring = measuring_bytes(most[0], n, most[1].n_components)
+        held = FoldStatistics.bytes_needed(columns, folds) + work + blas_bytes(columns)
+        if held + max(block, measuring) <= free:
+            return count
+    return 0
+
+
+class SharedPool:
+    """The plain features B₀ of a pool of frequencies over the training rows, as Gram matrices of folds.
+
+    The columns of B₀ are in strips, one per size: [cos | sin] of the first size's frequencies, then of those the
+    second adds, and so on, so that every size is a leading block.
+    """
+
+    def __init__(self, problem: Problem, members: list[Member]) -> None:
+        self.problem = problem
+        X, y = problem.split.X_train, problem.split.y_train
+        sizes = sorted({pool_size(features) for _, features in members})
+        self.edges = [0, *sizes]
+        strips = list(zip(self.edges[:-1], self.edges[1:], strict=True))
+        W = members[-1][1].draw(sizes[-1], X.shape[1]).astype(X.dtype)
+        parts = [np.ascontiguousarray(W[:, a:b]) for a, b in strips]
+        # Where column j of [cos W′x | sin W′x] is: a strip's cosines begin at twice its first frequency.
+        j = np.arange(sizes[-1])
+        strip = np.searchsorted(self.edges, j, side="right") - 1
+        self.cos_at = np.asarray(self.edges)[strip] + j
+        self.sin_at = np.asarray(self.edges)[strip + 1] + j
+
+        columns = 2 * sizes[-1]
+        folds = members[0][0].solver["folds"]
+        self.statistics = FoldStatistics(columns, folds)
+        self.map_s = np.zeros(len(strips))
+        self.gram_s = np.zeros(len(strips))
+        bounds = fold_bounds(len(y), folds)
+        buffer = np.empty((default_block_rows(columns), columns), dtype=X.dtype)
+        buffer.fill(0)  # memory's first touch is no part of mapping
+        self.contention = Contention()
+        with self.contention:
+            for fold in range(folds):
+                for start in range(bounds[fold], bounds[fold + 1], len(buffer)):
+                    rows = slice(start, min(start + len(buffer), bounds[fold + 1]))
+                    block = X[rows]
+                    Z = buffer[: len(block)]
+                    for index, ((a, b), part) in enumerate(zip(strips, parts, strict=True)):
+                        with Stopwatch() as watch:
+                            fourier_columns(block, part, cos=Z[:, 2 * a : a + b], sin=Z[:, a + b : 2 * b])
+                        self.map_s[index] += watch.seconds
+                    self.gram_s += self.statistics.add(fold, Z, y[rows], edges=[2 * edge for edge in self.edges])
+
+    def measure(self, spec: TrialSpec, features: Any, memory: int | None) -> TrialResult:
+        """One trial of the pool."""
+        split = self.problem.split
+        y = split.y_train
+        n, d = split.X_train.shape
+        size = pool_size(features)
+        strips = self.edges.index(size)
+        with Contention() as contention:
+            with Stopwatch() as drawing:
+                W = features.draw(size, d)
+            feature_s = drawing.seconds + self.map_s[:strips].sum()
+            features.n_features_in_ = d
+            if isinstance(features, PooledFeatures):
+                if "gram" in features.needs:
+                    feature_s += self.gram_s[:strips].sum()
+                with Stopwatch() as selecting:
+                    selection = self._select(features, size, n)
+                features.set_selection(W, selection)
+                distinct = features.distinct()
+                mapped = features if distinct is None else distinct.features
+                feature_s += selecting.seconds + mapping_seconds(mapped, split.X_train)
+            else:
+                selection = whole_pool(size)
+                features.set_pairs(W)
+
+            settings = check_solver(spec.solver)
+            alphas = settings["lambda"]
+            X = split.X_train
+            solver = self.problem.solver(spec, features)
+            solver.set_features(features)
+            with Stopwatch(X) as solving:
+                view, spread = self._view(selection, size)
+                free = free_memory(memory)
+                rows = default_block_rows(features.n_components)
+                solution = solve_ridge_cv(
+                    view, alphas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
+                    path=settings["path"],
+                    held_out=solver.held_out(
+                        X, y[:, None], self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
+                    ),
+                )  # fmt: skip
+                solution.coef = spread(solution.coef)
+                solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
+                own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
+            fit_s = solving.seconds + float(self.gram_s[:own_strips].sum())
+            solver.set_solution(alphas, solution, y)
+            predicted, predict_s = self.problem.predict(solver)
+        timing = {
+            "feature_s": float(feature_s),
+            "fit_s": fit_s,
+            "predict_s": predict_s,
+            "contended": either(self.contention.contended, contention.contended),
+            "shared": True,
+        }
+        return self.problem.result(spec, solver, self.problem.score(predicted), timing)
+
+    def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
+        """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""
+        base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
+        statistics: dict[str, Any] = {}
+        if "right_side" in features.needs:
+            statistics["right_side"] = base.moments(range(base.folds)).right[:, 0]
+        if "squared_norms" in features.needs or "gram" in features.needs:
+            gram = base.spare() or TriangleStack(1, base.columns)[0]
+            base.gram(range(base.folds), gram)
+            statistics["gram"] = gram
+            statistics["squared_norms"] = gram.diagonal
+        scores = features.column_scores(n, **{name: statistics[name] for name in features.needs})
+        sequence = seed_sequence(features.random_state)
+        return features.choose(scores, features.n_frequencies, sequence)
+
+    def _recombined(self, selection: Selection, size: int) -> RecombinedStatistics:
+        at = np.concatenate([self.cos_at[:size], self.sin_at[:size]])
+        first, second, a, b = selection.recombination(size)
+        return self.statistics.recombined(at[first], at[second], a, b)
+
+    def _view(
+        self, selection: Selection, size: int
+    ) -> tuple[RecombinedStatistics, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+        """The statistics of the chosen columns in the pool's order, equal columns merged, and what spreads their
+        coefficients over the map's columns again."""
+        whole = self._recombined(selection, size)
+        merged = EqualColumns.anywhere(np.stack([whole.first, whole.second, whole.a, whole.b]))
+        at, root = merged.first, merged.root
+        view = self.statistics.recombined(whole.first[at], whole.second[at], whole.a[at] * root, whole.b[at] * root)
+        return view, merged.spread

@@ -1,0 +1,96 @@
+"""How many small changes of the core modules the tests notice: python scripts/mutate.py [MODULE...] [--show]
+
+mutmut (`pip install '.[mutate]'`) changes a module's functions one operator, number, name or argument at a time, in a
+copy of the project, and runs that module's tests on each. Printed is, of every module, how many changes were killed and
+how many survived, with their names; `--show` prints the survivors' differences too. MODULE is one of the paths below.
+It takes a few minutes a module: for a quiet evening, not for every change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("rffbench", "tests", "configs", "datasets", "benchmarks", "pyproject.toml")
+
+# What a module promises is tested in these files.
+TESTS = {
+    "units.py": ["test_units.py"],
+    "seeds.py": ["test_seeds.py"],
+    "identity.py": ["test_identity.py"],
+    "kernels.py": ["test_kernels.py"],
+    "report/theory.py": ["report/test_theory.py"],
+    "report/significance.py": ["report/test_tables.py", "report/test_statistics.py", "report/test_compare.py"],
+    "report/verdicts.py": ["report/test_claims.py"],
+    "report/judge.py": ["report/test_claims.py"],
+    "report/claims.py": ["report/test_claims.py"],
+    "trials/spec.py": ["trials/test_spec.py"],
+    "features/fourier.py": ["features/test_every_map.py", "features/test_leverage.py"],
+    "solvers/ridge/fold_statistics.py": ["solvers/ridge/test_streamed.py"],
+}
+KILLED, SURVIVED = {1, 3, 24, 36, -24, 152}, {0, 33}  # mutmut's: tests fail or never end; they pass, or none runs it
+
+
+def mutate(module: str, folder: Path) -> dict[str, int]:
+    """mutmut's exit code of each change of the module, made in a copy of the project in ``folder``."""
+    for name in COPIED:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, folder / name)
+    tests = [f"tests/{name}" for name in TESTS[module] if (ROOT / "tests" / name).exists()]
+    names = "not contract and not rate and not committed_results"  # of the module itself, and in seconds
+    selection = [*tests, "-m", "not slow and not regression", "-k", names, "-p", "no:cacheprovider"]
+    with (folder / "pyproject.toml").open("a", encoding="utf-8") as settings:
+        settings.write(
+            "\n[tool.mutmut]\n"
+            f'source_paths = ["rffbench/{module}"]\n'
+            f"pytest_add_cli_args_test_selection = {json.dumps(selection)}\n"
+            f"also_copy = {json.dumps(COPIED)}\n"
+        )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "RFFBENCH_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    found = folder / "mutants" / "rffbench" / f"{module}.meta"
+    codes = json.loads(found.read_text())["exit_code_by_key"] if found.exists() else {}
+    if not codes or None in codes.values():
+        sys.exit(f"mutmut did not come to an end on {module}:\n{(done.stdout + done.stderr)[-2000:]}")
+    return codes
+
+
+def difference(name: str, folder: Path) -> str:
+    """What a change is, as mutmut shows it."""
+    command = [sys.executable, "-m", "mutmut", "show", name]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+
+
+def main(arguments: list[str]) -> None:
+    show = "--show" in arguments
+    modules = [argument for argument in arguments if argument != "--show"] or list(TESTS)
+    if unknown := [module for module in modules if module not in TESTS]:
+        sys.exit(f"no such module: {', '.join(unknown)}; there are {', '.join(TESTS)}")
+    if find_spec("mutmut") is None:
+        sys.exit("mutmut is not installed: pip install '.[mutate]'")
+    total = killed_in_all = 0
+    for module in modules:
+        with tempfile.TemporaryDirectory() as folder:
+            codes = mutate(module, Path(folder))
+            survivors = [name for name, code in codes.items() if code in SURVIVED]
+            killed = sum(code in KILLED for code in codes.values())
+            print(f"{module}: {killed} of {killed + len(survivors)} killed", flush=True)
+            for name in survivors:
+                print(f"  survived: {name}", flush=True)
+                if show:
+                    print(difference(name, Path(folder)), flush=True)
+        total, killed_in_all = total + killed + len(survivors), killed_in_all + killed
+    print(f"score: {killed_in_all} of {total} killed, {100 * killed_in_all / total:.1f} %")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,136 @@
+"""What a dry run promises: its estimates of time and memory, and that it says what it cannot estimate."""
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+import yaml
+
+from rffbench.config.costs import bytes_needed, group_operations, operations
+from rffbench.config.dryrun import describe, estimate
+from rffbench.config.experiment import Experiment
+from rffbench.execution.log import read_rows
+from rffbench.features import feature_class
+from rffbench.linalg.threads import thread_count
+from rffbench.trials.spec import TrialResult, TrialSpec
+
+RESULTS = Path(__file__).parents[2] / "results"
+CONFIG = {
+    "name": "small",
+    "datasets": ["eeg", "magic04"],
+    "n_features": ["1d", "16d"],
+    "methods": {
+        "RFF": {"features": "fourier"},
+        "QMC": {"features": "qmc"},
+        "Ours": {"features": "surrogate-leverage", "variant": "as-released"},
+    },
+    "trials": 3,
+    "timing": "exclusive",
+}
+
+
+def experiment(**changes):
+    return Experiment.model_validate({**CONFIG, **changes})
+
+
+def rows_of(specs, seconds, **metrics):
+    timing = {"feature_s": seconds / 2, "fit_s": seconds / 2, "predict_s": 0.0, "contended": False}
+    return [TrialResult(spec, "ok", metrics, timing, 5 * 10**9, 0.1).to_row() for spec in specs]
+
+
+def test_the_estimate_takes_measured_cells_and_counts_the_others_at_their_pace():
+    grid = experiment().grid()
+    small, large = ([s for s in grid if s.multiple == size and s.dataset == "eeg"] for size in (1, 16))
+    measured = rows_of(small[:3], 2.0)
+    assert estimate(small, measured).seconds == pytest.approx(2.0 * len(small))
+    assert estimate(small, measured).peak_bytes == 5 * 10**9
+    assert estimate(small, rows_of(small[:3], 2.0, own_memory_bytes=1e9)).peak_bytes == 10**9
+    pace = median(2.0 / operations(spec) for spec in small[:3])
+    assert estimate(large, measured).seconds == pytest.approx(pace * sum(map(operations, large)))
+    assert estimate(large, [], rate=lambda: 1e9).seconds == pytest.approx(sum(map(operations, large)) / 1e9)
+
+
+def test_seconds_of_fewer_threads_are_those_of_all_processors():
+    grid = experiment().grid()
+    rows = rows_of(grid, 2.0)
+    for row in rows:
+        row["timing"]["threads"] = 1
+    assert estimate(grid, rows).seconds == pytest.approx(2.0 * len(grid) / thread_count())
+
+
+def test_work_that_trials_share_is_counted_once():
+    one = {"datasets": ["eeg"], "trials": 1, "kernel_error_points": 0}
+    alone, shared = (experiment(timing=timing, **one).grid() for timing in ("exclusive", "shared"))
+    assert group_operations(alone) == pytest.approx(sum(map(operations, alone)))
+    assert max(map(operations, shared)) < group_operations(shared) < 0.8 * sum(map(operations, shared))
+    measured = estimate(shared, rows_of(shared, 2.0)).seconds
+    assert measured == pytest.approx(2.0 * len(shared) * group_operations(shared) / sum(map(operations, shared)))
+
+
+def test_the_estimated_memory_of_large_trials_is_within_a_factor_of_two_of_what_was_measured():
+    checked = set()
+    for name in ("regression", "sparse-rf-table1", "sparse-rf-table2", "sparse-rf-figure1", "svm-rff", "tefm-figure2"):
+        memory = yaml.safe_load((RESULTS / name / "config.yaml").read_text(encoding="utf-8"))["memory"]
+        cells = {}
+        for row in read_rows(RESULTS / name / "trials.jsonl"):
+            if "own_memory_bytes" in row["metrics"]:
+                cells.setdefault((row["dataset"], row["method"], row["n_features"]), []).append(row)
+        for rows in cells.values():
+            spec, own = TrialSpec.from_row(rows[0]), median(row["metrics"]["own_memory_bytes"] for row in rows)
+            if own > 150e6 and (needed := bytes_needed(spec, memory)) is not None:
+                assert own / 2 < needed < 2 * own, spec.label
+                checked.add((spec.solver["name"], spec.features["name"]))
+    assert checked == {
+        ("kernel-ridge", "none"), ("kernel-svm", "none"), ("linear-svm", "fourier"), ("linear-svm", "perceptron"),
+        ("ridge", "fourier"), ("ridge", "perceptron"), ("ridge", "tefm"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("features", "columns"),
+    [({"features": "fourier"}, 2), ({"features": "fourier", "form": "offset"}, 1), ({"features": "compact"}, 1),
+     ({"features": "nystroem"}, 1)],
+)  # fmt: skip
+def test_a_map_is_asked_how_many_columns_a_frequency_makes(features, columns):
+    methods, solver = {"map": features}, {"lambda": 0.1}
+    made = experiment(datasets=["magic04"], methods=methods, solver=solver, n_features=[1000], kernel_error_points=0)
+    paired = experiment(
+        datasets=["magic04"], methods={"RFF": {"features": "fourier"}}, solver=solver, n_features=[500 * columns],
+        kernel_error_points=0,
+    )  # fmt: skip
+    mapping = getattr(feature_class(features["features"])(1000), "bytes_to_map", 0)
+    assert bytes_needed(made.grid()[0]) - mapping == pytest.approx(bytes_needed(paired.grid()[0]), rel=0.2)
+
+
+def test_what_cannot_be_estimated_is_said_so():
+    methods = {
+        "RFF": {"features": "fourier"},
+        "Sparse-RF": {"features": "none", "solver": {"name": "sparse-rf"}},
+        "exact": {"features": "none", "solver": {"name": "kernel-svm"}},
+    }
+    one = experiment(datasets=["magic04"], methods=methods, n_features=[100], trials=2)
+    text = describe(one, one.grid(), [], Path("results/small"), workers=1)
+    assert "(trials: 2 counted)" in text
+    assert "time not estimated: 2 trials of sparse-rf, 2 trials of kernel-svm" in text
+    assert "memory not estimated: 2 trials of sparse-rf\n" in text
+    assert "MB for the largest trial (magic04 s=100 exact trial" in text
+    alone = [spec for spec in one.grid() if spec.method == "Sparse-RF"]
+    text = describe(one, alone, [], Path("results/small"), workers=1)
+    assert "about" not in text
+
+
+def test_a_trial_that_cannot_fit_the_budget_is_told_with_what_it_would_need():
+    tight = experiment(datasets=["eeg"], memory="1MB", n_features=[1000], trials=1)
+    text = describe(tight, tight.grid(), [], Path("results/small"), workers=1)
+    assert "more than the budget of 1 MB" in text
+
+
+def test_a_dry_run_says_what_is_done_already():
+    one = experiment()
+    grid = one.grid()
+    text = describe(one, grid, rows_of(grid[:5], 1.0), Path("results/small"), workers=2)
+    assert "36 trials, 5 already done" in text
+    assert "with 2 workers" in text
+    everything = describe(one, grid, rows_of(grid, 1.0), Path("results/small"), workers=2)
+    assert "36 trials, 36 already done" in everything
+    assert "time:" not in everything

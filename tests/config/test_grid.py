@@ -1,0 +1,145 @@
+"""What a config means, at its one owner: the trials it asks for, and which rows of a log are its own."""
+
+from dataclasses import fields
+
+import pytest
+import yaml
+
+from rffbench.config.experiment import Experiment, Method
+from rffbench.config.grid import OF_METHOD, SETTINGS, Grid
+from rffbench.config.loading import load_experiment, load_resolved
+from rffbench.errors import ResultsError
+from rffbench.trials.spec import LATER, TrialResult, TrialSpec
+from tests.helpers import report_log as log
+
+CONFIG = {
+    "name": "small",
+    "datasets": ["eeg", "magic04"],
+    "preprocess": {"eeg": "minmax", "magic04": ["clip", "minmax"]},
+    "train_rows": {"default": None, "magic04": 500},
+    "n_features": {"default": ["1d", "4d"], "magic04": ["2d"]},
+    "methods": {
+        "RFF": {"features": "fourier"},
+        "Ours": {"features": "surrogate-leverage", "variant": "as-released", "datasets": ["eeg"]},
+        "Wide": {"features": "fourier", "kernel": {"sigma": 3.0}, "solver": {"lambda": 0.5}, "n_features": [28, "16d"]},
+    },
+    "trials": {"default": 2, "16d": 1},
+}
+
+LATER_SETTINGS = [name for name in LATER if name in SETTINGS]  # not the hash of a map's file
+
+
+def grid_of(config):
+    return Grid(yaml.safe_load(Experiment.model_validate(config).to_yaml()))
+
+
+def row_of(spec):
+    return TrialResult(spec, "ok", {"accuracy": 80.0}, {"feature_s": 1.0}).to_row()
+
+
+def other(value):
+    """Another value of a setting, of whatever kind it is."""
+    if isinstance(value, dict):
+        return {**value, "name": "another"}
+    return "another" if isinstance(value, str) else ["another"] if isinstance(value, list) else (value or 0) + 1
+
+
+@pytest.mark.parametrize("setting", [*SETTINGS, "features"])
+def test_every_setting_of_a_trial_is_compared_and_read_back(setting):
+    grid = grid_of(CONFIG)
+    for spec in grid.specs():
+        row = row_of(spec)
+        assert grid.wants(row)
+        assert not grid.wants({**row, setting: other(getattr(spec, setting))})
+
+
+def test_every_setting_is_a_key_of_the_config_of_that_name_and_default():
+    assert set(SETTINGS) <= set(Experiment.model_fields)
+    plain = Experiment.model_validate({**CONFIG, "preprocess": "none", "train_rows": None})
+    resolved = plain.model_dump(mode="json")
+    for each in fields(TrialSpec):
+        if each.name in LATER_SETTINGS:
+            default = resolved[each.name]
+            assert (default["default"] if isinstance(default, dict) else default) == LATER[each.name]
+            assert each.name not in plain.to_dict()
+
+
+def test_the_entries_of_a_method_that_are_no_parameters_of_its_map_are_known():
+    assert set(OF_METHOD) == set(Method.model_fields)
+
+
+@pytest.mark.parametrize("name", ["table3", "regression", "svm-rff", "sparse-rf-table2", "tefm-figure2"])
+def test_a_run_writes_rows_that_its_own_config_asks_for(name, tmp_path):
+    experiment = load_experiment(name)
+    (tmp_path / "config.yaml").write_text(experiment.to_yaml(), encoding="utf-8")
+    ((_, config),) = load_resolved(tmp_path / "config.yaml")
+    specs = experiment.grid()
+    assert [spec.key for spec in Grid(config).specs()] == [spec.key for spec in specs]
+    assert all(Grid(config).wants(row_of(spec)) for spec in specs)
+
+
+def test_a_size_is_read_as_each_method_writes_it():
+    config = {
+        **CONFIG,
+        "n_features": ["2d"],
+        "datasets": ["eeg"],
+        "preprocess": "none",
+        "trials": {"default": 2, 28: 1},
+    }
+    config["train_rows"] = None
+    config["methods"] = {"RFF": {"features": "fourier"}, "Wide": {"features": "fourier", "n_features": [28]}}
+    grid = grid_of(config)
+    specs = list(grid.specs())
+    assert [(spec.method, spec.n_features, spec.multiple, spec.trial) for spec in specs] == [
+        ("RFF", 28, 2, 0), ("Wide", 28, None, 0), ("RFF", 28, 2, 1),
+    ]  # fmt: skip
+    assert all(grid.wants(row_of(spec)) for spec in specs)
+
+
+def test_a_parameter_that_a_config_sets_to_null_is_still_set_in_what_is_read_back():
+    config = {**CONFIG, "methods": {"leverage-RFF": {"features": "leverage", "pool": None}}, "trials": 1}
+    specs = Experiment.model_validate(config).grid()
+    assert specs[0].features == {"name": "leverage", "pool": None}
+    assert all(map(grid_of(config).wants, map(row_of, specs)))
+
+
+def test_rows_and_configs_without_what_came_later_mean_its_default():
+    grid = Grid(log.config())
+    row = log.ok(log.spec(), 80.0)
+    assert not set(LATER) & row.keys()
+    assert grid.wants(row)
+    for name in LATER_SETTINGS:
+        assert not grid.wants({**row, name: other(LATER[name])})
+        assert not Grid(log.config(**{name: other(LATER[name])})).wants(row)
+
+
+def test_a_setting_that_config_or_row_does_not_state_is_not_compared():
+    row = log.ok(log.spec(dtype="float32"), 80.0)
+    assert Grid(log.config()).wants(row)
+    assert not Grid(log.config(dtype="float64")).wants(row)
+    older = {key: value for key, value in row.items() if key != "dtype"}
+    assert Grid(log.config(dtype="float64")).wants(older)
+
+
+def test_rows_of_a_dataset_without_a_card_and_of_an_older_card_are_read():
+    grid = Grid(log.config(datasets=["lost-to-time"]))
+    row = log.ok(log.spec(dataset="lost-to-time", data_hash="1" * 64), 80.0)
+    assert grid.wants(row)
+    assert grid.asks_for("lost-to-time", "RFF", "1d")
+    assert not grid.asks_for("eeg", "RFF")
+    assert not grid.wants({**row, "dataset": "eeg"})
+
+
+def test_each_protocol_of_a_sweep_reads_its_own_rows(tmp_path):
+    sweep = {"scaling": {"rows": {"preprocess": "sample-l2"}, "columns": {}}, "count": {"few": {"trials": 1}}}
+    experiment = Experiment.model_validate({**CONFIG, "sweep": sweep})
+    path = tmp_path / "config.yaml"
+    path.write_text(experiment.to_yaml(), encoding="utf-8")
+    protocols = [(labels, Grid(config)) for labels, config in load_resolved(path)]
+    assert [labels for labels, _ in protocols] == [{"scaling": name, "count": "few"} for name in ("rows", "columns")]
+    for spec in experiment.grid():
+        by_rows = spec.preprocess == ["sample-l2"]
+        assert [grid.wants(row_of(spec)) for _, grid in protocols] == [by_rows, not by_rows]
+    path.write_text(experiment.to_yaml().replace("sample-l2", "sample-l3"), encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"config.yaml: not an experiment of this version"):
+        load_resolved(path)

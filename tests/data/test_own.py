@@ -1,0 +1,217 @@
+"""A user's own file: what it holds is recognised, what is wrong with it is said by line, column and value."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rffbench.data import own, store
+from rffbench.data.cards import read_card
+from rffbench.data.own import look
+from rffbench.errors import ConfigError, DataError, RffbenchError
+
+X = np.array([[1.5, 0.0, -2.0], [0.0, 3.25, 1e-3], [4.0, 5.0, 6.0], [0.1, 0.2, 0.30000000000000004]])
+ROWS = [",".join(map(repr, row.tolist())) for row in X]
+YES = "".join(f"{row},{label}\n" for row, label in zip(ROWS, ["yes", "no", "yes", "no"], strict=True))
+NUMBERS = "".join(f"{row},{target}\n" for row, target in zip(ROWS, [0.5, 1.25, -3, 7], strict=True))
+LIBSVM = "+1 1:1.5 3:-2\n# a comment\n\n-1 2:3.25 3:1e-3\n1 1:4 2:5 3:6\n-1 1:0.1 2:0.2 3:0.30000000000000004\n"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "cache"))
+
+
+def file(tmp_path, name: str, content: str | bytes):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def arrays(seen):
+    """(X, y) as trials get them."""
+    card = seen.card()
+    store.prepare(card)
+    found = store.open_arrays(card)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", YES),
+        ("a.csv", "\ufeff" + YES),
+        ("a.csv", YES.replace("\n", "\r\n")),
+        ("a.csv", "length,width,height,class\n" + YES),
+        ("a.csv", "0,1,2,class\n\n" + YES),  # pandas' names of columns, and a blank line
+        ("a.csv", '"length, in m",b,c,"class"\n' + YES.replace("yes", '"yes"')),
+        ("a.csv", YES.replace(",", ";")),
+        ("a.tsv", YES.replace(",", "\t")),
+        ("a.csv.gz", gzip.compress(YES.encode(), mtime=0)),
+        ("a.csv.bz2", bz2.compress(YES.encode())),
+        ("a.csv.xz", lzma.compress(YES.encode())),
+    ],
+)
+def test_delimiter_header_mark_quotes_and_packing_are_recognised(tmp_path, name, content):
+    seen = look(file(tmp_path, name, content))
+    inputs, y = arrays(seen)
+    assert (seen.name, seen.task, seen.classes, seen.positive) == ("a", "classification", {"no": 2, "yes": 2}, "yes")
+    np.testing.assert_array_equal(inputs, X)
+    assert y.tolist() == [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize("ending", ["svm", "libsvm", "txt", "svm.gz"])
+def test_a_libsvm_file_is_read(tmp_path, ending):
+    content = LIBSVM.encode()
+    inputs, y = arrays(look(file(tmp_path, f"a.{ending}", gzip.compress(content) if "gz" in ending else content)))
+    np.testing.assert_array_equal(inputs, X)
+    assert y.tolist() == [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize("labels", [["b", "a", "b", "a"], [1, 0, 1, 0], [True, False, True, False]])
+def test_an_npz_file_is_read_with_its_arrays_by_their_usual_names(tmp_path, labels):
+    np.savez(tmp_path / "a.npz", X=X, y=np.array(labels))
+    inputs, y = arrays(look(tmp_path / "a.npz"))
+    np.testing.assert_array_equal(inputs, X)
+    assert y.tolist() == [1, -1, 1, -1]
+    np.savez(tmp_path / "b.npz", pictures=X, y=np.ones(4), digit=np.array(labels))
+    np.savez(tmp_path / "c.npz", X=X, digit=np.array(labels))
+    with pytest.raises(DataError, match="it has no array 'X', but pictures, y, digit"):
+        look(tmp_path / "b.npz")
+    assert arrays(look(tmp_path / "c.npz"))[1].tolist() == [1, -1, 1, -1]
+
+
+def test_parquet_is_read_by_pandas_or_told_to_need_pyarrow(tmp_path, monkeypatch):
+    path = file(tmp_path, "a.parquet", b"PAR1")
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(place="here", label=["yes", "no", "yes", "no"])
+    monkeypatch.setattr(pd, "read_parquet", lambda _: table)
+    inputs, y = arrays(look(path, ignore=("place",)))
+    np.testing.assert_array_equal(inputs, X)
+    assert y.tolist() == [1, -1, 1, -1]
+    with pytest.raises(DataError, match=r"row 1, column 'place': 'here' is no number; .*ignore: \[place\]"):
+        look(path).card()
+
+    def no_engine(_):
+        raise ImportError("Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.")
+
+    monkeypatch.setattr(pd, "read_parquet", no_engine)
+    with pytest.raises(DataError, match=r"a\.parquet: .* pandas with pyarrow, which is not installed"):
+        look(path)
+
+
+@pytest.mark.parametrize(
+    ("targets", "task"),
+    [
+        ([0.5, 1.25, -3, 7], "regression"),
+        ([0.5, 2.5] * 2, "classification"),  # two values
+        ([1, 2, 3, 1], "classification"),
+        ([1, 2, 3, 1.5], "regression"),
+        (list(range(own.MOST_CLASSES + 1)), "regression"),
+        (["a", "b", "1", "2"], "classification"),
+    ],
+)
+def test_the_task_is_told_by_the_targets_values(tmp_path, targets, task):
+    path = file(tmp_path, "a.csv", "".join(f"{i / 7},{target}\n" for i, target in enumerate(targets)))
+    assert look(path).task == task
+    assert arrays(look(path))[1].shape == (len(targets),)
+
+
+def test_what_is_given_takes_the_place_of_guesses(tmp_path):
+    path = file(tmp_path, "my data (2).csv", "id,a,b,class\n" + YES)
+    assert look(path).name == "my-data-2"
+    seen = look(path, target="a", task="regression", ignore=("class",), name="other")
+    inputs, y = arrays(seen)
+    assert (seen.card().name, seen.task) == ("other", "regression")
+    np.testing.assert_array_equal(y, X[:, 1])
+    np.testing.assert_array_equal(inputs, X[:, [0, 2]])
+    assert look(path, target=-3, ignore=(3,), task="regression").card().format == seen.card().format
+    assert look(path).card().split.rule == "half"
+    given = look(path, split={"rule": "given", "train": 0.75}).card()
+    assert (given.split.rule, given.n_train, given.n_test) == ("given", 3, 1)
+
+
+def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path):
+    (tmp_path / "there").mkdir()
+    here, there = file(tmp_path, "a.csv", NUMBERS), file(tmp_path / "there", "a.csv", NUMBERS)
+    assert look(here).card().content_hash == look(there).card().content_hash
+    there.write_text(NUMBERS.replace("3.25", "3.26"))
+    assert look(here).card().content_hash != look(there).card().content_hash
+    assert str(tmp_path) not in own.without_folders(look(here).card()).model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", "a.csv: is empty"),
+        ("a.csv", "\n\n", "a.csv: is empty"),
+        ("a.csv", "a,b,c\n", "has a header, line 1, and no rows below it"),
+        ("a.csv", "a,b\n\n3,x\n1,x\n", "the target, 'b', is 'x' in all 2 rows: a second class is needed"),
+        ("a.csv", "3,x\n", "is 'x' in all 1 rows"),
+        ("a.csv", "a,b,c\n1,2,x\n\n3,,y\n4,?,x\n", r"line 4, column 2 \('b'\): the value is .*''\) here and in 1"),
+        ("a.csv", "1,NaN,x\n3,4,y\n", r"line 1, column 2: the value is missing \('NaN'\); fill it"),
+        ("a.csv", "1,2,x\n3,4,\n", r"line 2, column 3: the value is missing"),
+        ("a.csv", "a,b,c\n1,Rome,x\n2,3,y\n", r"line 2, column 2 \('b'\): 'Rome' is no finite number; .*ignore: \[b\]"),
+        ("a.csv", "1,2,x\n1,inf,y\n", "line 2, column 2: 'inf' is no finite number"),
+        ("a.csv", "a;b;c\n1,5;2;x\n2,5;3;y\n", r"line 2, column 1 \('a'\).*; write decimals with a point"),
+        ("a.csv", "1,2,x\n3,y\n" + "4,5,x\n" * 20, "line 2 has 2 values, line 1 has 3"),
+        ("a.csv", "1,2,x\n3,4,5,y\n" + "4,5,x\n" * 20, "line 2 has 4 values, line 1 has 3"),
+        ("a.csv", b"1,2,\xff\n", "is not UTF-8 text"),
+        ("a.csv", "1\n2\n", "line 1 has one value, '1'; an input and the target are needed"),
+        ("a.csv.gz", "1,2\n", "it cannot be unpacked"),
+        ("a.svm", "", "is empty"),
+        ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': a line must be: label index:value"),
+        ("a.svm", "1 0:2\n", "line 1, '1 0:2': a line must be"),
+        ("a.svm", "# none\n1 1:2\n\n-1 1:nan\n", "line 4, index 1: the value is not finite"),
+        ("a.svm", "1 1:2\n1 1:3\n", "in all 2 rows: a second class is needed"),
+        ("a.npz", "none", "cannot be read as npz"),
+    ],
+)  # fmt: skip
+def test_what_keeps_a_file_from_being_used_is_said_by_line_column_and_value(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=message):
+        look(file(tmp_path, name, content)).card()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target": "clas"}, "target: unknown column 'clas'; did you mean 'class'"),
+        ({"target": 9}, "target: 9: there are 4 columns, counted from 0"),
+        ({"split": "hlaf"}, "split: unknown rule 'hlaf'; did you mean 'half'"),
+        ({"split": {"rule": "random", "train": 4}}, "train: 4 leaves none of the 4 rows"),
+        ({"task": "regression"}, r"line 2, column 4 \('class'\): 'yes' is no finite number"),
+        ({"ignore": ("a", "b", "c")}, "leaves no input"),
+    ],
+)
+def test_a_column_or_a_split_that_does_not_fit_is_refused(tmp_path, given, message):
+    with pytest.raises(RffbenchError, match=message):
+        look(file(tmp_path, "a.csv", "a,b,c,class\n" + YES), **given).card()
+
+
+def test_a_card_that_is_written_stands_for_the_file_and_is_not_written_over(tmp_path):
+    (tmp_path / "cards").mkdir()
+    seen = look(file(tmp_path, "my data.csv", "a,b,c,class\n" + YES))
+    written = tmp_path / "cards" / "mine.yaml"
+    own.write_card(seen, written)
+    card = read_card(written)
+    assert (card.name, card.content_hash) == ("mine", seen.card().content_hash)
+    assert str(tmp_path) not in written.read_text()
+    store.prepare(card)
+    found = store.open_arrays(card)
+    assert found is not None
+    np.testing.assert_array_equal(found[0], X)
+    with pytest.raises(ConfigError, match=r"mine\.yaml: is there already"):
+        own.write_card(seen, written)
+    with pytest.raises(ConfigError, match=r"mine\.yml: a card is a file whose name ends in \.yaml"):
+        own.write_card(seen, tmp_path / "mine.yml")
+
+
+def test_a_missing_file_is_told_the_nearest_and_an_unknown_ending_those_that_are_read(tmp_path):
+    file(tmp_path, "mine.csv", YES)
+    with pytest.raises(ConfigError, match=r"mien\.csv: no such file; did you mean mine\.csv"):
+        look(tmp_path / "mien.csv")
+    with pytest.raises(ConfigError, match=r"a\.xls: data by path is one of \.csv, \.tsv"):
+        look(tmp_path / "a.xls")

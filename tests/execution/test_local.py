@@ -1,0 +1,316 @@
+"""Every trial handed to the local executor comes back once, whatever it does to its worker."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rffbench.errors import DataUnavailable, EnvironmentFault
+from rffbench.execution.environment import processors
+from rffbench.execution.failure import Failure
+from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
+from tests.helpers.execution_workers import spec
+from tests.helpers.faults import find
+from tests.helpers.processes import descendants
+
+ROOT = Path(__file__).parents[2]
+WORKERS = "tests.helpers.execution_workers"
+
+
+def run(tasks, function="do_all", workers=2, **limits):
+    executor = LocalExecutor(work=f"{WORKERS}:{function}", workers=workers, threads=1, **limits)
+    results = []
+    executor.run(tasks, results.append)
+    keys = [result.spec.key for result in results]
+    assert len(keys) == len(set(keys)), "a trial came back twice"
+    assert set(keys) == {spec.key for task in tasks for spec in task}, "a trial did not come back"
+    return {result.spec.key: result for result in results}
+
+
+def alone(do, **options):
+    one = spec(do)
+    return run([[one]], **options)[one.key]
+
+
+def gone(pid):
+    """Whether a process ends within two seconds (a zombie has ended)."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("do", "status", "type_", "message"),
+    [
+        ("raise_value_error", "error", "ValueError", "the bandwidth is purple"),
+        ("raise_memory_error", "out-of-memory", "MemoryError", "Unable to allocate"),
+        ("lose_data", "unavailable", "DataUnavailable", "eeg: gone"),
+        ("kill_itself", "killed", "WorkerDied", "SIGKILL"),
+        ("segfault", "killed", "WorkerDied", "SIGSEGV"),
+        ("exit_with_3", "killed", "WorkerDied", "status 3"),
+        ("exit_with_0", "killed", "WorkerDied", "status 0"),
+        ("close_the_pipe", "killed", "WorkerDied", "silent"),
+        ("measure_nan", "error", "ValueError", "RFF: metrics: 'rmse' must be a finite number, not nan"),
+        ("forget", "error", "NoResult", "without a result"),
+    ],
+)
+def test_a_failure_is_a_result_that_says_how(do, status, type_, message, monkeypatch):
+    monkeypatch.setattr("rffbench.execution.local.REAP_S", 0.5)
+    result = alone(do)
+    assert (result.status, result.error["type"]) == (status, type_)
+    assert message in result.error["message"]
+
+
+def test_a_row_names_a_file_by_the_variable_that_says_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_MIRROR", f"{tmp_path}/")
+    failure = Failure.of(DataUnavailable(f"eeg: no source: mirror {tmp_path}/eeg/a b.csv: no such file"))
+    assert failure.message == "eeg: no source: mirror $RFFBENCH_MIRROR/eeg/a b.csv: no such file"
+    assert str(tmp_path) not in failure.traceback
+
+
+@pytest.mark.parametrize("do", ["raise_value_error", "segfault"])
+def test_an_error_keeps_the_trace_to_its_line(do):
+    assert do in alone(do).error["traceback"]
+    assert str(Path(__file__).parent) not in alone(do).error["traceback"]  # it goes to other machines
+
+
+@pytest.mark.parametrize("do", ["sleep_forever", "hang_in_c", "stop", "ignore_signals"])
+def test_a_trial_that_hangs_is_killed_at_its_limit(do):
+    start = time.monotonic()
+    result = alone(do, time_limit=0.5)
+    assert result.status == "timeout"
+    assert "0.5 s" in result.error["message"]
+    assert time.monotonic() - start < 5
+    if do in ("sleep_forever", "hang_in_c"):
+        assert do in result.error["traceback"]  # where it hung
+        assert str(Path(__file__).parent) not in result.error["traceback"]
+
+
+def test_a_trial_that_outgrows_its_memory_is_killed_and_says_how_much():
+    result = alone("hog", memory_limit=500_000_000)
+    assert result.status == "out-of-memory"
+    assert "limit of 500 MB" in result.error["message"]
+    assert 500_000_000 < result.peak_memory_bytes < 900_000_000
+
+
+def test_mapped_files_do_not_count_as_the_worker_s_memory(tmp_path):
+    np.save(tmp_path / "X.npy", np.ones(75_000_000))  # 600 MB
+    one = spec("map_file", features={"name": "fourier", "do": "map_file", "path": str(tmp_path / "X.npy")})
+    result = run([[one]], memory_limit=500_000_000)[one.key]
+    assert result.status == "ok"
+    assert result.peak_memory_bytes > 600_000_000  # resident, but not its own
+
+
+@pytest.mark.parametrize("do", ["kill_itself", "sleep_forever", "raise_value_error", "exit_with_0"])
+def test_a_lost_trial_costs_no_other_trial_of_its_task(do):
+    specs = [spec("measure", 0), spec(do, 1), spec("measure", 2), spec("measure", 3)]
+    results = run([specs], time_limit=1.0)
+    assert [results[each.key].status == "ok" for each in specs] == [True, False, True, True]
+
+
+def test_a_trial_whose_shared_work_dies_is_found_out_among_those_sharing_it():
+    specs = [spec("measure", 0), spec("poison", 1), spec("measure", 2)]
+    results = run([specs], function="shared_work_kills")
+    assert [results[each.key].status for each in specs] == ["ok", "killed", "ok"]
+
+
+def test_shared_work_may_take_the_time_of_all_that_share_it():
+    specs = [spec("measure", trial) for trial in range(3)]
+    results = run([specs], function="shared_work_takes", time_limit=0.8)
+    assert [results[each.key].metrics.get("together") for each in specs] == [3, 3, 3]
+
+
+def test_a_task_that_raises_before_its_trials_gives_each_its_error():
+    specs = [spec("measure", trial) for trial in range(2)]
+    results = run([specs], function="raises_before_its_trials")
+    assert {(r.status, r.error["type"]) for r in results.values()} == {("error", "LookupError")}
+
+
+def test_a_function_may_record_an_error_and_go_on():
+    specs = [spec("measure", 0), spec("raise_value_error", 1), spec("measure", 2)]
+    results = run([specs], function="goes_on_after_errors")
+    assert [results[each.key].status for each in specs] == ["ok", "error", "ok"]
+    assert "purple" in results[specs[1].key].error["traceback"]
+
+
+def test_a_result_sent_twice_counts_once():
+    assert alone("repeat").status == "ok"
+
+
+def test_no_more_workers_than_asked_for():
+    tasks = [[spec("slow", trial)] for trial in range(4)]
+    start = time.monotonic()
+    run(tasks, workers=1)
+    one = time.monotonic() - start
+    start = time.monotonic()
+    run(tasks, workers=4)
+    assert one > 4 * 0.3
+    assert time.monotonic() - start < one
+
+
+@pytest.mark.parametrize(
+    "threads", [1, pytest.param(2, marks=pytest.mark.skipif(processors() < 2, reason="one processor"))]
+)
+def test_blas_and_numba_are_held_to_the_worker_s_threads(threads):
+    one = spec("report_threads")
+    executor, results = LocalExecutor(work=f"{WORKERS}:do_all", workers=1, threads=threads), []
+    executor.run([[one]], results.append)
+    (result,) = results
+    assert {result.metrics[name] for name in ("blas", "numba", "environment")} == {threads}
+    assert result.timing["threads"] == threads
+
+
+@pytest.mark.skipif(processors() < 2, reason="one processor")
+def test_threads_exported_for_numba_do_not_bind_the_workers():
+    test = f"{__file__}::test_blas_and_numba_are_held_to_the_worker_s_threads[2]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    exported = {**os.environ, "NUMBA_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=exported, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_workers_start_with_their_libraries_loaded():
+    """Otherwise each worker loads them again, which takes longer than most trials."""
+    script = (
+        "from tests.helpers.execution_workers import spec\n"
+        "from rffbench.execution.local import LocalExecutor\n"
+        "if __name__ == '__main__':\n"
+        f"    executor = LocalExecutor(work='{WORKERS}:do_all', workers=1, threads=1, preload=('colorsys',))\n"
+        "    executor.run([[spec('say_what_is_loaded')]], lambda result: print(result.metrics['colorsys']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "1.0\n", done.stderr
+
+
+def test_workers_start_with_their_kernels_ready():
+    """Otherwise each worker loads them from numba's cache again, which takes longer than small trials."""
+    metrics = alone("say_which_kernels_are_ready").metrics
+    assert metrics["ready"] >= 3
+    assert metrics["frozen"] > 100_000
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_seconds_measured_beside_other_workers_are_contended(workers):
+    results = run([[spec("measure", trial)] for trial in range(2)], workers=workers)
+    assert {result.timing["contended"] for result in results.values()} == {True if workers > 1 else None}
+
+
+def test_peak_memory_is_the_trial_s_own():
+    large, small = spec("report_memory", 0), spec("measure", 1)
+    results = run([[large, small]], workers=1)
+    extra = results[large.key].peak_memory_bytes - results[small.key].peak_memory_bytes
+    assert 100e6 < extra < 160e6
+
+
+def test_an_error_of_the_receiver_ends_every_worker_and_what_it_started(tmp_path):
+    path = tmp_path / "pid"
+    hanging = spec(features={"name": "fourier", "do": "start_child", "path": str(path)})
+    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=2, threads=1)
+    processes = []
+
+    def full_disk(result):
+        while not path.exists() or not path.read_text():
+            time.sleep(0.02)
+        child = int(path.read_text())
+        processes.extend([child, int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])])
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        executor.run([[hanging], [spec("slow", 1)], [spec("slow", 2)]], full_disk)
+    assert all(map(gone, processes))
+
+
+@pytest.mark.parametrize("call", [lambda: run([[spec("sleep_forever")]]), lambda: call_alone("time:sleep", 60)])
+def test_ctrl_c_while_a_worker_starts_does_not_lose_it(call, monkeypatch):
+    process = _context().Process
+    start = process.start
+
+    def interrupted(self):
+        start(self)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(process, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert multiprocessing.active_children() == []
+
+
+def test_a_trial_cannot_write_to_the_run_s_standard_output(capfd):
+    assert alone("print_something").status == "ok"
+    out, _ = capfd.readouterr()
+    assert out == ""
+
+
+def test_a_function_called_alone_returns_raises_and_dies_for_itself():
+    assert call_alone("os:getpid") != os.getpid()
+    with pytest.raises(CallFailed, match="no server answers") as caught:
+        call_alone(f"{WORKERS}:ensure", "lost")
+    assert caught.value.failure.status == "unavailable"
+    with pytest.raises(CallFailed, match="SIGKILL"):
+        call_alone(f"{WORKERS}:ensure", "deadly")
+
+
+def test_memory_touched_before_a_trial_is_given_back_and_not_touched_again():
+    from rffbench import process as measure
+
+    size = 64 << 20
+    before = measure.private_memory()
+    measure.touch_memory(size)
+    assert measure.private_memory() < before + size // 2
+    measure.reset_peak()
+    resident = measure.peak_memory()
+    measure.touch_memory(size)
+    assert measure.peak_memory() < resident + size // 2
+
+
+def test_own_memory_is_what_a_section_adds_whatever_was_held_before():
+    from rffbench import process as measure
+
+    held = np.ones(20_000_000)  # 160 MB
+    with measure.OwnMemory() as own:
+        measure.reset_peak()
+        np.ones(10_000_000)
+    assert 70e6 < own.bytes < 110e6
+    with measure.OwnMemory() as own:
+        measure.reset_peak()
+    assert own.bytes < 20e6
+    assert held[0] == 1
+
+
+def test_no_trial_is_blamed_for_the_death_of_the_process_that_forks_workers():
+    results, server = [], []
+
+    def done(result):
+        results.append(result)
+        if len(results) == 1:
+            server.append(find(os.getpid(), descendants(os.getpid()), "forkserver"))
+            os.kill(server[0], signal.SIGKILL)
+
+    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=1, threads=1)
+    with contextlib.suppress(EnvironmentFault):  # it may be met while a worker starts: the same command carries on
+        executor.run([[spec("slow", trial) for trial in range(4)]], done)
+    assert {result.status for result in results} == {"ok"}
+    assert gone(server[0])  # the next test's executor starts another
+
+
+def test_what_a_trial_starts_counts_in_its_memory():
+    result = alone("hog_in_child", memory_limit=500_000_000)
+    assert result.status == "out-of-memory"
+    assert "limit of 500 MB" in result.error["message"]
+    assert result.peak_memory_bytes > 500_000_000
+
+
+def test_pages_that_a_trial_shares_with_what_it_forks_count_once():
+    assert alone("fork_with_much", memory_limit=700_000_000).status == "ok"

@@ -1,0 +1,58 @@
+"""A result that a report could not read is refused when it is accepted, in words that name the method and the value."""
+
+import numpy as np
+import pytest
+
+from rffbench.execution.channel import Channel
+from rffbench.execution.row import check_row
+from tests.helpers.execution_workers import measured, spec
+
+
+def accepted(**changes):
+    """What a channel passes on of a measured result with these changes."""
+    result, sent = measured(spec()), []
+    for name, value in changes.items():
+        setattr(result, name, value)
+    Channel(sent.append, workers=1, threads=1, memory_limit=None).result(result)
+    return sent[0][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"metrics": {"gap": "big"}}, "RFF: metrics: 'gap' must be a finite number, not 'big'"),
+        ({"metrics": {"gap": {"mean": 1.0}}}, "RFF: metrics: 'gap' must be a finite number, not {'mean': 1.0}"),
+        ({"metrics": {"gap": True}}, "RFF: metrics: 'gap' must be a finite number, not True"),
+        ({"metrics": {"gap": 10**400}}, "RFF: metrics: 'gap' must be a finite number, not 1000"),
+        ({"timing": {"fit_s": -0.1}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not -0.1"),
+        ({"timing": {"fit_s": "0.1 s"}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not '0.1 s'"),
+        ({"timing": {"fit_s": None}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not None"),
+        ({"timing": {"accuracy": {"a": 1}}}, "RFF: timing: 'accuracy' must be a number, 0 or more, not {'a': 1}"),
+        ({"curves": {"time": [1.0, 2.0], "objective": [3.0]}}, "RFF: curves must be of equal length: 'time' has 2, "),
+        ({"curves": {"time": ["soon"]}}, "RFF: curves: 'time' must hold finite numbers, not 'soon'"),
+        ({"curves": {"time": 3.0}}, "RFF: curves: 'time' must be a list of numbers, not 3.0"),
+        ({"curves": {"method": [1.0]}}, "RFF: curves: 'method' means something else in a trial's row"),
+        ({"chosen_lambda": "small"}, "RFF: lambda must be a finite number, not 'small'"),
+        ({"own_metrics": {"gap": {"title": 5}}}, "RFF: own_metrics: the title of 'gap' must be text, not 5"),
+        ({"own_metrics": {"gap": {"better": "more"}}}, "RFF: own_metrics: better of 'gap' must be 'greater'"),
+        ({"own_metrics": {"gap": ["a title"]}}, "RFF: own_metrics: 'gap' must have title, unit and better"),
+        ({"timing": {"fit_s": np.float32(0.5)}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not np.float32"),
+    ],
+)
+def test_a_result_that_could_not_be_read_again_is_an_error_of_its_trial(changes, message):
+    result = accepted(**changes)
+    assert result.status == "error"
+    assert result.error["message"].startswith(message)
+    assert not result.metrics
+    check_row(result.to_row())
+
+
+def test_what_trials_measure_is_accepted():
+    timing = {
+        "feature_s": 0, "fit_s": 0.5, "contended": None, "threads": 2, "shared": False,
+        "repeats": {"feature_s": 5}, "spread": {"feature_s": None},
+    }  # fmt: skip
+    curves = {"lambda": [0.1, 1.0], "effective_dimension": [None, 3]}
+    own = {"gap": {"title": "duality gap", "unit": "", "better": None}}
+    result = accepted(metrics={"gap": 1}, timing=timing, curves=curves, own_metrics=own)
+    assert result.status == "ok", result.error

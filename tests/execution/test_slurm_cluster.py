@@ -1,0 +1,221 @@
+"""The executor slurm by submitit's own processes on this machine; nothing here needs SLURM."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rffbench.errors import ConfigError, EnvironmentFault
+from rffbench.execution import make_executor
+from rffbench.execution.log import read_rows
+from rffbench.execution.run import run_experiment
+from tests.execution.test_local import gone
+from tests.helpers import execution_workers as workers
+from tests.helpers.execution_workers import FakeExperiment, spec
+
+submitit = pytest.importorskip("submitit", reason="needs the extra slurm")
+from rffbench.execution import slurm_cluster  # noqa: E402
+
+slow = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _found_by_jobs(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+def run(specs, tmp_path, work="do_all", ensure="ensure", **settings):
+    experiment = FakeExperiment(specs, time_limit=settings.pop("time_limit", None))
+    made = slurm_cluster.SlurmExecutor(
+        experiment, folder=tmp_path / "jobs", workers=2, cluster="local", parameters={"timeout_min": 5},
+        work=f"{workers.__name__}:{work}", ensure=f"{workers.__name__}:{ensure}", **settings,
+    )  # fmt: skip
+    try:
+        run_experiment(experiment, tmp_path / "results", executor=made)
+    finally:
+        made.close()
+    return read_rows(tmp_path / "results" / "trials.jsonl")
+
+
+@slow
+def test_every_task_is_a_job_whose_rows_come_once_each(tmp_path):
+    features = {"name": "fourier", "do": "count", "path": str(tmp_path / "counted")}
+    rows = run([spec(trial=trial, features=features) for trial in range(3)], tmp_path)
+    assert sorted(row["trial"] for row in rows) == list(range(3))
+    assert {row["status"] for row in rows} == {"ok"}
+    assert set(Counter((tmp_path / "counted").read_text().split()).values()) == {1}
+    assert len(json.loads((tmp_path / "results" / "manifest.json").read_text())["nodes"]) == 1
+    assert list((tmp_path / "jobs").iterdir()) == []  # nothing was lost: the jobs' files are not needed
+
+
+@slow
+def test_a_group_is_one_job_so_that_its_shared_work_is_done_once(tmp_path):
+    rows = run([spec(n_features=n) for n in (1, 2, 3)], tmp_path, work="shared_work_takes")
+    assert [row["metrics"]["together"] for row in rows] == [3] * 3
+
+
+@slow
+def test_limits_kill_in_the_job_and_a_job_that_dies_three_times_makes_its_trial_lost(tmp_path):
+    specs = [spec("sleep_forever", 0), spec("measure", 1), spec("kill_its_node", 2)]
+    rows = {row["trial"]: row for row in run(specs, tmp_path, time_limit=1.0)}
+    assert {trial: row["status"] for trial, row in rows.items()} == {0: "timeout", 1: "ok", 2: "lost"}
+    assert "lost with its worker 3 times, the last time: job " in rows[2]["error"]["message"]
+    assert list((tmp_path / "jobs").iterdir())  # kept, to see what happened
+
+
+@slow
+def test_data_that_the_nodes_lack_makes_trials_unavailable(tmp_path, monkeypatch):
+    monkeypatch.setenv("LACKS", "digits")
+    rows = run([spec(), spec(dataset="eeg", trial=1)], tmp_path, ensure="ensure_but_for")
+    assert {row["dataset"]: row["status"] for row in rows} == {"digits": "unavailable", "eeg": "ok"}
+
+
+@slow
+def test_ctrl_c_ends_the_jobs_and_what_they_started(tmp_path):
+    one = spec(features={"name": "fourier", "do": "start_child", "path": str(tmp_path / "child")})
+
+    def interrupt():
+        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        run([one], tmp_path)
+    assert gone(int((tmp_path / "child").read_text()))
+
+
+@slow
+def test_by_the_command_the_scores_are_the_local_ones_to_the_last_digit(rffbench, tmp_path):
+    (tmp_path / "tiny.yaml").write_text(
+        "name: tiny\ndatasets: [digits]\nn_features: [8, 16]\nmethods: {RFF: {features: fourier}}\n"
+        "trials: 2\nexecutor: {name: slurm, cluster: local, cpus: 1}\n"
+    )
+    scores = []
+    for name in ("local", "slurm"):
+        done = rffbench("run", "tiny.yaml", "--workers", 2, "--executor", name, "--results", name)
+        assert done.returncode == 0, done.stderr
+        rows = read_rows(tmp_path / name / "tiny" / "trials.jsonl")
+        scores.append({row["key"]: row["metrics"] for row in rows})
+    assert len(scores[0]) == 4
+    assert scores[0] == scores[1]
+
+
+# ---- What SLURM would be told ------------------------------------------------------------------------------
+
+
+class PlayedSlurm:
+    """submitit's executor, with a sbatch that ``refuses``, or takes jobs that are carried out at once."""
+
+    def __init__(self, folder, cluster):
+        assert cluster == "slurm"
+
+    def update_parameters(self, **parameters):
+        self.told.update(parameters)
+
+    def map_array(self, function, errands, paths, share):
+        self.arrays.append(len(errands))
+        if self.refuses:
+            raise submitit.core.utils.FailedJobError(f"sbatch: error: {self.refuses}")
+        return [self.job(function, *each) for each in zip(errands, paths, share, strict=True)]
+
+
+class PlayedJob:
+    job_id, state = "7_0", "NODE_FAIL"
+
+    def __init__(self, do, errand, path, share):
+        if self.carries_out:
+            do(errand, path, share)
+
+    def done(self):
+        return True
+
+    def stderr(self):
+        return "cannot open the file\n"
+
+    def cancel(self, check):
+        pass
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """A SLURM that takes jobs; settings of it and of the executor."""
+    (tmp_path / "sbatch").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.chdir(tmp_path)
+
+    def make(specs, *, refuses="", carries_out=True, **options):
+        job = type("Job", (PlayedJob,), {"carries_out": carries_out})
+        played = type("Slurm", (PlayedSlurm,), {"refuses": refuses, "job": job, "arrays": [], "told": {}})
+        monkeypatch.setattr(submitit, "AutoExecutor", played)
+        made = make_executor("slurm", FakeExperiment(specs), workers=3, options={"time": "2h", **options})
+        made._settings |= {"work": f"{workers.__name__}:do_all", "ensure": f"{workers.__name__}:ensure"}
+        return made, played
+
+    return make
+
+
+def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
+    made, played = slurm([], partition="long", memory="4GiB", cpus="8", account="physics")
+    made.run([[spec()]], [].append)
+    assert played.told == {
+        "name": "rffbench-fake", "timeout_min": 120, "mem_gb": 4.0, "cpus_per_task": 8, "slurm_partition": "long",
+        "slurm_additional_parameters": {"account": "physics"}, "slurm_array_parallelism": 3,
+    }  # fmt: skip
+    made.run([[spec()]], [].append, exclusive=True)
+    assert played.told["slurm_exclusive"] is True
+
+
+def test_tasks_go_in_arrays_of_at_most_so_many(slurm):
+    made, played = slurm([], array=2)
+    results = []
+    made.run([[spec(trial=trial)] for trial in range(5)], results.append)
+    assert played.arrays == [2, 2, 1]
+    assert [result.status for result in results] == ["ok"] * 5
+
+
+def test_what_sbatch_refuses_is_told_in_its_words(slurm):
+    made, _ = slurm([], refuses="invalid partition specified: lomg")
+    with pytest.raises(ConfigError, match="the jobs are refused: sbatch: error: invalid partition specified: lomg"):
+        made.run([[spec()]], print)
+
+
+def test_a_full_queue_in_mid_run_keeps_what_was_measured(slurm):
+    made, played = slurm([], array=1)
+
+    def done(result):
+        results.append(result)
+        played.refuses = "Job violates accounting/QOS policy (job submit limit)"
+
+    results = []
+    with pytest.raises(EnvironmentFault, match=r"more jobs are refused: .*submit limit\); .*same command carries on"):
+        made.run([[spec(trial=trial)] for trial in range(3)], done)
+    assert [result.status for result in results] == ["ok"]
+
+
+def test_a_folder_that_the_nodes_do_not_see_ends_the_run_and_is_named(slurm, tmp_path):
+    made, _ = slurm([], carries_out=False)
+    with pytest.raises(EnvironmentFault, match=f"NODE_FAIL before it began .cannot open.* see {tmp_path}/slurm-jobs"):
+        made.run([[spec()]], print)
+
+
+def test_without_a_time_limit_for_jobs_slurm_is_not_asked(slurm):
+    with pytest.raises(ConfigError, match="needs how long a job may take, for example --executor-option time=2h"):
+        slurm([], time=None)
+
+
+def test_a_line_that_a_killed_job_left_half_written_costs_no_later_one(tmp_path):
+    made = slurm_cluster.SlurmExecutor(FakeExperiment([]), folder=tmp_path, workers=1)
+    path = tmp_path / "told"
+    path.write_bytes(b"gASVFgAA")
+    errand = slurm_cluster.Errand([], {"numpy": "0.1"})
+    slurm_cluster.do_errand(errand, path, 0)
+    kinds = [kind for kind, _ in made._told(slurm_cluster._Job(None, path))]
+    assert kinds == ["began", "report"]

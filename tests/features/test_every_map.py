@@ -1,0 +1,300 @@
+"""Promises of every registered feature map: the kernel at its rate, scikit-learn's contract, dtypes, seeds, nesting."""
+
+import warnings
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rffbench import (
+    LeverageScoreFeatures,
+    QuasiMonteCarloFeatures,
+    RandomFourierFeatures,
+    SurrogateLeverageFeatures,
+)
+from rffbench.features import MAPS, make_features
+from rffbench.kernels import SPECTRAL_KERNELS
+from rffbench.registry import NONE
+from rffbench.rowsource import BLOCK_ROWS
+from tests.helpers import plug_ins
+from tests.helpers.kernel_rates import GAMMA, SIZES, ServedRows, X, Y, errors, largest_bias, slope
+
+MONTE_CARLO, FASTER = "unbiased, error falls as 1/√s", "unbiased, error falls faster than 1/√s"
+DRAWS, PHASED = ("frequencies_",), ("frequencies_", "offset_")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a feature map promises with these parameters of its own."""
+
+    rate: str  # MONTE_CARLO or FASTER, on ``kernels``; else why its estimate has no such rate
+    parameters: dict = field(default_factory=dict)
+    kernels: tuple[str, ...] = ("gaussian",)
+    gamma: float = GAMMA
+    nests: tuple[str, ...] = ()  # learnt arrays, the last axis the draws, that begin with those of a smaller map
+    seeded: bool = True  # another random_state is another map
+
+
+RELEASED = {"variant": "as-released"}
+CHOSEN = "biased: the columns of the largest scores are taken, with their phases"
+FIXED = "one fixed sequence: there is nothing to average over"
+FITTED = "of the data: its error is that of the best columns for the rows it was fitted to"
+EVERY = tuple(SPECTRAL_KERNELS)
+
+PROMISES = {
+    "fourier": [
+        Promise(MONTE_CARLO, kernels=EVERY, nests=DRAWS),
+        Promise(MONTE_CARLO, {"form": "offset"}, kernels=EVERY, nests=PHASED),
+    ],
+    "qmc": [
+        Promise(FASTER, kernels=EVERY, nests=DRAWS),
+        Promise(FASTER, {"sequence": "sobol"}, kernels=EVERY, nests=DRAWS),
+        Promise(FASTER, {"skip": 20, "leap": 30}, kernels=EVERY, nests=DRAWS),
+        Promise(FIXED, {"scramble": False}, nests=DRAWS, seeded=False),
+        Promise(FIXED, {"scramble": "rr2"}, nests=DRAWS, seeded=False),
+        Promise(FIXED, {"sequence": "sobol", "scramble": False}, nests=DRAWS, seeded=False),
+        Promise(FIXED, RELEASED, nests=DRAWS, seeded=False),
+    ],
+    "leverage": [
+        Promise(MONTE_CARLO, kernels=EVERY),
+        Promise(MONTE_CARLO, {"pool": 1.5}, kernels=EVERY),
+        Promise(CHOSEN, RELEASED),
+    ],
+    "surrogate-leverage": [
+        # Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test;
+        # that they are unbiased is tested given the pool.
+        Promise(MONTE_CARLO),
+        Promise(MONTE_CARLO, {"form": "eq12"}, kernels=EVERY),
+        Promise(CHOSEN, RELEASED),
+    ],
+    "orthogonal": [Promise(MONTE_CARLO, nests=DRAWS)],
+    "sorf": [Promise("biased: all frequencies have the length √N/σ", nests=DRAWS)],
+    "fastfood": [Promise(MONTE_CARLO, nests=DRAWS)],
+    "srht": [Promise("biased: a frequency's entries are all ±1/σ", nests=DRAWS)],
+    "countsketch-gaussian": [Promise("biased: the kernel of the sketched points", nests=DRAWS)],
+    "compact": [
+        Promise(MONTE_CARLO, kernels=EVERY, nests=("fourier_.frequencies_",)),
+        Promise(MONTE_CARLO, {"expansion": 1}, kernels=EVERY, nests=("fourier_.frequencies_",)),
+    ],
+    "tefm": [
+        Promise(FITTED, {"sketch": sketch, "power": power}, nests=("fourier_.frequencies_",))
+        for sketch in ("gaussian", "srht", "countsketch") for power in (0, 1)
+    ],
+    "nystroem": [Promise(FITTED)],
+    "perceptron": [
+        Promise(MONTE_CARLO, kernels=("perceptron",), gamma=0.5, nests=("directions_", "thresholds_")),
+    ],
+    "plug-in": [Promise(MONTE_CARLO)],
+}  # fmt: skip
+
+
+def promises(name):
+    """What is promised of the feature map ``name``."""
+    if name not in PROMISES:
+        pytest.fail(
+            f"feature map {name!r} is registered, and nobody says what it promises: add {name!r}: [Promise(…)] to "
+            f"PROMISES in tests/features/test_every_map.py, one for each way of drawing that its parameters choose, "
+            f"with its rate (MONTE_CARLO, FASTER, or in words why there is none)",
+            pytrace=False,
+        )
+    return PROMISES[name]
+
+
+def made(name, promise, columns=100, random_state=None):
+    """The feature map, not yet fitted."""
+    return make_features(
+        {"name": name, **promise.parameters}, kernel=promise.kernels[0], gamma=promise.gamma, n_features=columns,
+        count="columns", random_state=random_state,
+    )  # fmt: skip
+
+
+def label(name, promise):
+    return ", ".join([name, *(f"{key}={value}" for key, value in promise.parameters.items())])
+
+
+with plug_ins.installed():
+    REGISTERED = [name for name in MAPS.names() if name != NONE]
+    ALL = [(name, promise) for name in REGISTERED if name in PROMISES for promise in promises(name)]
+    CONTRACT = [made(name, promise) for name, promise in ALL]
+
+every_map = pytest.mark.parametrize(("name", "promise"), ALL, ids=[label(*each) for each in ALL])
+
+
+@pytest.fixture(autouse=True)
+def _plug_in(one_thread):
+    with plug_ins.installed():
+        yield
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_every_registered_map_says_what_it_promises(name):
+    assert promises(name)
+
+
+def test_a_map_that_says_nothing_is_told_what_to_add():
+    with pytest.raises(pytest.fail.Exception, match=r"'newcomer' is registered.*add 'newcomer': \[Promise\(…\)\] to"):
+        promises("newcomer")
+
+
+@pytest.mark.parametrize(
+    ("name", "promise", "kernel"),
+    [
+        pytest.param(name, promise, kernel, id=f"{label(name, promise)}, {kernel}")
+        for name, promise in ALL if promise.rate in (MONTE_CARLO, FASTER) for kernel in promise.kernels
+    ],
+)  # fmt: skip
+def test_error_falls_at_the_promised_rate_without_bias(name, promise, kernel):
+    features, gammas = made(name, promise), {"gamma": promise.gamma, "true_gamma": promise.gamma}
+    if promise.rate == FASTER:
+        found = errors(features, kernel, X=X[:, :2], repetitions=40, **gammas)
+        value, error = slope(found)
+        assert value + 3.5 * error < -0.55
+    else:
+        found = errors(features, kernel, **gammas)
+        value, error = slope(found)
+        assert error < 0.06
+        assert abs(value + 0.5) < 3.5 * error
+    assert largest_bias(found) < 4.5
+
+
+UNBIASED = [name for name in REGISTERED if name in PROMISES and PROMISES[name][0].rate == MONTE_CARLO]
+
+
+@pytest.mark.parametrize("name", UNBIASED)
+@pytest.mark.parametrize("wrong", [0.5, 2.0])
+def test_a_bandwidth_wrong_by_two_is_a_bias(name, wrong):
+    (promise, *_) = promises(name)
+    gammas = {"gamma": wrong * promise.gamma, "true_gamma": promise.gamma}
+    found = errors(made(name, promise), promise.kernels[0], repetitions=20, sizes=SIZES[-1:], **gammas)
+    assert largest_bias(found) > 4.5
+
+
+@pytest.mark.parametrize("kernel", SPECTRAL_KERNELS)
+@pytest.mark.parametrize("wrong", [0.5, 2.0])
+def test_the_rate_test_notices_a_bandwidth_wrong_by_two(kernel, wrong):
+    value, error = slope(errors(RandomFourierFeatures(), kernel, repetitions=20, gamma=wrong * GAMMA))
+    assert abs(value + 0.5) > 3.5 * error
+
+
+@parametrize_with_checks(CONTRACT)
+def test_scikit_learn_estimator_contract(estimator, check):
+    check(estimator)
+
+
+@every_map
+def test_dtype_is_preserved_and_float32_agrees(name, promise):
+    double = made(name, promise, 30, random_state=3).fit(X, Y)
+    single = clone(double).fit(X.astype(np.float32), Y)
+    Z, z = double.transform(X), single.transform(X.astype(np.float32))
+    assert (Z.dtype, z.dtype) == (np.float64, np.float32)
+    for attribute in promise.nests:  # the draws are float64, whatever the data
+        assert attrgetter(attribute)(double).dtype == attrgetter(attribute)(single).dtype == np.float64
+    scale = np.abs(Z).max()
+    np.testing.assert_allclose(double.transform(X.astype(np.float32)), Z, atol=1e-4 * scale)
+    if promise.rate != FITTED:  # its columns are a basis that rounding may turn
+        np.testing.assert_allclose(z, Z, atol=1e-4 * scale)
+    np.testing.assert_allclose(z @ z.T, Z @ Z.T, atol=1e-4 * scale**2 * 30)
+
+
+@pytest.mark.parametrize(("name", "promise"), [each for each in ALL if each[1].nests])
+def test_sizes_nest(name, promise):
+    small, large = (made(name, promise, columns, random_state=5).fit(X, Y) for columns in (10, 64))
+    for attribute in promise.nests:
+        first, more = attrgetter(attribute)(small), attrgetter(attribute)(large)
+        assert more.shape[-1] > first.shape[-1] >= 5
+        np.testing.assert_allclose(more[..., : first.shape[-1]], first, rtol=1e-12, atol=1e-13)
+
+
+@every_map
+def test_equal_seeds_give_equal_maps_and_other_seeds_others(name, promise):
+    one, same, other = (made(name, promise, 16, random_state=seed).fit_transform(X, Y) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert np.array_equal(one, other) != promise.seeded
+    fresh = [made(name, promise, 16).fit_transform(X, Y) for _ in range(2)]
+    assert np.array_equal(*fresh) != promise.seeded
+
+
+@pytest.mark.parametrize("kernel", SPECTRAL_KERNELS)
+@pytest.mark.parametrize("variant", ["as-written", "as-released"])
+@pytest.mark.parametrize("cls", [LeverageScoreFeatures, SurrogateLeverageFeatures])
+def test_maps_of_one_stream_are_paired(cls, variant, kernel):
+    shared = {"n_components": 20, "kernel": kernel, "random_state": 6}
+    base = {tuple(w) for w in RandomFourierFeatures(**shared).fit(X).frequencies_.T}
+    chosen = {tuple(w) for w in cls(variant=variant, **shared).fit(X, Y).frequencies_.T}
+    assert chosen == base if variant == "as-released" else chosen < base
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("name", "promise"), [each for each in ALL if each[0] != "plug-in"])  # it takes arrays
+def test_rows_served_on_demand_give_the_same_map(name, promise, dtype):
+    many = np.random.default_rng(7).uniform(size=(2 * BLOCK_ROWS + 100, 3)).astype(dtype)
+    y = many[:, 0] - 0.3
+    served = ServedRows(many)
+    features = made(name, promise, 12, random_state=8)
+    expected = clone(features).fit(many, y).transform(many)
+    result = features.fit(served, y).transform(served)
+    assert result.dtype == dtype
+    assert served.largest == BLOCK_ROWS
+    np.testing.assert_allclose(result, expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        features.transform(ServedRows(many[:, :2]))
+
+
+@every_map
+def test_map_works_in_a_pipeline_and_a_grid_search(name, promise):
+    labels = np.where(X[:, 0] > X[:, 1], 1, -1)
+    pipeline = make_pipeline(made(name, promise, random_state=0), RidgeClassifier(alpha=1e-3))
+    step = pipeline.steps[0][0]
+    search = GridSearchCV(pipeline, {f"{step}__n_components": [20, 40], f"{step}__gamma": [0.5, 2.0]}, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert search.fit(X, labels).score(X, labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (RandomFourierFeatures(7), "n_components must be even"),
+        (RandomFourierFeatures(0), "n_components must be a whole number, 1 or more"),
+        (RandomFourierFeatures(10.0), "n_components must be a whole number"),
+        (RandomFourierFeatures(form="pair"), "form must be one of 'paired', 'offset'"),
+        (RandomFourierFeatures(kernel="rbf"), "unknown kernel 'rbf'"),
+        (RandomFourierFeatures(gamma=-1), "gamma must be a positive number"),
+        (QuasiMonteCarloFeatures(sequence="sobol", scramble="rr2"), "permutes Halton digits"),
+        (QuasiMonteCarloFeatures(scramble=1), "scramble must be one of True, False, 'rr2'"),
+        (QuasiMonteCarloFeatures(skip=-1), "skip must be a whole number, 0 or more"),
+        (QuasiMonteCarloFeatures(leap=0.5), "leap must be a whole number"),
+        (LeverageScoreFeatures(variant="released"), "variant must be one of 'as-written', 'as-released'"),
+        (LeverageScoreFeatures(score_lambda=0), "score_lambda must be a positive number"),
+        (LeverageScoreFeatures(20, pool=9), "fewer than the 10 to choose"),
+        (LeverageScoreFeatures(pool="all"), "pool must be None, a count"),
+        (SurrogateLeverageFeatures(form="eq15"), "form must be one of 'eq14', 'eq12'"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_what_would_be_right(features, message):
+    with pytest.raises(ValueError, match=message):
+        features.fit(X, Y)
+
+
+def test_paired_features_have_unit_norm_and_offset_features_have_it_on_average():
+    Z = RandomFourierFeatures(60, random_state=0).fit_transform(X)
+    np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-13)
+    Z = RandomFourierFeatures(40_000, form="offset", random_state=0).fit_transform(X)
+    np.testing.assert_allclose((Z**2).sum(axis=1), 1, atol=0.03)
+
+
+def test_columns_are_the_cosines_then_the_sines():
+    map_ = RandomFourierFeatures(8, random_state=0).fit(X)
+    phase = X @ map_.frequencies_
+    expected = np.hstack([np.cos(phase), np.sin(phase)]) / 2
+    np.testing.assert_allclose(map_.transform(X), expected, atol=1e-14)
+    assert list(map_.get_feature_names_out()[:1]) == ["randomfourierfeatures0"]
+    map_ = RandomFourierFeatures(8, form="offset", random_state=0).fit(X)
+    expected = np.cos(X @ map_.frequencies_ + map_.offset_) / 2
+    np.testing.assert_allclose(map_.transform(X), expected, atol=1e-14)

@@ -1,0 +1,308 @@
+"""Stand-ins for the planner and the data layer, that do to a worker what a trial might do to it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rffbench.errors import DataUnavailable
+from rffbench.execution.local import LocalExecutor
+from rffbench.execution.serial import SerialExecutor
+from rffbench.trials.spec import TrialResult, TrialSpec
+
+
+def spec(do: str = "measure", trial: int = 0, **changes: object) -> TrialSpec:
+    """A trial whose worker does ``do`` to itself."""
+    fields: dict = {
+        "dataset": "digits", "data_hash": "0", "method": "RFF", "n_features": 16, "trial": trial, "seed": 0,
+        "features": {"name": "fourier", "do": do}, "solver": {"name": "ridge"},
+        "kernel": {"name": "gaussian", "gamma": 0.5},
+    }  # fmt: skip
+    return TrialSpec(**{**fields, **changes})
+
+
+def measured(spec: TrialSpec, **metrics: float) -> TrialResult:
+    accuracy = 90 + np.random.default_rng([spec.seed, spec.trial, spec.n_features]).random()
+    return TrialResult(spec, "ok", {"accuracy": accuracy, **metrics}, {"fit_s": 0.5}, chosen_lambda=0.1)
+
+
+def do_all(specs, channel):
+    """A task: each spec's ``do`` as a trial of its own."""
+    for spec in specs:
+        channel.begin(spec)
+        DEEDS[spec.features["do"]](spec, channel)
+
+
+def shared_work_kills(specs, channel):
+    """Work shared by the task's trials dies while one certain trial is among them."""
+    if any(spec.features["do"] == "poison" for spec in specs):
+        os.kill(os.getpid(), signal.SIGKILL)
+    do_all(specs, channel)
+
+
+def shared_work_takes(specs, channel):
+    """Work shared by the task's trials takes 0.4 s a trial."""
+    time.sleep(0.4 * len(specs))
+    for spec in specs:
+        channel.begin(spec)
+        channel.result(measured(spec, together=len(specs)))
+
+
+def goes_on_after_errors(specs, channel):
+    for spec in specs:
+        channel.begin(spec)
+        try:
+            DEEDS[spec.features["do"]](spec, channel)
+        except ValueError as error:
+            channel.fail(spec, error)
+
+
+def raises_before_its_trials(specs, channel):
+    raise LookupError("nothing to plan")
+
+
+def measure(spec, channel):
+    channel.result(measured(spec))
+
+
+def say_what_is_loaded(spec, channel):
+    channel.result(measured(spec, colorsys=float("colorsys" in sys.modules)))
+
+
+def sleep_forever(spec, channel):
+    while True:
+        time.sleep(60)
+
+
+def say_which_kernels_are_ready(spec, channel):
+    from rffbench.linalg import waves
+
+    ready = [kernel for kernel in vars(waves).values() if getattr(kernel, "signatures", [])]
+    channel.result(measured(spec, ready=len(ready), frozen=gc.get_freeze_count()))
+
+
+def hang_in_c(spec, channel):
+    """Holds the interpreter's lock: no Python thread of this process runs any more."""
+    ctypes.PyDLL(None).sleep(600)
+
+
+def stop(spec, channel):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def ignore_signals(spec, channel):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    sleep_forever(spec, channel)
+
+
+def hog(spec, channel):
+    blocks = []
+    while True:
+        blocks.append(np.ones(2**21))  # 16 MiB, touched
+        time.sleep(0.01)
+
+
+def hog_in_child(spec, channel):
+    if os.fork() == 0:
+        hog(spec, channel)
+    sleep_forever(spec, channel)
+
+
+def fork_with_much(spec, channel):
+    """400 MB, which two children see too."""
+    much = np.ones(50_000_000)
+    children = []
+    for _ in range(2):
+        children.append(os.fork())
+        if not children[-1]:
+            time.sleep(0.3)
+            os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
+    channel.result(measured(spec, total=float(much[0])))
+
+
+def map_file(spec, channel):
+    """As much as the hog, but a mapped file: it does not belong to this process alone."""
+    mapped = np.load(spec.features["path"], mmap_mode="r")
+    total = float(mapped.sum())
+    time.sleep(0.3)
+    channel.result(measured(spec, total=total))
+
+
+def start_child(spec, channel):
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    Path(spec.features["path"]).write_text(str(child))
+    sleep_forever(spec, channel)
+
+
+def slow(spec, channel):
+    time.sleep(0.3)
+    measure(spec, channel)
+
+
+def report_threads(spec, channel):
+    import numba
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    blas = max(library["num_threads"] for library in threadpool_info())
+    environment = float(os.environ["OMP_NUM_THREADS"])
+    channel.result(measured(spec, blas=blas, numba=numba.get_num_threads(), environment=environment))
+
+
+def report_memory(spec, channel):
+    np.ones(2**24).sum()  # 128 MiB for a moment
+    channel.result(measured(spec))
+
+
+def raise_value_error(spec, channel):
+    raise ValueError("the bandwidth is purple")
+
+
+def raise_memory_error(spec, channel):
+    np.empty(2**60, dtype=np.uint8)
+
+
+def full_disk(spec, channel):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def raise_half_a_character(spec, channel):
+    raise ValueError("half: \ud800")
+
+
+def read_cut_off_map(spec, channel):
+    path = Path(spec.features["path"])
+    np.save(path, np.ones(10_000))
+    mapped = np.load(path, mmap_mode="r")
+    os.truncate(path, 4096)
+    channel.result(measured(spec, total=float(mapped.sum())))
+
+
+def lose_data(spec, channel):
+    raise DataUnavailable("eeg: gone")
+
+
+def kill_itself(spec, channel):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exit_with_3(spec, channel):
+    sys.exit(3)
+
+
+def exit_with_0(spec, channel):
+    sys.exit(0)
+
+
+def segfault(spec, channel):
+    ctypes.string_at(0)
+
+
+def measure_nan(spec, channel):
+    channel.result(measured(spec, rmse=float("nan")))
+
+
+def forget(spec, channel):
+    pass
+
+
+def repeat(spec, channel):
+    channel.result(measured(spec))
+    channel.result(measured(spec))
+
+
+def close_the_pipe(spec, channel):
+    os.closerange(3, 256)
+    sleep_forever(spec, channel)
+
+
+def use_a_lock(spec, channel):
+    """As progress bars do: a lock that the process has to give back at its end."""
+    with multiprocessing.RLock():
+        measure(spec, channel)
+
+
+def kill_its_node(spec, channel):
+    """As a machine that fails: not this process goes, but the worker or the job that has started it."""
+    os.kill(multiprocessing.parent_process().pid, signal.SIGKILL)
+    sleep_forever(spec, channel)
+
+
+def count(spec, channel):
+    """Leaves a line for each time it is done."""
+    with Path(spec.features["path"]).open("a") as file:
+        file.write(f"{spec.trial}\n")
+    slow(spec, channel)
+
+
+def tell_node(spec, channel):
+    """Which worker or job has started this process, and its threads."""
+    channel.result(measured(spec, node=multiprocessing.parent_process().pid, threads=channel.threads))
+
+
+def print_something(spec, channel):
+    print("a trial's chatter", flush=True)
+    measure(spec, channel)
+
+
+DEEDS = {
+    name: deed
+    for name, deed in list(globals().items())
+    if callable(deed) and getattr(deed, "__module__", "") == __name__
+}
+
+
+def ensure(name: str) -> None:
+    if name == "lost":
+        raise DataUnavailable("lost: no server answers")
+    if name == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ensure_but_for(name: str) -> None:
+    """A node whose variable LACKS names the dataset cannot have it."""
+    if name == os.environ.get("LACKS"):
+        raise DataUnavailable(f"{name}: this node has no mirror of it")
+
+
+class FakeExperiment:
+    """What run_experiment asks of an experiment."""
+
+    def __init__(self, specs, *, name="fake", time_limit=None, memory=None):
+        self.specs, self.name, self.time_limit, self.memory = specs, name, time_limit, memory
+
+    def grid(self):
+        return list(self.specs)
+
+    def files(self):
+        return []
+
+    def to_yaml(self, folder=None):
+        return f"name: {self.name}\ntrials: {len(self.specs)}\n"
+
+
+def local(experiment, *, workers=2, work="do_all", ensure=f"{__name__}:ensure", **settings):
+    """A local executor whose workers do these deeds, with the experiment's limits."""
+    return LocalExecutor(
+        workers=workers, time_limit=experiment.time_limit, memory_limit=experiment.memory,
+        work=f"{__name__}:{work}", ensure=ensure, **settings,
+    )  # fmt: skip
+
+
+def serial(experiment, *, work=do_all):
+    """A serial executor that does these deeds."""
+    return SerialExecutor(work=work, ensure=ensure, memory_limit=experiment.memory)

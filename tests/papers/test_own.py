@@ -1,0 +1,60 @@
+"""Promises of a reference of one's own: what a file must hold, and where a wrong one is wrong."""
+
+import pytest
+
+from rffbench.errors import ConfigError
+from rffbench.papers.own import find_reference, load_own
+
+HEADER = "dataset,size,method,metric,expected,std,trials,tolerance\n"
+ROW = "digits,8,RFF,accuracy,80.5,1.5,3,2.0\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "mine.csv"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_numbers_are_those_of_the_file(file):
+    (row,) = load_own(file(HEADER + ROW)).numbers().to_dict("records")
+    assert (row["paper_dataset"], row["size"], row["method"]) == ("digits", "8", "RFF")
+    assert (row["reported"], row["reported_std"], row["reported_trials"], row["tolerance"]) == (80.5, 1.5, 3, 2.0)
+
+
+def test_the_spread_may_be_left_out(file):
+    short = "dataset,size,method,metric,expected,tolerance\ndigits,16d,RFF,accuracy,80.5,2\n"
+    assert load_own(file(short)).numbers()["reported_std"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (HEADER, "holds no cell"),
+        (HEADER.replace("expected", "expectd") + ROW, "line 1: no column 'expected'; did you mean 'expectd'"),
+        (HEADER + ROW.replace("80.5", "high"), "line 2, column 'expected': must be a number, not 'high'"),
+        (HEADER + ROW.replace("80.5", "inf"), "line 2, column 'expected': must be a finite number"),
+        (HEADER + ROW.replace("2.0", "-2"), "line 2, column 'tolerance': must be a finite number, 0 or more"),
+        (HEADER + ROW.replace(",3,", ",2.5,"), "line 2, column 'trials': must be a count"),
+        (HEADER + ROW.replace(",8,", ",eight,"), "line 2, column 'size': must be a count, or a multiple"),
+        (HEADER + ROW + ROW, "line 3: a second row of digits, 8, RFF"),
+        (HEADER + ROW + ROW.replace(",8,", ",9,").replace("accuracy", "rmse"), "line 3, column 'metric': must be one"),
+        (HEADER + ROW[:-5] + "\n", "line 2: 7 cells"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_line_and_column(file, text, message):
+    with pytest.raises(ConfigError, match=r"mine\.csv") as error:
+        load_own(file(text))
+    assert message in str(error.value)
+
+
+def test_a_path_is_relative_to_the_folder_and_a_name_is_a_papers(file):
+    path = file(HEADER + ROW)
+    assert find_reference("./mine.csv", path.parent).citation == "mine.csv"
+    assert find_reference("liu2020-table3", path.parent).paper == "liu2020"
+    with pytest.raises(ConfigError, match="rffbench record RESULTS"):
+        find_reference("other.csv", path.parent)

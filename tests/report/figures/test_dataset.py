@@ -1,0 +1,236 @@
+"""Promises of the figures."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib import image
+from matplotlib.colors import to_rgb
+
+from rffbench import report
+from rffbench.errors import ConfigError
+from rffbench.report import frame, summary
+from rffbench.report.figures import FORMATS, style
+from rffbench.report.figures import dataset as figures
+from rffbench.trials.spec import TrialResult
+from tests.helpers import report_log as log
+
+SIZES = [1, 2, 4, 8]
+
+
+@pytest.fixture(autouse=True)
+def no_cards(monkeypatch):
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
+
+
+def folder(tmp_path, score=80.0, metric="accuracy", datasets=("eeg",), **config):
+    """Three trials a cell, one of QMC's lost; every metric moves with size, method and trial."""
+    rows = []
+    for dataset in datasets:
+        for multiple in SIZES:
+            for rank, method in enumerate(log.METHODS):
+                for trial in range(3):
+                    spec = log.spec(dataset, method, multiple, trial)
+                    if (method, trial) == ("QMC", 2):
+                        rows.append(log.lost(spec, "timeout"))
+                        continue
+                    error = (1 + rank + trial / 10) / multiple
+                    rows.append(
+                        log.ok(
+                            spec,
+                            score + rank + trial / 10,
+                            metric=metric,
+                            kernel_error=error,
+                            feature_s=0.01 * multiple,
+                        )
+                    )
+    return log.write(
+        tmp_path / "run", log.config(datasets=list(datasets), n_features=[f"{size}d" for size in SIZES], **config), rows
+    )
+
+
+def drawn(path, dataset="eeg"):
+    results = frame.load_results(path)
+    rows = summary.summarise(results)
+    return figures.dataset_figure(results, rows[rows["dataset"] == dataset], dataset)
+
+
+def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
+    path = folder(tmp_path, datasets=("eeg", "cpu"))
+    written = report.redraw(path, ["png", "svg"])
+    assert [str(file.relative_to(path)) for file in written] == [
+        "summary.csv",
+        "table.csv",
+        "table.md",
+        "table.tex",
+        "figures/eeg.png",
+        "figures/eeg.svg",
+        "figures/cpu.png",
+        "figures/cpu.svg",
+    ]
+    assert all(file.stat().st_size > 0 for file in written)
+
+
+def test_redrawing_gives_the_same_bytes(tmp_path):
+    path = folder(tmp_path)
+    first = {file: file.read_bytes() for file in report.redraw(path, FORMATS)}
+    assert {file: file.read_bytes() for file in report.redraw(path, FORMATS)} == first
+
+
+def test_a_png_opens_and_is_not_blank(tmp_path):
+    *_, png = report.redraw(folder(tmp_path))
+    pixels = image.imread(png)
+    assert pixels.shape[0] > 400
+    assert pixels.shape[1] > 1200
+    assert pixels[..., :3].std() > 0.05
+
+
+def test_the_panels_are_error_score_and_time_against_s_on_the_axes_of_the_paper(tmp_path):
+    panels = drawn(folder(tmp_path)).axes
+    assert [panel.get_title() for panel in panels] == [
+        "(a) relative kernel error",
+        "(b) test accuracy (%)",
+        "(c) feature time (s)",
+    ]
+    assert [panel.get_xscale() for panel in panels] == ["log"] * 3
+    assert [panel.get_yscale() for panel in panels] == ["log", "linear", "log"]
+    for panel in panels:
+        assert panel.get_xlabel() == "frequencies s (d = 14)"
+        assert list(panel.get_xticks()) == [14 * size for size in SIZES]
+        assert [label.get_text() for label in panel.get_xticklabels()] == [f"{size}d" for size in SIZES]
+
+
+def test_a_line_is_the_mean_and_its_bar_one_standard_deviation(tmp_path):
+    accuracy = drawn(folder(tmp_path)).axes[1]
+    line, caps, (bars,) = accuracy.containers[0]
+    assert np.allclose(line.get_ydata(), 80.1)
+    assert np.allclose([segment[:, 1] for segment in bars.get_segments()], [80.0, 80.2])
+    assert np.allclose(line.get_xdata(), [14 * size for size in SIZES], rtol=0.06)
+    assert len(caps) == 2
+
+
+def test_the_labels_of_close_sizes_do_not_run_into_each_other(tmp_path):
+    counts = [20, 50, 100, 150, 200, 250, 300, 350, 400]
+    rows = [
+        log.ok(log.spec(multiple=None, n_features=count, trial=trial, count="columns"), 80.0)
+        for count in counts
+        for trial in range(3)
+    ]
+    panel = drawn(log.write(tmp_path / "run", log.config(n_features=counts, count="columns"), rows)).axes[0]
+    assert list(panel.get_xticks()) == counts
+    assert [label.get_text() for label in panel.get_xticklabels() if label.get_text()] == [
+        "20",
+        "50",
+        "100",
+        "150",
+        "250",
+        "350",
+    ]
+    assert panel.get_xlabel() == "columns"
+
+
+def test_a_regression_is_judged_by_its_rmse_on_a_log_axis(tmp_path):
+    panel = drawn(folder(tmp_path, score=0.1, metric="rmse")).axes[1]
+    assert panel.get_title() == "(b) test RMSE"
+    assert panel.get_yscale() == "log"
+
+
+def test_a_bar_that_would_reach_zero_stays_on_the_log_axis(tmp_path):
+    path = folder(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 80.0, feature_s=s) for trial, s in enumerate([0.01, 0.01, 1.0])]
+    log.write(path, log.config(), rows)
+    (bar,) = drawn(path).axes[2].containers[0][2][0].get_segments()
+    assert bar[0, 1] == pytest.approx(0.034)
+    assert bar[1, 1] > 0.9
+
+
+def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
+    path = folder(tmp_path)
+    rows = [
+        log.ok(log.spec(method=method, trial=trial), 80.0, kernel_error=None)
+        for method in ("RFF", "QMC") for trial in range(3)
+    ]  # fmt: skip
+    rows += [log.lost(log.spec("cpu", trial=trial), "unavailable") for trial in range(3)]
+    log.write(path, log.config(datasets=["eeg", "cpu"]), rows)
+    titles = [panel.get_title() for panel in drawn(path).axes]
+    assert titles == ["(a) test accuracy (%)", "(b) feature time (s)"]
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
+
+
+def test_one_method_at_one_size_makes_no_figure(tmp_path):
+    path = folder(tmp_path)
+    log.write(path, log.config(), [log.ok(log.spec(trial=trial), 80.0) for trial in range(3)])
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == []
+
+
+def test_there_is_no_panel_of_feature_times_where_no_method_has_features(tmp_path):
+    path = folder(tmp_path)
+    rows = [log.ok(log.spec(trial=trial), 80.0, kernel_error=None, feature_s=0.0) for trial in range(3)]
+    log.write(path, log.config(), rows)
+    assert [panel.get_title() for panel in drawn(path).axes] == ["(a) test accuracy (%)"]
+
+
+def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_blind():
+    styles = style.STYLES
+    for name in ("marker", "linestyle", "color"):
+        first_four = [str(style[name]) for style in styles[:4]]
+        assert len(set(first_four)) == 4
+    assert len({(style["marker"], str(style["linestyle"])) for style in styles}) == len(styles)
+    grey = [float(np.dot(to_rgb(style["color"]), [0.299, 0.587, 0.114])) for style in styles[:4]]
+    assert min(abs(a - b) for a, b in pairwise(grey)) > 0.08
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"'gif'.*png, pdf, svg"):
+        report.redraw(folder(tmp_path), ["gif"])
+
+
+def test_a_method_without_features_is_a_line_across(tmp_path, monkeypatch):
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
+    methods = {"RFF": {"features": "fourier"}, "exact": {"features": "none", "n_features": [1]}}
+    exact = replace(log.spec(), method="exact", features={"name": "none"}, n_features=1, multiple=None)
+    lines = [log.ok(log.spec(multiple=size), 80.0 + size) for size in (1, 2)]
+    lines.append(TrialResult(exact, "ok", {"accuracy": 85.0}, {"feature_s": 0.0, "fit_s": 1.0}).to_row())
+    panel = drawn(log.write(tmp_path / "run", log.config(methods=methods, n_features=["1d", "2d"]), lines)).axes[1]
+    handles, labels = panel.get_legend_handles_labels()
+    across = handles[labels.index("exact")]
+    assert set(across.get_ydata(orig=False)) == {85.0}
+    assert list(panel.get_xticks()) == [14, 28]
+
+
+def test_a_metric_of_another_package_has_a_panel_with_its_own_words_on_an_axis_that_it_fits(tmp_path):
+    path = folder(tmp_path)
+    lines = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
+    for row in lines:
+        if row["status"] == "ok":
+            row["metrics"] |= {"gap": 1.0 + row["trial"], "drift": row["trial"] - 2.0}
+            row["own_metrics"] = {"gap": {"title": "duality gap", "better": "less"}}
+    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    panels = {panel.get_title()[4:]: panel for panel in drawn(path).axes}
+    assert list(panels) == ["relative kernel error", "test accuracy (%)", "drift", "duality gap", "feature time (s)"]
+    assert panels["duality gap"].get_yscale() == "log"
+    assert panels["drift"].get_yscale() == "linear"  # it has numbers below zero
+
+
+def test_a_label_with_dollar_signs_is_drawn_as_it_is(tmp_path):
+    label = r"$\wrong{ $x_"
+    rows = [log.ok(log.spec(multiple=size), 80.0) | {"method": label} for size in (1, 2)]
+    for row in rows:
+        row["metrics"]["gap"] = 1.0
+        row["own_metrics"] = {"gap": {"title": label, "unit": "$$"}}
+    made = log.write(
+        tmp_path / "run", log.config(title=label, methods={label: log.METHODS["RFF"]}, n_features=["1d", "2d"]), rows
+    )
+    report.redraw(made, ["svg"])
+    assert (made / "figures" / "eeg.svg").stat().st_size > 10_000
+
+
+def test_a_label_that_begins_with_an_underscore_is_in_the_legend(tmp_path):
+    methods = {"_own": log.METHODS["RFF"]}
+    rows = [log.ok(log.spec(multiple=size), 80.0) | {"method": "_own"} for size in (1, 2)]
+    figure = drawn(log.write(tmp_path / "run", log.config(methods=methods, n_features=["1d", "2d"]), rows))
+    (legend,) = figure.legends
+    assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_own"]

@@ -1,0 +1,423 @@
+"""Promises of the claims: three verdicts by an interval over trials, on all sizes together; what was not measured."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from rffbench.errors import ConfigError
+from rffbench.report.claims import Claim, load_claims
+from rffbench.report.judge import judge
+from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED, Estimate, Range
+from tests.helpers import report_log as log
+
+CONFIG = log.config(methods={"RFF": {}, "Ours": {}}, datasets=["eeg"])
+
+
+def claim(**kind):
+    return Claim(**{"claim": "a sentence", "where": "Table 1", "because": "its words", **kind})
+
+
+def measured(values, metric="accuracy", methods=None, dataset="eeg", config=None, **more):
+    """Results of values[method][size][trial]."""
+    rows = [
+        (dataset, size, method, trial, {metric: value, **more})
+        for method, sizes in values.items()
+        for size, trials in sizes.items()
+        for trial, value in enumerate(trials)
+    ]
+    return log.results(rows, {**CONFIG, "methods": methods or {label: {} for label in values}, **(config or {})})
+
+
+def findings_of(given, results, names=None):
+    return judge([given], [({}, results)], names or {})
+
+
+def verdict(given, results, names=None):
+    (finding,) = findings_of(given, results, names)
+    return finding.verdict, finding.evidence
+
+
+BASE = np.array([70.0, 71.0, 72.0, 70.5])
+
+
+def difference(low=0.0, high=None, **more):
+    test = {"metric": "accuracy", "method": "Ours", "baseline": "RFF", "within": [low, high]}
+    return claim(difference=test, **more)
+
+
+def ratio(within, **more):
+    test = {"metric": "feature_s", "method": "Ours", "baseline": "RFF", "within": within}
+    return claim(ratio=test | {key: more.pop(key) for key in ("metric", "baseline_size") if key in more}, **more)
+
+
+# ---- Three verdicts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1.1, 1.9, HOLDS),
+        (2.1, 2.9, REFUTED),
+        (0.1, 0.9, REFUTED),
+        (0.9, 1.5, OPEN),
+        (1.5, 2.1, OPEN),
+        (0.9, 2.1, OPEN),
+        (0.5, 1.0, OPEN),  # ends at a bound: on neither side of it
+        (1.0, 1.5, OPEN),
+        (1.5, 2.0, OPEN),
+        (2.0, 2.5, OPEN),
+        (2.0, 2.0, REFUTED),  # the same in every trial, and at the bound: not below it
+    ],
+)
+def test_a_verdict_is_where_the_whole_interval_lies(low, high, expected):
+    assert Estimate((low + high) / 2, low, high, 5).verdict(Range(1.0, 2.0)) == expected
+
+
+def test_the_trials_said_to_settle_a_claim_are_the_fewest_whose_interval_would():
+    sample = pd.Series([0.2, 1.4, -0.5, 0.9])
+    estimate, claimed = Estimate.of(sample), Range(0.0, np.inf)
+    assert estimate.verdict(claimed) == OPEN
+    needed = estimate.trials_to_settle(claimed)
+
+    def half(n):
+        return stats.t.ppf(0.975, n - 1) * sample.std(ddof=1) / np.sqrt(n)
+
+    assert half(needed) < sample.mean() <= half(needed - 1)
+    for near in (Range(sample.mean() - 0.1, 100.0), Range(-100.0, sample.mean() + 0.1)):
+        needed = estimate.trials_to_settle(near)
+        assert half(needed) < 0.1 <= half(needed - 1)
+
+
+def test_no_number_of_trials_is_named_where_it_would_be_nonsense():
+    values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([3.0, -3.0, 3.0, -2.999])}}
+    judged, evidence = verdict(difference(), measured(values))
+    assert judged == OPEN
+    assert "more than 1,000 trials with this mean and spread would settle it" in evidence
+
+
+def test_a_difference_is_of_the_same_trials_which_may_differ_widely_among_themselves():
+    gain = BASE + np.array([0.5, 0.6, 0.4, 0.5])
+    assert verdict(difference(), measured({"RFF": {16: BASE}, "Ours": {16: gain}}))[0] == HOLDS
+    assert verdict(difference(), measured({"RFF": {16: BASE}, "Ours": {16: gain[::-1]}}))[0] == OPEN
+    assert verdict(difference(), measured({"RFF": {16: gain}, "Ours": {16: BASE}}))[0] == REFUTED
+
+
+def test_a_margin_is_in_the_range_that_has_to_hold():
+    results = measured({"RFF": {16: BASE}, "Ours": {16: BASE + np.array([5.1, 5.2, 5.3, 5.2])}})
+    assert verdict(difference(5.0), results)[0] == HOLDS
+    assert verdict(difference(5.2), results)[0] == OPEN
+    assert verdict(difference(6.0), results)[0] == REFUTED
+    assert verdict(difference(5.0, 5.1), results)[0] == OPEN
+
+
+def test_no_difference_in_any_trial_is_not_more_than_none():
+    assert verdict(difference(), measured({"RFF": {16: BASE}, "Ours": {16: BASE}}))[0] == REFUTED
+
+
+def test_what_is_similar_needs_an_interval_within_the_margin_and_not_a_lack_of_difference():
+    def similar(spread, shift=0.0):
+        values = {"RFF": {16: BASE}, "Ours": {16: BASE + shift + spread * np.array([1, -1, 0.9, -0.9])}}
+        return verdict(difference(-0.5, 0.5), measured(values))[0]
+
+    assert similar(0.1) == HOLDS
+    assert similar(3.0) == OPEN
+    assert similar(0.1, shift=1.0) == similar(0.1, shift=-1.0) == REFUTED
+
+
+def test_errors_are_compared_as_logarithms_so_that_a_heavy_tail_hides_nothing():
+    ours = {16: [1e4, 1e9, 3e5, 2e4, 8e6]}  # smaller in every trial by 10⁴ and more, and a t-test on these sees nothing
+    results = measured({"RFF": {16: [0.2, 0.1, 0.3, 0.2, 0.1]}, "Ours": ours}, "kernel_error")
+    assert stats.ttest_1samp(np.array(ours[16]) - 0.2, 0).pvalue > 0.05
+    smaller = claim(ratio={"metric": "kernel_error", "method": "RFF", "baseline": "Ours", "within": [None, 1]})
+    assert verdict(smaller, results)[0] == HOLDS
+
+
+def test_the_evidence_has_the_mean_its_interval_the_sizes_and_the_trials():
+    values = {
+        "RFF": {16: BASE, 32: BASE},
+        "Ours": {16: BASE + np.array([1, 2, 3, 2]), 32: BASE + np.array([2, 3, 4, 3])},
+    }
+    (finding,) = findings_of(difference(), measured(values))
+    assert finding.evidence == (
+        "+2.50 points over 16 to 32 (2 sizes) (+1.20 to +3.80; 95 %, 4 trials); by size 16 +2.00, 32 +3.00"
+    )
+    assert (finding.asked, finding.because, finding.sizes) == ("more than 0", "its words", "16 to 32 (2 sizes)")
+    assert (finding.measured, finding.trials) == (2.5, 4)
+    assert (finding.low, finding.high) == pytest.approx((1.20, 3.80), abs=0.005)
+
+
+# ---- Ratios and slopes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("within", "expected"), [([None, 2.1], HOLDS), ([None, 1.9], REFUTED), ([1.9, None], HOLDS), ([1.0, 2.0], OPEN)]
+)
+def test_a_ratio_is_a_geometric_mean_over_trials_within_bounds_of_which_one_may_be_open(within, expected):
+    results = measured({"RFF": {16: [1.0, 1.0, 1.0]}, "Ours": {16: [1.99, 2.0, 2.01]}}, "feature_s")
+    assert verdict(ratio(within), results)[0] == expected
+    (finding,) = findings_of(ratio(within), results)
+    assert finding.measured == pytest.approx(2.0, abs=1e-4)
+
+
+def test_a_ratio_can_be_taken_to_a_baseline_several_times_larger():
+    results = measured({"RFF": {16: [9.0, 9.0], 64: [1.0, 1.0]}, "Ours": {16: [1.0, 1.0]}}, "feature_s")
+    assert verdict(ratio([0.9, 1.1], baseline_size=4), results)[0] == HOLDS
+    assert verdict(ratio([0.9, 1.1]), results)[0] == REFUTED
+
+
+def test_methods_with_sizes_of_their_own_are_compared_at_their_largest():
+    results = measured({"RFF": {100: [8.0, 8.0], 1000: [4.0, 4.0]}, "Ours": {7: [2.0, 2.0]}}, "model_size")
+    assert verdict(ratio([0.4, 0.6], metric="model_size"), results)[0] == HOLDS
+
+
+def test_keeping_an_accuracy_is_judged_on_the_error_rate():
+    values = {"RFF": {16: [98.0, 98.0, 98.1]}, "Ours": {16: [97.0, 97.1, 97.0]}}  # 0.99 of the accuracy, but half as
+    results = measured(values)  # many errors again
+    assert verdict(ratio([None, 1.2], metric="error_rate"), results)[0] == REFUTED
+    assert verdict(ratio([None, 1.7], metric="error_rate"), results)[0] == HOLDS
+
+
+def test_an_error_of_0_has_no_ratio():
+    results = measured({"RFF": {16: [100.0, 100.0]}, "Ours": {16: [99.0, 99.0]}})
+    judged, evidence = verdict(ratio([None, 1.2], metric="error_rate"), results)
+    assert (judged, evidence) == (NOT_MEASURED, "a test error (%) of 0 has no ratio")
+
+
+@pytest.mark.parametrize(("power", "expected"), [(-0.5, HOLDS), (-1.0, REFUTED), (-0.3, REFUTED)])
+def test_a_slope_is_the_power_of_the_size(power, expected):
+    slope = claim(slope={"metric": "sup_error", "method": "RFF", "within": [-0.6, -0.4]})
+    scales = [1.0, 3.0, 0.5]  # trials on different levels: the slope is within a trial
+    results = measured({"RFF": {m: [c * m**power for c in scales] for m in (16, 64, 256, 1024)}}, "sup_error")
+    judged, evidence = verdict(slope, results)
+    assert judged == expected
+    assert evidence.startswith(
+        f"exponent {power:+.3f} over 16 to 1024 (4 sizes) ({power:+.3f} to {power:+.3f}; 95 %, 3"
+    )
+
+
+def test_a_slope_whose_interval_crosses_a_bound_is_open():
+    slope = claim(slope={"metric": "sup_error", "method": "RFF", "within": [-0.6, -0.4]})
+    powers = [-0.35, -0.55, -0.5]
+    results = measured({"RFF": {m: [float(m) ** power for power in powers] for m in (16, 64, 256)}}, "sup_error")
+    assert verdict(slope, results)[0] == OPEN
+
+
+def test_what_is_measured_of_a_map_counts_once_however_many_solvers_follow_it():
+    slope = claim(slope={"metric": "sup_error", "method": "RFF", "within": [-0.6, -0.4]})
+    values = {m: [m**-0.5, 2 * m**-0.5] for m in (16, 64, 256)}
+    fourier = {"features": "fourier"}
+    methods = {"RFF (a)": {**fourier, "solver": {"C": 1}}, "RFF (b)": {**fourier, "solver": {"C": 2}}}
+    assert len(findings_of(slope, measured(dict.fromkeys(methods, values), "sup_error", methods))) == 1
+    methods["RFF (b)"]["form"] = "offset"
+    assert len(findings_of(slope, measured(dict.fromkeys(methods, values), "sup_error", methods))) == 2
+
+
+# ---- Sizes and trials --------------------------------------------------------------------------------------
+
+
+def test_a_claim_is_judged_on_its_sizes_together():
+    gain = np.array([1, 1.1, 1, 1.2])
+    values = {"RFF": {16: BASE, 32: BASE, 64: BASE}, "Ours": {16: BASE - gain / 4, 32: BASE + gain, 64: BASE + gain}}
+    assert verdict(difference(), measured(values))[0] == HOLDS
+    assert verdict(difference(sizes=[16]), measured(values))[0] == REFUTED
+    assert "over 32 to 64 (2 sizes)" in verdict(difference(sizes_from=32), measured(values))[1]
+
+
+def test_the_interval_is_over_trials_and_not_over_their_sizes():
+    noise = np.array([2.0, -1.0, 1.5, -1.2])  # a trial's own, the same at every size: more sizes tell no more
+    one = {"RFF": {16: BASE}, "Ours": {16: BASE + noise}}
+    many = {"RFF": dict.fromkeys(range(16, 26), BASE), "Ours": dict.fromkeys(range(16, 26), BASE + noise)}
+    alone, together = (findings_of(difference(), measured(values))[0] for values in (one, many))
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_sizes_with_fewer_trials_are_left_out_where_that_keeps_more():
+    gain = np.array([1, 1.1, 1, 1.2])
+    values = {"RFF": {16: BASE, 32: BASE, 64: BASE[:1]}, "Ours": {16: BASE + gain, 32: BASE + gain, 64: BASE[:1] + 1}}
+    judged, evidence = verdict(difference(), measured(values))
+    assert judged == HOLDS
+    assert "over 16 to 32 (2 sizes)" in evidence
+    assert evidence.endswith("; 64 left out, with fewer trials")
+
+
+def test_a_claim_that_names_its_sizes_is_not_judged_without_one_of_them():
+    values = {"RFF": {16: BASE, 32: BASE[:1]}, "Ours": {16: BASE + 1, 32: BASE[:1] + 1}}
+    assert verdict(difference(sizes=[16, 64]), measured(values)) == (NOT_MEASURED, "64 of its sizes not measured")
+    judged, evidence = verdict(difference(sizes=[16, 32]), measured(values))
+    assert (judged, evidence) == (NOT_MEASURED, "a single trial of both methods at 32 (+1.00 points) has no interval")
+
+
+def test_one_trial_is_not_judged_and_says_what_it_came_to():
+    judged, evidence = verdict(difference(), measured({"RFF": {16: [70.0]}, "Ours": {16: [75.0]}}))
+    assert (judged, evidence) == (NOT_MEASURED, "a single trial of both methods (+5.00 points) has no interval")
+
+
+def test_where_nothing_is_trained_there_is_no_training_time():
+    results = measured({"RFF": {16: [1, 1]}, "Ours": {16: [0.1, 0.1]}}, "train_s", config={"solver": {"name": "none"}})
+    given = ratio([None, 0.5], metric="train_s")
+    assert verdict(given, results) == (NOT_MEASURED, "nothing is trained, so there is no training time")
+
+
+def test_seconds_taken_while_others_used_the_processors_are_no_evidence():
+    results = measured({"RFF": {16: [1.0, 1.0]}, "Ours": {16: [1.0, 1.0]}}, "feature_s", contended=True)
+    assert verdict(ratio([None, 2]), results) == (
+        NOT_MEASURED,
+        "all seconds were taken while other work used the processors",
+    )
+    memory = measured({"RFF": {16: [1.0, 1.0]}, "Ours": {16: [1.0, 1.0]}}, "peak_memory_bytes", contended=True)
+    assert verdict(ratio([None, 2], metric="peak_memory_bytes"), memory)[0] == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (difference(datasets=["mars"]), "no trial on mars"),
+        (
+            claim(slope={"metric": "sup_error", "method": "QMC", "within": [None, 0]}),
+            "no method QMC in this experiment",
+        ),
+        (difference(sizes=["16d"]), "16d of its sizes not measured"),
+        (difference(sizes_from=100), "no size from 100 on measured"),
+        (ratio([None, 1]), "no trial has feature time (s)"),
+        (claim(slope={"metric": "accuracy", "method": "RFF", "within": [None, 0]}), "a slope needs 3 sizes"),
+    ],
+)
+def test_what_was_not_measured_says_what_is_missing(given, reason):
+    judged, evidence = verdict(given, measured({"RFF": {16: BASE}, "Ours": {16: BASE}}))
+    assert judged == NOT_MEASURED
+    assert evidence.startswith(reason)
+
+
+# ---- Datasets, variants, protocols -------------------------------------------------------------------------
+
+
+def test_only_what_runs_on_a_dataset_counts_there():
+    rows = [
+        (dataset, 16, method, trial, {"accuracy": value})
+        for dataset, base, ours in (("eeg", "RFF", "Ours (a=1)"), ("magic04", "RFF (b=2)", "Ours (b=2; a=1)"))
+        for method, shift in ((base, 0.0), (ours, 1.0))
+        for trial, value in enumerate(BASE + shift)
+    ]
+    methods = {
+        "RFF": {"datasets": ["eeg"]},
+        "Ours (a=1)": {"datasets": ["eeg"]},
+        "RFF (b=2)": {"datasets": ["magic04"]},
+        "Ours (b=2; a=1)": {"datasets": ["magic04"]},
+    }
+    results = log.results(rows, log.config(methods=methods, datasets=["eeg", "magic04"]))
+    findings = {finding.dataset: finding for finding in findings_of(difference(), results)}
+    assert (findings["eeg"].method, findings["eeg"].baseline) == ("Ours (a=1)", "RFF")
+    assert (findings["magic04"].method, findings["magic04"].baseline) == ("Ours (b=2; a=1)", "RFF (b=2)")
+
+
+def test_a_claim_covers_every_variant_each_against_its_own_baseline():
+    gain = np.array([1, 1.1, 1, 1.2])
+    values = {"RFF": {16: BASE}, "Ours (released)": {16: BASE + gain}, "Ours (written)": {16: BASE - gain}}
+    assert [(each.method, each.baseline, each.verdict) for each in findings_of(difference(), measured(values))] == [
+        ("Ours (released)", "RFF", HOLDS),
+        ("Ours (written)", "RFF", REFUTED),
+    ]
+    both = measured({**values, "RFF (written)": {16: BASE - 5}})
+    assert findings_of(difference(), both)[1].baseline == "RFF (written)"
+    worse = claim(difference={"metric": "accuracy", "method": "RFF", "baseline": "Ours", "within": [None, 0]})
+    against = [(each.baseline, each.verdict) for each in findings_of(worse, measured(values))]
+    assert against == [("Ours (released)", HOLDS), ("Ours (written)", REFUTED)]
+
+
+def test_a_claim_can_stand_for_one_of_each_kernel():
+    given = Claim(
+        claim="smaller with the {kernel} kernel",
+        where="Table 1",
+        because="'smaller'",
+        each={"kernel": ["gaussian", "laplacian"]},
+        ratio={
+            "metric": "model_size",
+            "method": "Sparse-RF {kernel}",
+            "baseline": "RF {kernel}",
+            "within": [None, 0.5],
+        },
+    )
+    values = {
+        f"{method} {kernel}": {10: [size, size]}
+        for kernel, sizes in (("gaussian", (1, 9)), ("laplacian", (8, 9)))
+        for method, size in zip(("Sparse-RF", "RF"), sizes, strict=True)
+    }
+    assert [(each.claim, each.verdict) for each in findings_of(given, measured(values, "model_size"))] == [
+        ("smaller with the gaussian kernel", HOLDS),
+        ("smaller with the laplacian kernel", REFUTED),
+    ]
+
+
+def test_datasets_go_by_the_papers_names_whichever_card_measured_them():
+    results = measured({"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}, dataset="cod-rna-paper")
+    names = {"cod-rna": "cod-RNA", "cod-rna-paper": "cod-RNA"}
+    findings = findings_of(difference(datasets=["cod-RNA", "EEG"]), results, names)
+    assert [(each.dataset, each.verdict) for each in findings] == [("cod-rna-paper", HOLDS), ("EEG", NOT_MEASURED)]
+
+
+def test_a_stand_in_is_judged_and_said_to_be_one():
+    results = measured({"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}, dataset="cpu")
+    findings = findings_of(difference(datasets=["Slice"], stand_ins=["Cpu"]), results, {"cpu": "Cpu"})
+    assert [(each.dataset, each.verdict) for each in findings] == [("Slice", NOT_MEASURED), ("cpu", HOLDS)]
+    assert findings[1].evidence.endswith("; stands in for Slice")
+
+
+def test_every_protocol_of_a_sweep_is_judged_but_of_those_that_differ_in_sizes_only_the_largest():
+    gain = np.array([1, 1.1, 1, 1.2])
+
+    def protocol(sizes, shift, **config):
+        values = {"RFF": dict.fromkeys(sizes, BASE), "Ours": dict.fromkeys(sizes, BASE + shift)}
+        return measured(values, config={"n_features": list(sizes), **config})
+
+    protocols = [
+        ({"σ": "1", "m": "many"}, protocol((16, 32), gain)),
+        ({"σ": "1", "m": "one"}, protocol((64,), -gain)),
+        ({"σ": "2", "m": "many"}, protocol((16, 32), -gain, preprocess="none")),
+    ]
+    findings = judge([difference(), difference(datasets=["mars"])], protocols, {})
+    assert [(each.protocol, each.verdict) for each in findings] == [
+        ("σ: 1, m: many", HOLDS),
+        ("", NOT_MEASURED),  # once, for the reason is the same
+        ("σ: 2, m: many", REFUTED),
+    ]
+
+
+# ---- Files -------------------------------------------------------------------------------------------------
+
+QUOTED = '"{method}"'
+GOOD = "difference: {metric: accuracy, method: Ours, baseline: RFF, within: [0, null]}"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("because: c", "line 4: .*one of difference, ratio and slope"),
+        (f"{GOOD}", "line 4: the key 'because' is missing"),
+        (
+            f"because: c\n  {GOOD.replace('accuracy', 'acuracy')}",
+            "line 7: .*unknown metric 'acuracy'; did you mean",
+        ),
+        (f"because: c\n  {GOOD.replace('accuracy', 'rmse')}", "line 7: .*rmse is no score"),
+        (f"because: c\n  {GOOD.replace('0, null', 'null, null')}", "line 7: .*one bound at least"),
+        (
+            f"because: c\n  {GOOD.replace('0, null', '3, 1')}",
+            "line 7: .*lower bound, 3, must be below the upper, 1",
+        ),
+        (f"because: c\n  {GOOD.replace('0, null', '0, lots')}", "line 7: .*valid number"),
+        (f"because: c\n  {GOOD.replace('Ours', QUOTED)}", "line 7: .*unknown placeholder 'method'"),
+        (
+            "because: c\n  ratio: {metric: rmse, method: Ours, baseline: RFF, within: [-1, 2]}",
+            "line 7: .*the bounds of a ratio must be positive",
+        ),
+        (f"because: c\n  {GOOD}\n  sizes: [1d]\n  sizes_from: 2d", "line 9: .*sizes, or sizes_from"),
+        ("because: c\n  slop: {}", "line 7: unknown key 'slop'; did you mean 'slope'"),
+        (f"because: c\n  {GOOD}\n  datasets: [EEG, EGG]", "line 8: unknown dataset 'EGG'; did you mean 'EEG'"),
+    ],
+)
+def test_a_wrong_claim_is_refused_with_its_line(tmp_path, line, message):
+    path = tmp_path / "claims.yaml"
+    path.write_text(f"# a comment\n\nclaims:\n- claim: a\n  where: b\n  {line}\n")
+    with pytest.raises(ConfigError, match=message) as refused:
+        load_claims(path, ["EEG", "magic04"])
+    assert str(path) in str(refused.value)

@@ -1,0 +1,244 @@
+"""Promises of the difference of two results folders: pairs, verdicts, costs, revisions, what is printed."""
+
+import json
+import subprocess
+from xml.etree import ElementTree
+
+import pytest
+from scipy import stats
+
+from rffbench.errors import ResultsError
+from rffbench.report import diff_writeup
+from rffbench.report.diff import diff, diff_folders
+from rffbench.report.junit import Case, to_junit
+from rffbench.report.revision import results_at
+from tests.helpers import report_log as log
+
+OLD = (70.0, 72.0, 71.0, 74.0)
+
+
+def cell(scores, method="RFF", metric="accuracy", **changes):
+    timing = {name: changes.pop(name) for name in ("feature_s", "contended") if name in changes}
+    rows = [log.spec(method=method, trial=trial, **changes) for trial in range(len(scores))]
+    return [log.ok(spec, score, metric=metric, **timing) for spec, score in zip(rows, scores, strict=True)]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Two folders from their rows; what the second is against the first."""
+
+    def make(old, new, tolerance=0.0, **config):
+        methods = {"methods": config["methods"]} if "methods" in config else {}
+        before = log.write(tmp_path / "before", log.config(trials=4, **methods), old)
+        return diff(before, log.write(tmp_path / "after", log.config(**{"trials": 4, **config}), new), tolerance)
+
+    return make
+
+
+def only(difference):
+    (found,) = difference.cells.to_dict("records")
+    return found
+
+
+# ---- Scores ------------------------------------------------------------------------------------------------
+
+
+def test_a_difference_is_the_mean_over_common_trials_with_the_paired_interval(folders):
+    new = (69.0, 72.5, 69.0)  # the last trial is missing
+    found = only(folders(cell(OLD), cell(new)))
+    interval = stats.ttest_rel(new, OLD[:3]).confidence_interval()
+    assert found["difference"] == pytest.approx(-2.5 / 3)
+    assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
+    assert (found["trials"], found["old"]) == (3, pytest.approx(71))
+
+
+def test_trials_of_two_seeds_are_not_paired(folders):
+    new = (69.0, 72.5, 69.0, 71.0)
+    difference = folders(cell(OLD), cell(new, seed=1), seed=1)
+    interval = stats.ttest_ind(new, OLD, equal_var=False).confidence_interval()
+    assert (only(difference)["low"], only(difference)["high"]) == pytest.approx((interval.low, interval.high))
+    assert "not paired" in " ".join(difference.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "tolerance", "verdict"),
+    [
+        (0.0, 0, "unchanged"),
+        (-0.25, 0, "worse"),
+        (-0.25, 0.25, "within tolerance"),
+        (-0.3, 0.25, "worse"),
+        (0.3, 0.25, "better"),
+    ],
+)
+def test_a_verdict_is_by_the_tolerance(folders, change, tolerance, verdict):
+    difference = folders(cell(OLD), cell([score + change for score in OLD]), tolerance)
+    assert only(difference)["verdict"] == verdict
+    assert difference.outside == (verdict == "worse")
+
+
+def test_errors_are_compared_in_percent_and_less_is_better(folders):
+    found = only(folders(cell((0.2, 0.4), metric="rmse"), cell((0.23, 0.43), metric="rmse"), 9.9))
+    assert (found["difference"], found["unit"], found["verdict"]) == (pytest.approx(10), "%", "worse")
+    assert only(folders(cell((0.2, 0.4), metric="rmse"), cell((0.17, 0.37), metric="rmse")))["verdict"] == "better"
+
+
+def test_a_worse_cell_whose_interval_covers_0_is_told(folders):
+    difference = folders(cell(OLD), cell((74.0, 66.0, 75.0, 70.0)))
+    assert (difference.outside, difference.unclear) == (1, 1)
+    assert "of 1 the interval covers 0" in diff_writeup.summary(difference)
+
+
+def test_trials_that_fail_now_are_lost_and_unavailable_data_is_no_loss(folders):
+    failing = [*cell(OLD[:3]), log.lost(log.spec(trial=3), "timeout")]
+    difference = folders(cell(OLD), failing)
+    assert (only(difference)["verdict"], only(difference)["lost"]) == ("lost", "1 timeout")
+    assert difference.outside == 1
+    nothing = folders(cell(OLD), [log.lost(log.spec(trial=trial), "unavailable") for trial in range(4)])
+    assert (only(nothing)["verdict"], nothing.outside, nothing.compared) == ("not measured", 0, 0)
+
+
+def test_cells_of_one_side_alone_are_named_and_nothing_in_common_is_refused(folders):
+    difference = folders([*cell(OLD), *cell(OLD, "QMC")], [*cell(OLD), *cell(OLD, "Ours")])
+    assert difference.cells.set_index("method")["verdict"].to_dict() == {
+        "RFF": "unchanged",
+        "QMC": "only in old",
+        "Ours": "only in new",
+    }
+    with pytest.raises(ResultsError, match="no cell in common"):
+        folders(cell(OLD, "QMC"), cell(OLD, "Ours"))
+
+
+def test_what_the_configs_differ_in_is_said(folders):
+    difference = folders(cell(OLD), cell(OLD), solver={**log.SOLVER, "folds": 5}, trials=5, title="Another")
+    assert difference.notes == ["The configs differ in trials."]
+
+
+# ---- Seconds and memory ------------------------------------------------------------------------------------
+
+
+def cost(difference, metric):
+    return difference.costs.set_index("metric").loc[metric]
+
+
+def test_seconds_are_compared_by_their_logarithms_and_only_where_nothing_disturbed_them(folders):
+    slow = folders(cell(OLD, feature_s=0.5), cell(OLD, feature_s=1.2))
+    assert cost(slow, "train_s")["ratio"] == pytest.approx(1.4 / 0.7)
+    assert (cost(slow, "train_s")["verdict"], cost(slow, "predict_s")["verdict"]) == ("slower", "unchanged")
+    assert slow.outside == 0
+    assert "slower (1)" in diff_writeup.to_text(slow)
+    disturbed = folders(cell(OLD), cell(OLD, feature_s=9.0, contended=True))
+    assert set(disturbed.costs["metric"]) == {"peak_memory_bytes"}
+
+
+def test_seconds_of_two_machines_are_not_compared(folders, tmp_path):
+    for name, cpu in (("before", "one"), ("after", "other")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"cpu": cpu, "processors": 2}))
+    difference = folders(cell(OLD), cell(OLD, feature_s=9.0))
+    assert set(difference.costs["metric"]) == {"peak_memory_bytes"}
+    assert "two machines" in " ".join(difference.notes)
+
+
+def test_more_memory_is_told(folders):
+    rows = [{**row, "peak_memory_bytes": 2 * row["peak_memory_bytes"]} for row in cell(OLD)]
+    assert cost(folders(cell(OLD), rows), "peak_memory_bytes")["verdict"] == "larger"
+
+
+# ---- What is written ---------------------------------------------------------------------------------------
+
+
+def test_the_text_fits_80_columns_with_one_line_for_what_did_not_change(folders):
+    label = "a method with a name as long as people sometimes write them, and longer"
+    long = [{**row, "method": label} for row in cell([score - 1 for score in OLD])]
+    before = [{**row, "method": label} for row in cell(OLD)]
+    methods = {**log.METHODS, label: log.METHODS["RFF"]}
+    same = [*cell(OLD, "QMC"), *cell(OLD, "Ours")]
+    text = diff_writeup.to_text(folders([*before, *same], [*long, *same], methods=methods))
+    assert max(map(len, text.partition("\n\n")[2].splitlines())) <= 80  # behind the folders' names
+    assert "QMC" not in text
+    assert "71.75 → 70.75, -1.00 points (-1.00 to -1.00)" in text
+    assert "2 are unchanged" in text
+
+
+def test_json_holds_every_cell_and_no_infinite_number(folders):
+    difference = folders(cell(OLD[:1]), cell((69.0,)))
+    (found,) = json.loads(diff_writeup.to_json([difference]))
+    assert (found["outside"], found["cells"][0]["difference"], found["cells"][0]["low"]) == (1, -1.0, None)
+
+
+def test_junit_fails_where_a_cell_is_worse_and_skips_what_was_not_measured(folders):
+    difference = folders([*cell(OLD), *cell(OLD, "QMC"), *cell(OLD, "Ours")], [*cell((60.0,) * 4), *cell(OLD, "QMC")])
+    suite = ElementTree.fromstring(to_junit([("x", diff_writeup.cases(difference))]).encode()).find("testsuite")
+    assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
+        "tests": "3",
+        "failures": "1",
+        "skipped": "1",
+    }
+    (failed,) = (case for case in suite if case.find("failure") is not None)
+    assert (failed.get("classname"), failed.get("name")) == ("synthetic.eeg", "1d RFF")
+    assert "71.75 → 60.00" in failed.find("failure").get("message")
+
+
+def test_junit_is_xml_whatever_a_label_holds():
+    xml = to_junit([("a<b", [Case("x&y", 'bell \a "quoted"', failure="<bad>")])])
+    assert ElementTree.fromstring(xml.encode()).find("testsuite/testcase").get("name") == 'bell � "quoted"'
+
+
+# ---- Folders and revisions ---------------------------------------------------------------------------------
+
+
+def test_folders_of_experiments_go_together_by_name(tmp_path):
+    for side, names in (("old", ("a", "b")), ("new", ("b", "c"))):
+        for name in names:
+            log.write(tmp_path / side / name, log.config(name=name), cell(OLD))
+    (found,), alone = diff_folders(tmp_path / "old", tmp_path / "new", names=("old", "new"))
+    assert (found.name, found.old) == ("b", "old/b")
+    assert alone == ["Only in old: a.", "Only in new: c."]
+    with pytest.raises(ResultsError, match="name two of a kind"):
+        diff_folders(tmp_path / "old" / "a", tmp_path / "new")
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A git repository of results at two commits, 70 % and 60 %."""
+
+    def git(*arguments):
+        who = ("-c", "user.name=n", "-c", "user.email=e@x", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    for score in (70.0, 60.0):
+        log.write(tmp_path / "results" / "x", log.config(), cell((score,) * 3))
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "results")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_revision_of_a_folder_is_what_git_has(repository):
+    with results_at("results/x@HEAD~1") as old, results_at("results/x") as new:
+        assert only(diff(old, new))["difference"] == pytest.approx(-10)
+    assert not old.exists()
+    with results_at("results@HEAD~1") as old:
+        (found,), _ = diff_folders(old, repository / "results", names=("results@HEAD~1", "results"))
+        assert found.old == "results/x@HEAD~1"
+
+
+def test_a_folder_that_is_gone_is_still_in_its_revision(repository):
+    (repository / "results").rename(repository / "moved")
+    with results_at("results/x@HEAD") as old:
+        assert (old / "trials.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("results/x@HEAD~9", "git knows no revision 'HEAD~9'"),
+        ("results/x@--help", "git knows no revision '--help'"),
+        ("results/y@HEAD", "revision HEAD has no folder results/y"),
+        ("/@HEAD", "is in no git repository"),
+    ],
+)
+def test_a_wrong_revision_is_refused_in_its_users_words(repository, place, message):
+    with pytest.raises(ResultsError, match=message), results_at(place):
+        pass

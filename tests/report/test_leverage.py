@@ -1,0 +1,84 @@
+"""What is told of leverage sampling's theory: dimensions against n, decay of eigenvalues, Lemma 1's bound."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rffbench import report
+from rffbench.report import frame
+from rffbench.report.figures.leverage import leverage_figures
+from rffbench.report.leverage import decay, leverage_table
+from rffbench.report.theory import delta_error_bound
+from tests.helpers import report_log as log
+
+POINTS, SIZES = (100, 200, 400), (16, 32, 64)
+MEASURES = [
+    "delta_error",
+    "effective_dimension",
+    "kernel_effective_dimension",
+    "kernel_surrogate_dimension",
+    "spectrum",
+]
+SETTINGS = {"solver": {"name": "none"}, "measures": MEASURES, "n_features": list(SIZES), "trials": 2}
+
+
+def folder(tmp_path):
+    """d = n^0.25, D = 3√n, eigenvalues i^−2; ‖Δ‖ falls as the root of s."""
+    ranks = [1, 2, 4, 8, 16, 32, 64]
+    rows = []
+    for n in POINTS:
+        for s in SIZES:
+            for trial in range(2):
+                spec = log.spec(method="RFF", trial=trial, multiple=None, n_features=s, solver={"name": "none"},
+                                kernel_error_points=n, measures=MEASURES)  # fmt: skip
+                row = log.ok(spec, 1 / np.sqrt(s), metric="delta_error")
+                row["metrics"] |= {"kernel_effective_dimension": n**0.25, "kernel_surrogate_dimension": 3 * n**0.5,
+                                   "effective_dimension": n**0.25, "surrogate_dimension": 3 * n**0.5}  # fmt: skip
+                row["curves"] = {"rank": ranks, "eigenvalue": [i**-2.0 for i in ranks], "map_eigenvalue": [1.0] * 7}
+                rows.append(row)
+    sweep = {"points": {f"n = {n}": {"kernel_error_points": n} for n in POINTS}}
+    sweep["points"]["n = 400"]["methods"] = {"Ours": log.METHODS["Ours"]}
+    return log.write(tmp_path / "run", log.config(**SETTINGS, methods={"RFF": log.METHODS["RFF"]}, sweep=sweep), rows)
+
+
+def test_the_table_has_both_dimensions_their_exponents_in_n_and_the_decay(tmp_path):
+    table = leverage_table(frame.load_protocols(folder(tmp_path)))
+    [row] = table.rows
+    told = dict(zip(table.header, row, strict=True))
+    assert (told["n"], told["d"], told["D"], told["2/λ"]) == ("400", "4.5", "60.0", "40.0")
+    assert told["d ∝ n^"].startswith("+0.25")
+    assert told["D ∝ n^"].startswith("+0.50")
+    assert (told["i^−2t: 2t"], told["R²"]) == ("2.0", "1.000")
+
+
+def test_protocols_with_other_methods_stand_in_one_table(tmp_path):
+    path = folder(tmp_path)
+    report.redraw(path)
+    table = pd.read_csv(path / "table.csv", dtype=str, keep_default_na=False)
+    assert list(table.columns) == ["points: dataset", "s", "RFF", "Ours"]
+    assert table["Ours"].tolist() == 6 * [""] + 3 * ["–"]
+
+
+def test_the_figure_is_of_the_kernel_against_n_and_of_maps_against_s(tmp_path):
+    protocols = frame.load_protocols(folder(tmp_path))
+    [(dataset, figure)] = leverage_figures(protocols)
+    assert (dataset, len(figure.axes)) == ("eeg", 5)
+    assert [axis.get_xlabel() for axis in figure.axes[1:]] == ["points n"] + 3 * ["frequencies s"]
+    written = {path.name for path in report.redraw(protocols[0][1].folder)}
+    assert {"eeg-leverage.png", "leverage.md", "leverage.csv"} <= written
+
+
+@pytest.mark.parametrize("name", ["polynomial", "exponential", "root"])
+def test_the_decay_that_fits_best_is_the_one_it_is(name):
+    rank = np.arange(1.0, 40.0)
+    exponents = {"polynomial": -3 * np.log(rank), "exponential": -0.4 * rank, "root": -2 * np.sqrt(rank)}[name]
+    found = decay(pd.DataFrame({"rank": rank, "eigenvalue": np.exp(exponents)}))
+    lines = {each: getattr(found, each) for each in ("polynomial", "exponential", "root")}
+    assert max(lines, key=lines.get) == name
+    assert lines[name] == pytest.approx(1)
+
+
+def test_the_bound_on_the_delta_error_solves_the_lemma():
+    s, D, d, delta = np.array([10.0, 1e3, 1e6]), 30.0, 3.0, 0.01
+    epsilon = delta_error_bound(s, D, d, delta)
+    assert D * (1 / epsilon**2 + 2 / (3 * epsilon)) * np.log(16 * d / delta) == pytest.approx(s)

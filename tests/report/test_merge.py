@@ -1,0 +1,104 @@
+"""Promises of merging shards: every trial once, nothing mixed, nothing lost, all or nothing."""
+
+import json
+
+import pytest
+import yaml
+
+from rffbench.errors import ResultsError
+from rffbench.execution.log import FolderLock, read_rows
+from rffbench.report import write_table
+from rffbench.report.merge import merge
+from tests.helpers import report_log as log
+
+
+def rows(trials, score=70.0, **changes):
+    return [log.ok(log.spec(trial=trial, **changes), score + trial) for trial in trials]
+
+
+@pytest.fixture
+def shard(tmp_path):
+    def write(name, some, runs=(), **config):
+        folder = log.write(tmp_path / name, log.config(**config), some)
+        if runs:
+            *earlier, last = ({"started": run, "finished": run} for run in runs)
+            (folder / "manifest.json").write_text(json.dumps({**last, "earlier_runs": earlier}))
+        return folder
+
+    return write
+
+
+def test_shards_become_one_folder_that_reads_as_one_run(shard, tmp_path):
+    parts = [shard("a", rows([0, 1])), shard("b", rows([2], method="QMC"), title="Another")]
+    (made,) = merge(parts, tmp_path / "c" / "x")
+    assert (made.trials, made.repeated) == (3, 0)
+    assert read_rows(made.folder / "trials.jsonl") == [
+        row for part in parts for row in read_rows(part / "trials.jsonl")
+    ]
+    assert write_table(made.folder)[0].title == "A synthetic experiment"
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["x"]
+
+
+def test_a_trial_in_both_with_equal_scores_is_one_row(shard, tmp_path):
+    (made,) = merge([shard("a", rows([0, 1])), shard("b", rows([1, 2]))], tmp_path / "c")
+    assert (made.trials, made.repeated) == (3, 1)
+    assert [row["trial"] for row in read_rows(made.folder / "trials.jsonl")] == [0, 1, 2]
+
+
+def test_a_trial_with_two_scores_is_refused_and_both_are_named(shard, tmp_path):
+    parts = [shard("a", rows([0])), shard("b", rows([0], score=71.0))]
+    with pytest.raises(ResultsError, match=r"eeg 1d RFF trial 0: accuracy is 70.0 in .*/a and 71.0 in .*/b"):
+        merge(parts, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_a_trial_that_failed_in_one_shard_is_the_one_that_is_ok(shard, tmp_path, order):
+    parts = {"a": shard("a", rows([0])), "b": shard("b", [log.lost(log.spec(), "timeout")])}
+    (made,) = merge([parts[name] for name in order], tmp_path / "c")
+    assert [row["status"] for row in read_rows(made.folder / "trials.jsonl")] == ["ok"]
+
+
+def test_two_configs_are_refused_with_what_differs(shard, tmp_path):
+    parts = [shard("a", rows([0])), shard("b", rows([1]), trials=5, kernel={"name": "gaussian", "gamma": 1.0})]
+    with pytest.raises(ResultsError, match=r"their configs differ in kernel\.gamma, trials"):
+        merge(parts, tmp_path / "c")
+
+
+def test_one_cell_measured_on_two_versions_of_its_data_is_refused(shard, tmp_path):
+    parts = [shard("a", rows([0])), shard("b", rows([0], data_hash="1" * 64))]
+    with pytest.raises(ResultsError, match="was measured with data_hash"):
+        merge(parts, tmp_path / "c")
+
+
+def test_the_manifests_of_all_runs_are_kept(shard, tmp_path):
+    parts = [shard("a", rows([0]), ["2026-01-01", "2026-01-04"]), shard("b", rows([1]), ["2026-01-02"])]
+    (made,) = merge(parts, tmp_path / "c")
+    manifest = json.loads((made.folder / "manifest.json").read_text())
+    assert manifest["started"] == "2026-01-04"
+    assert [run["started"] for run in manifest["earlier_runs"]] == ["2026-01-01", "2026-01-02"]
+
+
+def test_a_reference_of_ones_own_is_still_found(shard, tmp_path):
+    parts = [shard("a", rows([0]), reference="../mine.csv"), shard("b", rows([1]), reference="../mine.csv")]
+    (made,) = merge(parts, tmp_path / "deep" / "er" / "c")
+    assert yaml.safe_load((made.folder / "config.yaml").read_text())["reference"] == "../../../mine.csv"
+
+
+def test_folders_of_experiments_are_merged_by_name_and_a_folder_that_is_there_is_refused(shard, tmp_path):
+    for name in ("one/x", "one/y", "two/x"):
+        shard(name, rows([0] if name[0] == "o" else [1]))
+    made = merge([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
+    assert {(each.folder.name, each.trials) for each in made} == {("x", 2), ("y", 1)}
+    with pytest.raises(ResultsError, match="is there already"):
+        merge([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
+    with pytest.raises(ResultsError, match="name one kind"):
+        merge([tmp_path / "one", tmp_path / "two" / "x"], tmp_path / "other")
+
+
+def test_a_second_run_into_a_folder_is_told_how_to_shard(tmp_path):
+    with (
+        FolderLock(tmp_path),
+        pytest.raises(ResultsError, match=r"--results shard2, and join both with rffbench merge"),
+    ):
+        FolderLock(tmp_path).acquire()

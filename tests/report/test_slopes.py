@@ -1,0 +1,216 @@
+"""Exponents, crossovers and their figures."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import clone
+
+from rffbench import report
+from rffbench.config.experiment import Experiment
+from rffbench.data.cards import load_card
+from rffbench.kernels import make_kernel
+from rffbench.report import frame, summary
+from rffbench.report.crossover import crossovers
+from rffbench.report.figures import dataset as figures
+from rffbench.report.figures.bounds import bound_figures
+from rffbench.report.figures.curves import score_time_figure
+from rffbench.report.figures.dimension import dimension_figure
+from rffbench.report.slopes import fitted_slope, slope_table
+from rffbench.report.theory import sup_error_bound
+from rffbench.trials.metrics import MapOnPoints, Points
+from rffbench.trials.spec import TrialResult, TrialSpec
+from tests.helpers import report_log as log
+
+GAMMA = 0.8
+
+
+@pytest.fixture(autouse=True)
+def _no_network(embedded):
+    """Embedded and synthetic data only."""
+
+
+def rows(n=60, d=5, seed=0):
+    return np.random.default_rng(seed).random((n, d))
+
+
+def measured(features, X, gamma=GAMMA):
+    return MapOnPoints(clone(features).fit(X), Points(X, make_kernel("gaussian", gamma)))
+
+
+def trials_of(values, trials=3, metric="sup_error"):
+    """Trials whose metric at each size is the value, times a factor of the trial."""
+    return pd.DataFrame([
+        {"trial": trial, "n_features": m, metric: value * (1 + 0.1 * trial)}
+        for trial in range(trials) for m, value in values.items()
+    ])  # fmt: skip
+
+
+def test_a_slope_is_the_mean_over_trials_with_students_interval():
+    exact = fitted_slope(trials_of({m: 3 * m**-0.5 for m in (10, 30, 100)}), "sup_error")
+    assert (exact.exponent, exact.sizes, exact.trials) == (pytest.approx(-0.5), 3, 3)
+    assert exact.high - exact.low < 1e-9
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(-0.5, 0.1, 8)
+    noisy = pd.DataFrame([{"trial": t, "n_features": m, "sup_error": m**p}
+                          for t, p in enumerate(slopes) for m in (4, 16, 64)])  # fmt: skip
+    fitted = fitted_slope(noisy, "sup_error")
+    half = stats.t.ppf(0.975, 7) * stats.sem(slopes)
+    assert (fitted.low, fitted.high) == pytest.approx((slopes.mean() - half, slopes.mean() + half))
+    assert fitted_slope(trials_of({10: 1.0, 20: 0.5}), "sup_error") is None  # two sizes are no line
+    assert fitted_slope(trials_of({10: 1.0, 20: 0.5, 40: 0.2}, trials=1), "sup_error") is None
+
+
+SIZES = [16, 32, 64]
+BOUND_CONFIG = {
+    "name": "bounds", "datasets": ["synthetic"], "preprocess": "minmax",
+    "kernel": {"name": "gaussian", "sigma": 1.0}, "n_features": SIZES, "trials": 2, "kernel_error_points": 500,
+    "methods": {"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}}, "solver": {"name": "none"},
+    "measures": ["sup_error", "entry_quantile", "spectral_error", "kernel_norm", "diameter"],
+    "sweep": {
+        "bandwidth": {"sigma=1": {}, "sigma=2": {"kernel": {"sigma": 2.0}}},
+        "points": {
+            "n = 500": {},
+            **{f"n = m = {m}": {"n_features": [m], "kernel_error_points": m} for m in SIZES},
+            **{f"n = {m}²": {"n_features": [m], "kernel_error_points": m * m} for m in (8, 16, 32)},
+        },
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def bound_results(tmp_path):
+    """Made-up errors: of m features on n points n/m at σ = 1, n/√m at σ = 2; of an entry 1/√m."""
+    experiment = Experiment.model_validate(BOUND_CONFIG)
+    lines = []
+    for one in experiment.grid():
+        m, n = one.n_features, one.kernel_error_points
+        spectral = n / m if one.kernel["gamma"] == 0.5 else n / math.sqrt(m)
+        entry = (1 + 0.1 * one.trial) / math.sqrt(m)
+        lines.append(TrialResult(one, "ok", {
+            "sup_error": entry, "entry_quantile": entry / 2, "spectral_error": spectral, "kernel_norm": float(n),
+            "diameter": 1.7,
+        }, {"feature_s": 0.1, "fit_s": 0.0}).to_row())  # fmt: skip
+    folder = log.write(tmp_path / "bounds", {}, lines)
+    (folder / "config.yaml").write_text(experiment.to_yaml(), encoding="utf-8")
+    return folder
+
+
+def test_exponents_are_told_for_n_points_for_n_equal_m_and_for_its_square(bound_results):
+    table = slope_table(frame.load_protocols(bound_results))
+    found = {(row.bandwidth, row.method, row.error, row.points): (row.exponent, row.theory)
+             for row in table.itertuples()}  # fmt: skip
+    for method in ("RFF", "Fastfood"):
+        assert found["sigma=1", method, "sup_error", "n = 500"] == (pytest.approx(-0.5), -0.5)
+        assert found["sigma=1", method, "spectral_error", "n = 500"] == (pytest.approx(-1), -0.5)
+        assert found["sigma=1", method, "spectral_error", "n = m"] == (pytest.approx(0), 0.5)
+        assert found["sigma=1", method, "spectral_error", "n = m²"] == (pytest.approx(1), 1.0)
+        assert found["sigma=2", method, "spectral_error", "n = m²"] == (pytest.approx(1.5), 1.0)
+    assert not any(error == "sup_error" and points != "n = 500" for _, _, error, points in found)
+
+
+def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
+    figures = list(bound_figures(frame.load_protocols(bound_results)))
+    assert [(dataset, labels) for dataset, labels, _ in figures] == [
+        ("synthetic", {"bandwidth": "sigma=1"}),
+        ("synthetic", {"bandwidth": "sigma=2"}),
+    ]
+    largest, _, _, per_root = figures[0][2].axes
+    assert (largest.get_xscale(), largest.get_yscale()) == ("log", "log")
+    lines = dict(zip(*reversed(largest.get_legend_handles_labels()), strict=True))
+    measured_line = lines["RFF"][0]
+    np.testing.assert_allclose(measured_line.get_ydata(orig=False), [1.05 / math.sqrt(m) for m in SIZES])
+    uniform = lines["uniform bound (Rahimi & Recht)"]
+    assert list(uniform.get_xdata(orig=False)) == SIZES
+    assert (uniform.get_ydata(orig=False) > measured_line.get_ydata(orig=False)).all()
+    for (_, _, figure), sigma in zip(figures, (1.0, 2.0), strict=True):
+        bounds = dict(zip(*reversed(figure.axes[0].get_legend_handles_labels()), strict=True))
+        drawn = bounds["uniform bound (Rahimi & Recht)"].get_ydata(orig=False)
+        d = load_card("synthetic").columns  # σ_p² = E‖w‖² = d/σ², the diameter 1.7, δ 1 %
+        np.testing.assert_allclose(drawn, sup_error_bound(SIZES, d, math.sqrt(d) / sigma, 1.7, 0.01))
+    assert any("RFF: -0.50 (-0.50 to -0.50)" in text.get_text() for text in largest.texts)
+    assert any("n = m²: +0.00" in text.get_text() for text in per_root.texts)  # n/m over √n = m
+    written = [path.name for path in report.redraw(bound_results)]
+    assert written[-3:] == ["slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"]
+
+
+DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # seconds of the dense map, and of another
+
+
+@pytest.fixture
+def dimension_results(tmp_path):
+    config = log.config(
+        datasets=[f"synthetic-{d}" for d in DIMENSIONS], n_features=[16, 32], trials=2, solver={"name": "none"},
+        methods={"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}, "SRHT": {"features": "srht"}},
+    )  # fmt: skip
+    lines = []
+    for d, (dense, quick) in DIMENSIONS.items():
+        for method, seconds in (("RFF", dense), ("Fastfood", quick), ("SRHT", dense / 2)):
+            for n in (16, 32):
+                for trial in range(2):
+                    one = TrialSpec(
+                        dataset=f"synthetic-{d}", data_hash="0", method=method, n_features=n, trial=trial, seed=0,
+                        features={"name": config["methods"][method]["features"]}, solver={"name": "none"},
+                        kernel={"name": "gaussian", "gamma": 0.5}, preprocess=["minmax"],
+                    )  # fmt: skip
+                    scores = {"kernel_error": 0.1, "marginal_ks": 0.05, "marginal_energy": 0.02}
+                    lines.append(TrialResult(one, "ok", scores, {"feature_s": seconds * n / 32, "fit_s": 0.0}).to_row())
+    return log.write(tmp_path / "dimension", config, lines)
+
+
+def test_the_dimension_from_which_a_map_is_quicker_is_where_the_lines_cross(dimension_results):
+    fastfood, srht = crossovers(frame.load_results(dimension_results))
+    # √2 times slower at 256 and 2 times quicker at 1024: a third of the way, on a log scale.
+    assert (fastfood.method, fastfood.baseline, fastfood.faster_from) == ("Fastfood", "RFF", 1024)
+    assert fastfood.at == pytest.approx(256 * 4 ** (1 / 3))
+    assert (srht.faster_from, srht.at) == (64, None)
+    slower = frame.load_results(dimension_results)
+    slower.trials["feature_s"] *= np.where(slower.trials["method"] == "Fastfood", 100, 1)
+    assert crossovers(slower)[0].faster_from is None
+
+
+def test_the_figure_against_the_dimension_says_where_they_cross(dimension_results):
+    figure = dimension_figure(frame.load_results(dimension_results))
+    assert [axis.get_title() for axis in figure.axes] == [
+        "(a) relative kernel error",
+        "(b) Kolmogorov–Smirnov distance",
+        "(c) energy distance",
+        "(d) feature time (s)",
+    ]
+    assert {axis.get_xlabel() for axis in figure.axes} == {"dimension d"}
+    seconds = figure.axes[-1].containers[1][0].get_ydata(orig=False)
+    np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
+    assert "Fastfood: from d ≈ 406" in figure.axes[-1].texts[0].get_text()
+    assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
+
+
+def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(dimension_results):
+    results = frame.load_results(dimension_results)
+    assert results.score("synthetic-64").name == "kernel_error"
+    rows = summary.summarise(results)
+    figure = figures.dataset_figure(results, rows[rows["dataset"] == "synthetic-64"], "synthetic-64")
+    assert [axis.get_title() for axis in figure.axes] == [
+        "(a) relative kernel error",
+        "(b) Kolmogorov–Smirnov distance",
+        "(c) energy distance",
+        "(d) feature time (s)",
+    ]
+    report.redraw(dimension_results)
+    assert "(no score)" not in (dimension_results / "table.md").read_text()
+
+
+def test_the_score_stands_against_training_time_where_seconds_are_comparable(tmp_path, monkeypatch):
+    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="regression"))
+    lines = [log.ok(log.spec(multiple=size, trial=trial), 0.5 / size, metric="relative_rmse", feature_s=0.1 * size)
+             for size in (1, 2, 4) for trial in range(3)]  # fmt: skip
+    settings = {"n_features": ["1d", "2d", "4d"]}
+    exclusive = frame.load_results(log.write(tmp_path / "a", log.config(timing="exclusive", **settings), lines))
+    panel = score_time_figure(exclusive, "eeg").axes[0]
+    np.testing.assert_allclose(panel.containers[0][0].get_xdata(orig=False), [0.3, 0.4, 0.6])  # fit_s 0.2 in each
+    np.testing.assert_allclose(panel.containers[0][0].get_ydata(orig=False), [0.5, 0.25, 0.125])
+    assert panel.get_ylabel() == "relative test RMSE"
+    shared = frame.load_results(log.write(tmp_path / "b", log.config(timing="shared", **settings), lines))
+    assert score_time_figure(shared, "eeg") is None

@@ -1,0 +1,177 @@
+"""Promises of the statistics over all datasets: tests, effect sizes, ranks, the critical-difference diagram."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import image
+from scipy import stats
+
+from rffbench import report
+from rffbench.report.figures.critical_difference import draw_critical_difference
+from rffbench.report.significance import holm, mean_interval, paired_p_value, welch_interval
+from rffbench.report.statistics import ALL, compute_statistics, significance_matrix
+from tests.helpers import report_log as log
+
+METHODS = ("A", "B", "C")
+RNG = np.random.default_rng(0)
+# score[dataset, size, method, trial]; B is better than A by about one point everywhere, C like A.
+SCORES = 70 + RNG.normal(0, 3, (4, 3, 1, 5)) + np.array([0.0, 1.0, 0.0])[:, None] + RNG.normal(0, 0.3, (4, 3, 3, 5))
+
+FIVE = np.concatenate([SCORES, SCORES[:1] - 5])  # datasets
+
+
+def results(scores=SCORES, metric="accuracy", drop=lambda *_: False, folder=None):
+    names = [f"set{i}" for i in range(len(scores))]
+    rows = [
+        (names[i], 10 * (j + 1), METHODS[k], t, {metric: scores[i, j, k, t]})
+        for i, j, k, t in np.ndindex(scores.shape)
+        if not drop(i, j, k, t)
+    ]
+    config = log.config(datasets=names, methods={method: {} for method in METHODS[: scores.shape[2]]})
+    return log.results(rows, config, *([folder] if folder else []))
+
+
+def row(statistics, method, baseline, dataset=ALL):
+    (found,) = statistics.pairs[
+        (statistics.pairs["dataset"] == dataset)
+        & (statistics.pairs["method"] == method)
+        & (statistics.pairs["baseline"] == baseline)
+    ].to_dict("records")
+    return found
+
+
+def test_over_all_datasets_it_is_wilcoxons_test_over_cells():
+    statistics = compute_statistics(results())
+    cells = SCORES.mean(axis=3).reshape(-1, 3)
+    found = row(statistics, "A", "B")
+    assert found["pairs"] == statistics.cells == 12
+    assert found["p"] == pytest.approx(stats.wilcoxon(cells[:, 0], cells[:, 1]).pvalue)
+    of_all = statistics.pairs[statistics.pairs["dataset"] == ALL]
+    assert of_all["p_holm"].tolist() == pytest.approx(holm(of_all["p"]))
+
+
+def test_on_a_dataset_it_is_a_paired_t_test_over_trials_of_all_its_sizes():
+    found = row(compute_statistics(results()), "A", "B", "set2")
+    trials = SCORES[2].mean(axis=0)
+    assert found["p"] == pytest.approx(stats.ttest_rel(trials[0], trials[1]).pvalue)
+    assert found["pairs"] == 5
+
+
+def test_the_effect_size_is_the_mean_difference_in_standard_deviations_with_students_interval():
+    found = row(compute_statistics(results()), "A", "B")
+    gains = (SCORES[:, :, 0] - SCORES[:, :, 1]).mean(axis=2).ravel()
+    assert found["difference"] == pytest.approx(gains.mean())
+    assert found["effect_size"] == pytest.approx(gains.mean() / gains.std(ddof=1))
+    interval = stats.ttest_1samp(gains, 0).confidence_interval()
+    assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
+
+
+def test_ranks_and_friedmans_test_are_over_the_same_cells():
+    statistics = compute_statistics(results())
+    cells = SCORES.mean(axis=3).reshape(-1, 3)
+    ranks = stats.rankdata(-cells, axis=1).mean(axis=0)
+    assert statistics.ranks.to_dict() == pytest.approx(dict(zip(METHODS, ranks, strict=True)))
+    assert statistics.ranks.index[0] == "B"
+    expected = stats.friedmanchisquare(*cells.T)
+    assert statistics.friedman == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_of_an_error_less_is_better_and_counted_in_percent():
+    errors = np.ones((2, 3, 2, 2))
+    errors[:, :, 1] = 0.8
+    statistics = compute_statistics(results(errors, "rmse"))
+    assert row(statistics, "A", "B")["difference"] == pytest.approx(100 * (0.8 - 1) / 0.8)
+    assert statistics.ranks.index[0] == "B"
+
+
+def test_only_cells_that_all_methods_have_count_and_the_others_are_told():
+    statistics = compute_statistics(results(drop=lambda i, j, k, t: (i, j, k) == (0, 0, 2)))
+    assert (statistics.cells, statistics.left_out) == (11, 1)
+    assert "1 cells that not all methods have are left out." in statistics.table().notes
+
+
+def test_a_size_with_fewer_trials_does_not_cost_the_others_theirs():
+    statistics = compute_statistics(results(drop=lambda i, j, k, t: j == 2 and t > 0))
+    assert row(statistics, "A", "B", "set0")["pairs"] == 5
+
+
+def test_methods_that_never_differ_are_not_told_apart():
+    statistics = compute_statistics(results(np.full((2, 2, 3, 2), 55.0)))
+    assert row(statistics, "A", "B")["p"] == 1.0
+    assert math.isnan(row(statistics, "A", "B")["effect_size"])
+    assert statistics.friedman is None
+    assert (significance_matrix(statistics) == 1).all(axis=None)
+
+
+def test_a_single_cell_or_trial_has_a_difference_and_no_test():
+    statistics = compute_statistics(results(SCORES[:1, :1, :, :1]))
+    for dataset in (ALL, "set0"):
+        found = row(statistics, "A", "B", dataset)
+        assert math.isnan(found["p"])
+        assert math.isnan(found["p_holm"])
+        assert found["difference"] == pytest.approx(SCORES[0, 0, 0, 0] - SCORES[0, 0, 1, 0])
+    assert "–" in statistics.table().rows[0]
+
+
+def test_without_two_methods_that_share_a_cell_there_are_no_statistics():
+    assert compute_statistics(results(SCORES[:, :, :1])) is None
+    assert compute_statistics(results(drop=lambda i, j, k, t: j == k)) is None
+
+
+def test_the_interval_of_a_single_value_is_everything():
+    assert mean_interval(results().trials["accuracy"].head(1)) == (-math.inf, math.inf)
+
+
+def test_the_critical_difference_diagram_names_every_method_and_joins_those_not_told_apart(tmp_path):
+    statistics = compute_statistics(results(FIVE))
+    assert significance_matrix(statistics).loc["A", "C"] > 0.05 > significance_matrix(statistics).loc["A", "B"]
+    (path,) = draw_critical_difference(statistics, tmp_path)
+    first = path.read_bytes()
+    assert image.imread(path).std() > 0.05
+    draw_critical_difference(statistics, tmp_path)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("scores", [FIVE[:, :, :2], FIVE[:4]], ids=["two methods", "four datasets"])
+def test_so_few_need_no_diagram(scores, tmp_path):
+    assert draw_critical_difference(compute_statistics(results(scores)), tmp_path) == []
+
+
+# ---- The fewest numbers that an interval or a test can be made of ------------------------------------------
+
+
+def test_two_values_have_an_interval_and_one_has_none():
+    low, high = mean_interval(pd.Series([1.0, 3.0]))
+    assert (low, high) == pytest.approx((2 - stats.t.ppf(0.975, 1), 2 + stats.t.ppf(0.975, 1)))
+    assert mean_interval(pd.Series([1.0])) == (-np.inf, np.inf)
+
+
+def test_two_pairs_are_a_test_and_one_is_none():
+    candidate, baseline = pd.Series([2.0, 3.1]), pd.Series([1.0, 2.0])
+    assert paired_p_value(candidate, baseline, "greater") == pytest.approx(stats.t.sf(21, 1))
+    assert np.isnan(paired_p_value(candidate[:1], baseline[:1], "greater"))
+
+
+def test_welch_s_interval_needs_two_of_each_and_their_spread():
+    half = stats.t.ppf(0.975, 2) * np.sqrt(2.0)  # of two samples of two, both of variance 2: two degrees of freedom
+    assert welch_interval(5.0, np.sqrt(2), 2, 3.0, np.sqrt(2), 2) == pytest.approx((2 - half, 2 + half))
+    for n, other_n, std in ((1, 2, 1.0), (2, 1, 1.0), (2, 2, np.nan), (1, 1, np.nan), (2, 2, np.inf)):
+        assert np.isnan(welch_interval(5.0, std, n, 3.0, 1.0, other_n)).all()
+        assert np.isnan(welch_interval(5.0, 1.0, n, 3.0, std, other_n)).all()
+
+
+def test_they_need_no_reference(tmp_path):
+    rows = [
+        log.ok(log.spec(method=method, multiple=multiple, trial=trial), RNG.normal(70, 1))
+        for method in ("RFF", "QMC", "Ours")
+        for multiple in (1, 2)
+        for trial in range(3)
+    ]
+    folder = log.write(tmp_path / "run", log.config(n_features=["1d", "2d"]), rows)
+    statistics, paths = report.compare_methods(folder)
+    assert statistics.friedman is not None
+    assert [path.name for path in paths] == ["statistics.csv", "statistics.md"]  # one dataset: no diagram
+    alone = log.write(tmp_path / "alone", log.config(), rows[:3])
+    assert report.compare_methods(alone) == (None, [])

@@ -1,0 +1,69 @@
+"""By which measure of λ curves are compared, and the λ figure that shows two of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rffbench import report
+from rffbench.report import frame
+from rffbench.report.figures.curves import path_figure
+from rffbench.report.yardsticks import YARDSTICKS, distances
+from tests.helpers import report_log as log
+
+LAMBDAS = np.logspace(-6, 2, 17)
+LENGTH = 1e3  # Ours' features are √LENGTH times as long as RFF's
+
+
+def path(scale, dimension=True):
+    """A path of λ of features that are √scale times as long: the score depends on the effective dimension alone."""
+    d = 20 / (1 + (LAMBDAS / scale) ** 0.2)
+    curves = {"lambda": LAMBDAS, "effective_lambda": LAMBDAS / scale, "accuracy": 90 - np.square(np.log(d))}
+    if dimension:
+        curves |= {"median_lambda": LAMBDAS / scale**2, "effective_dimension": d}
+    return {name: values.tolist() for name, values in curves.items()}
+
+
+def folder(tmp_path, **changes):
+    rows = []
+    for trial in range(3):
+        for method, scale in (("RFF", 1.0), ("Ours", LENGTH)):
+            row = log.ok(log.spec(method=method, trial=trial), 80.0)
+            row["metrics"]["effective_lambda"] = 1e-3 / scale
+            rows.append(row | {"curves": path(scale, **changes), "lambda": float(LAMBDAS[6])})
+    methods = {name: log.METHODS[name] for name in ("RFF", "Ours")}
+    return log.write(tmp_path / "run", log.config(methods=methods), rows)
+
+
+def test_curves_that_depend_on_one_yardstick_alone_are_no_distance_apart_by_it_and_some_by_the_others(tmp_path):
+    found = distances(frame.load_results(folder(tmp_path)))
+    assert list(found["method"]) == ["Ours"]
+    [row] = found.to_dict("records")
+    assert (row["against"], row["trials"]) == ("RFF", 3)
+    assert row["effective_lambda"] == pytest.approx(0, abs=0.02)  # linear between two λ
+    assert row["effective_dimension"] == pytest.approx(0, abs=0.02)
+    assert row["lambda"] > 1
+    assert row["median_lambda"] > 1
+
+
+def test_only_what_every_yardstick_can_compare_is_compared(tmp_path):
+    [row] = distances(frame.load_results(folder(tmp_path))).to_dict("records")
+    within = (LAMBDAS[0] <= LAMBDAS / LENGTH**2 * (1 + 1e-9)) & (LAMBDAS[0] <= LAMBDAS / LENGTH * (1 + 1e-9))
+    assert row["compared"] == within.sum()
+
+
+def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_path):
+    results = frame.load_results(folder(tmp_path))
+    figure = path_figure(results, "eeg")
+    assert [axis.get_xlabel() for axis in figure.axes] == ["effective λ", "effective dimension"]
+    [line, *_] = [line for line in figure.axes[1].lines if line.get_label() == "Ours"]
+    assert sorted(line.get_xdata()) == pytest.approx(sorted(path(LENGTH)["effective_dimension"]))
+    written = {file.name for file in report.redraw(results.folder)}
+    assert {"yardsticks.csv", "yardsticks.md", "eeg-lambda.png"} <= written
+    table = pd.read_csv(results.folder / "yardsticks.csv")
+    assert set(YARDSTICKS) <= set(table.columns)
+
+
+def test_a_path_of_an_older_log_is_drawn_against_the_effective_lambda_alone(tmp_path):
+    results = frame.load_results(folder(tmp_path, dimension=False))
+    assert [axis.get_xlabel() for axis in path_figure(results, "eeg").axes] == ["effective λ"]
+    assert not {"yardsticks.csv", "yardsticks.md"} & {file.name for file in report.redraw(results.folder)}

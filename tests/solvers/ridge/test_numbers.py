@@ -1,0 +1,116 @@
+"""Ridge on every map where numbers are extreme: the three ways to solve agree, or an error says what is wrong."""
+
+import numpy as np
+import pytest
+
+from rffbench import StreamedRidgeClassifierCV
+from rffbench.features import MAPS, make_features
+from rffbench.features.nystroem import NystroemFeatures
+from rffbench.registry import NONE
+from rffbench.solvers.ridge.streamed import _Plan
+
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+
+VARIANTS = {
+    "leverage": ({}, {"variant": "as-released"}),
+    "surrogate-leverage": ({}, {"variant": "as-released"}, {"form": "eq12"}),
+}
+EVERY_MAP = [(name, own) for name in MAPS.names() if name != NONE for own in VARIANTS.get(name, ({},))]
+WAYS = ("_fit_in_one_pass", "_fit_in_passes", "_fit_dual")
+
+
+def rows(n=40, d=3):
+    X = np.random.default_rng(0).uniform(size=(n, d))
+    return X, np.where(X[:, 0] > 0.4, 1.0, -1.0)
+
+
+def changed(change, n=40, d=3):
+    X, y = rows(n, d)
+    change(X)
+    return X, y
+
+
+def sorted_by_class():
+    X, y = rows()
+    order = np.argsort(y)
+    return X[order], y[order]  # most folds have one class
+
+
+CASES = {
+    "a constant column": lambda: changed(lambda X: X[:, 1].fill(7)),
+    "nothing but constants": lambda: changed(lambda X: X.fill(7)),
+    "nothing but zeros": lambda: changed(lambda X: X.fill(0)),
+    "a column twice": lambda: changed(lambda X: np.copyto(X[:, 2], X[:, 0])),
+    "rows twice": lambda: tuple(np.repeat(part[:20], 2, axis=0) for part in rows()),
+    "one class in a fold": sorted_by_class,
+    "two rows": lambda: (rows(2)[0], np.array([-1.0, 1.0])),
+    "one column": lambda: rows(d=1),
+    "a number of 1e300": lambda: changed(lambda X: X[3:4, 1].fill(1e300)),
+    "numbers of 1e300": lambda: changed(lambda X: np.multiply(X, 1e300, out=X)),
+    "float16": lambda: (rows()[0].astype(np.float16), rows()[1]),
+    "one frequency": rows,
+    "more frequencies than rows": lambda: rows(20),
+}
+FREQUENCIES = {"one frequency": 1, "more frequencies than rows": 64}
+
+
+def made(name, own, s):
+    kernel = "perceptron" if name == "perceptron" else "gaussian"
+    return make_features({"name": name, **own}, kernel=kernel, gamma=0.5, n_features=s, random_state=0)
+
+
+def outputs(way, X, y, features, center, alphas=(1e-2, 0.1)):
+    """The decision values of ridge solved in one of the three ways."""
+    model = StreamedRidgeClassifierCV(alphas, folds=min(5, len(X)), features=features, center=center)
+    model._plan = lambda *_: _Plan(getattr(model, way), 16, None, 0)
+    return model.fit(X, y).decision_function(X)
+
+
+@pytest.mark.parametrize("center", [True, "both"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_ways_to_solve_agree(case, center):
+    X, y = CASES[case]()
+    X.setflags(write=False)
+    for name, own in EVERY_MAP:
+        features = made(name, own, FREQUENCIES.get(case, 6))
+        if name == "nystroem" and "1e300" in case:
+            with pytest.raises(ValueError, match="squares overflow; scale it first"):
+                NystroemFeatures(40).fit(X)
+            continue
+        if own.get("variant") == "as-released" and case.startswith("nothing but"):
+            continue  # columns that vanish get factors of 1e16: see the next test
+        first, *others = (outputs(way, X, y, features, center) for way in WAYS)
+        assert np.isfinite(first).all(), (name, own)
+        for other in others:
+            np.testing.assert_allclose(other, first, rtol=1e-5, atol=1e-6, err_msg=f"{name} {own}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("center", [True, "both"])
+def test_a_lambda_too_small_for_a_singular_gram_matrix_is_passed_over_for_one_that_is_not(way, center):
+    X, y = CASES["rows twice"]()
+    features = made("fourier", {}, 64)
+    taken = outputs(way, X, y, features, center, [1e-300, 0.1])
+    np.testing.assert_allclose(taken, outputs(way, X, y, features, center, [0.1, 1.0]), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"lambda=1e-300 is not positive definite; take a larger lambda"):
+        outputs(way, X, y, features, center, [1e-300, 1e-299])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["leverage", "surrogate-leverage"])
+def test_released_factors_of_columns_that_vanish_give_numbers_or_an_error_that_says_what_to_do(name, way):
+    X, y = CASES["nothing but zeros"]()
+    features = made(name, {"variant": "as-released"}, 6)
+    try:
+        assert np.isfinite(outputs(way, X, y, features, "both")).all()
+    except ValueError as error:
+        assert "take a larger lambda" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("own", VARIANTS["surrogate-leverage"][:2], ids=str)
+def test_targets_that_no_feature_has_anything_of_are_told_of(own):
+    X, y = CASES["nothing but zeros"]()
+    balanced = np.where(np.arange(len(y)) % 2, 1.0, -1.0)
+    for targets in (balanced if not own else 0 * y, 0 * y):
+        with pytest.raises(ValueError, match=r"targets are orthogonal to every feature .* nothing to choose by"):
+            made("surrogate-leverage", own, 6).fit(X, targets)

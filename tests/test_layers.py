@@ -1,0 +1,50 @@
+"""The house keeps its order: pyproject.toml says who imports whom, CONTRIBUTING.md has the map of it."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_nothing_imports_upward_and_there_is_no_circle():
+    program = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(cache_dir=None))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "2 kept, 0 broken" in done.stdout
+
+
+# ---- the map in CONTRIBUTING.md ----------------------------------------------------------------------------
+
+
+def table(heading):
+    """The cells of the table in CONTRIBUTING.md whose first column has this heading."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = text[text.index(f"| {heading} |") :].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def names(cell):
+    return set(re.findall(r"`([^`]+)`", cell))
+
+
+def test_the_map_s_rows_are_the_layers_from_top_to_bottom():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    rows = [{name.removesuffix(".py").rstrip("/") for name in names(row[0])} for row in table("in `rffbench/`")]
+    assert rows == [set(layer.split(" | ")) for layer in layers]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git checkout")
+def test_the_map_names_the_folders_there_are():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    folders = {str(folder) for path in listed for folder in Path(path).parents if not path.startswith(".")}
+    top = {folder for folder in folders if "/" not in folder} - {".", "rffbench"}
+    assert {name.rstrip("/") for row in table("folder") for name in names(row[0])} == top
+    inside = {folder.removeprefix("rffbench/") for folder in folders if folder.startswith("rffbench/")}
+    named = {name for row in table("in `rffbench/`") for cell in row for name in names(cell) if name.endswith("/")}
+    assert {name.rstrip("/") for name in named} == inside

@@ -1,0 +1,125 @@
+"""From a file of one's own to a table, as a user does it."""
+
+import json
+
+import pytest
+
+from tests.data.test_own import NUMBERS, YES
+
+CONFIG = """
+name: own
+datasets:
+  - ./mine.csv
+  - {path: data/other.csv, target: b, task: regression, name: second}
+n_features: [2]
+methods:
+  RFF: {features: fourier}
+solver: {name: ridge, lambda: [0.1], folds: 2}
+trials: 2
+kernel_error_points: 5
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A config of one's own data, in a folder beside it."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "mine.csv").write_text(YES * 5)
+    (tmp_path / "data" / "other.csv").write_text("a,b,c,d\n" + NUMBERS * 5)
+    (tmp_path / "own.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_data_by_path_is_run_and_nothing_that_is_written_tells_its_folder(rffbench_in, mine, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    result = rffbench_in(elsewhere, "run", mine / "own.yaml", "--workers", "1")
+    assert result.returncode == 0, result.stderr
+    folder = elsewhere / "results" / "own"
+    rows = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    assert [(row["dataset"], row["status"]) for row in rows] == [("mine", "ok")] * 2 + [("second", "ok")] * 2
+    assert "rmse" in rows[-1]["metrics"]
+    for name in ("config.yaml", "manifest.json", "trials.jsonl", "summary.csv", "table.md"):
+        assert str(mine) not in (folder / name).read_text(), name
+    assert json.loads((folder / "manifest.json").read_text())["data_checksums"]["mine"].startswith("sha256:")
+
+    # The config that is written stands for itself: its trials are those that are done.
+    again = rffbench_in(elsewhere, "run", folder / "config.yaml", "--dry-run")
+    assert "4 trials, 4 already done" in again.stdout
+    assert "test RMSE of second" in rffbench_in(elsewhere, "table", folder).stdout
+
+
+def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
+    def accuracy(results):
+        done = rffbench_in(mine, "run", "own.yaml", "--results", results, "--only", "dataset=mine", "--workers", "1")
+        assert done.returncode == 0, done.stderr
+        row = json.loads((mine / results / "own" / "trials.jsonl").read_text().splitlines()[0])
+        return row["data_hash"], row["metrics"]["accuracy"]
+
+    first = accuracy("first")
+    (mine / "mine.csv").write_text("".join(f"{i},0.5,{'yes' if i % 2 else 'no'}\n" for i in range(20)))
+    second = accuracy("second")
+    assert first[0] != second[0]
+    mixed = rffbench_in(mine, "run", "own.yaml", "--results", "first")
+    assert mixed.returncode == 2
+    assert "data_hash" in mixed.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("./mine.csv", "./mien.csv", "line 4: datasets.1: mien.csv: no such file; did you mean mine.csv?"),
+        ("target: b", "target: e", "line 5: datasets.2: other.csv: target: unknown column 'e'"),
+        ("target: b", "targets: b", "unknown key 'targets'; did you mean 'target'?"),
+        ("name: second", "name: eeg", "there is another dataset called 'eeg' already; give this one a name of its own"),
+        ("target: b", "target: [b]", "line 5"),
+        ("task: regression", "task: sorting", "'classification' or 'regression'"),
+        ("name: second", "name: mine", "'mine' is given twice"),
+    ],
+)
+def test_a_wrong_path_or_setting_is_refused_with_the_configs_line(rffbench_in, mine, old, new, message):
+    (mine / "own.yaml").write_text(CONFIG.replace(old, new))
+    result = rffbench_in(mine, "validate", "own.yaml")
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_a_sweep_takes_data_by_path(rffbench_in, mine):
+    (mine / "own.yaml").write_text(
+        CONFIG + "sweep: {data: {one: {datasets: [mine.csv]}, other: {datasets: [second]}}}\n"
+    )
+    assert rffbench_in(mine, "validate", "own.yaml").stdout == "own.yaml: OK; 4 trials\n"
+
+
+def test_describe_says_what_it_sees_and_writes_a_card_that_a_config_takes(rffbench_in, mine):
+    (mine / "cards").mkdir()
+    result = rffbench_in(mine, "datasets", "describe", "mine.csv", "--write-card", "cards/written.yaml")
+    assert (result.returncode, result.stderr) == (0, "")
+    said = dict(line.split(None, 1) for line in result.stdout.splitlines())
+    assert (said["rows"], said["inputs"], said["delimiter"], said["header"]) == ("20", "3", ",", "no")
+    assert (said["target"], said["task"], said["missing"]) == ("column 4 of 4", "classification", "none")
+    assert "class         yes: 10, 50.0% (+1)" in result.stdout
+    (mine / "own.yaml").write_text(CONFIG.replace("./mine.csv", "./cards/written.yaml"))
+    done = rffbench_in(mine, "run", "own.yaml", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert '"dataset": "written"' in (mine / "results" / "own" / "trials.jsonl").read_text()
+
+
+def test_describe_says_what_keeps_a_file_from_being_used_by_its_status_too(rffbench_in, mine):
+    (mine / "mine.csv").write_text("a,b\n1,\n2,x\n")
+    result = rffbench_in(mine, "datasets", "describe", "mine.csv")
+    assert result.returncode == 3
+    assert "missing       1\nfault         line 2, column 2 ('b'): the value is missing ('')" in result.stdout
+    assert rffbench_in(mine, "datasets", "describe", "mien.csv").returncode == 2
+
+
+def test_a_folder_of_cards_is_given_by_the_environment(rffbench_in, mine):
+    (mine / "cards").mkdir()
+    rffbench_in(mine, "datasets", "describe", "mine.csv", "--write-card", "cards/written.yaml")
+    (mine / "own.yaml").write_text(CONFIG.replace("./mine.csv", "written"))
+    folders = {"RFFBENCH_DATASETS": str(mine / "cards")}
+    assert "\nwritten " in rffbench_in(mine, "datasets", "list", **folders).stdout
+    assert rffbench_in(mine, "run", "own.yaml", "--workers", "1", **folders).returncode == 0
+    none = rffbench_in(mine, "validate", "own.yaml", RFFBENCH_DATASETS=str(mine / "none"))
+    assert none.returncode == 2
+    assert "unknown dataset 'written'" in none.stderr
+    assert "RFFBENCH_DATASETS: there is no folder" in none.stderr

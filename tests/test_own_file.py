@@ -1,0 +1,197 @@
+"""A feature map in a file of the user's own: named by a config, told apart by its source, not by where it lies."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from numpy.random import SeedSequence
+
+from rffbench import RandomFourierFeatures
+from rffbench.config.loading import load_experiment, load_resolved
+from rffbench.errors import ConfigError
+from rffbench.features import make_features
+
+MINE = '''
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+
+
+class MyFeatures(TransformerMixin, BaseEstimator):
+    """Cosines, without a kernel to choose.
+
+    Parameters
+    ----------
+    scale : of the columns
+    """
+
+    def __init__(self, n_components=100, gamma=1.0, scale=1.0, random_state=None):
+        self.n_components = n_components
+        self.gamma = gamma
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        rng = check_random_state(self.random_state)
+        self.W_ = np.sqrt(2 * self.gamma) * rng.normal(size=(X.shape[1], self.n_components))
+        self.b_ = rng.uniform(0, 2 * np.pi, self.n_components)
+        return self
+
+    def transform(self, X):
+        return self.scale * np.sqrt(2 / self.n_components) * np.cos(X @ self.W_ + self.b_)
+'''
+MINE_SCALED = {"features": "./mine.py:MyFeatures", "scale": 2.0}
+CONFIG = {
+    "name": "own", "datasets": ["breast-cancer"], "n_features": [8], "trials": 1, "preprocess": "minmax",
+    "methods": {"RFF": {"features": "fourier"}, "Mine": MINE_SCALED},
+}  # fmt: skip
+
+
+def write(folder, source=MINE, **changes):
+    """mine.py and a config beside it; the config's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mine.py").write_text(source)
+    (folder / "own.yaml").write_text(yaml.safe_dump(CONFIG | changes, sort_keys=False))
+    return folder / "own.yaml"
+
+
+def key_of(path):
+    (spec,) = [spec for spec in load_experiment(path).grid() if spec.method == "Mine"]
+    return spec.key
+
+
+def made(path, random_state=None):
+    return make_features(
+        {"name": f"{path}:MyFeatures"}, kernel="gaussian", gamma=0.5, n_features=4, random_state=random_state
+    )
+
+
+def test_a_run_measures_a_map_in_a_file_found_from_the_config_s_folder(rffbench, tmp_path):
+    write(tmp_path / "deep")
+    done = rffbench("run", "deep/own.yaml")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "2 trials ok")
+    assert (tmp_path / "results/own/mine.py").read_text() == MINE
+    written = (tmp_path / "results/own/config.yaml").read_text() + (tmp_path / "results/own/trials.jsonl").read_text()
+    assert str(tmp_path) not in written
+    rows = [json.loads(line) for line in (tmp_path / "results/own/trials.jsonl").read_text().splitlines()]
+    assert {"name": "./mine.py:MyFeatures", "scale": 2.0} in [row["features"] for row in rows]
+    assert "Mine" in rffbench("table", "results/own").stdout
+    again = rffbench("run", "results/own/config.yaml")  # the folder has all that it takes
+    assert len((tmp_path / "results/own/trials.jsonl").read_text().splitlines()) == 2, again.stderr
+
+
+def test_a_key_depends_on_the_source_and_not_on_where_the_file_lies(tmp_path):
+    assert key_of(write(tmp_path / "a")) == key_of(write(tmp_path / "b/c"))
+    assert key_of(write(tmp_path / "a", MINE + "# edited\n")) != key_of(write(tmp_path / "b/c"))
+
+
+def test_a_built_in_map_s_key_is_what_it_was(tmp_path):
+    spec = load_experiment(write(tmp_path)).grid()[0]
+    assert (spec.method, "source" in spec.to_dict()) == ("RFF", False)
+
+
+def test_parameters_may_stand_with_the_name(tmp_path):
+    beside = key_of(write(tmp_path / "a"))
+    inside = {"RFF": {"features": "fourier"}, "Mine": {"features": {"name": "./mine.py:MyFeatures", "scale": 2.0}}}
+    assert key_of(write(tmp_path / "b", methods=inside)) == beside
+
+
+def test_a_resolved_config_beside_its_file_is_the_same_experiment(tmp_path):
+    sweep = {"map": {"mine": {}, "other": {"methods": {"RFF": {"features": "./mine.py:MyFeatures"}}}}}
+    experiment = load_experiment(write(tmp_path / "a", sweep=sweep))
+    again = write(tmp_path / "b")
+    again.write_text(experiment.to_yaml())
+    assert str(tmp_path) not in experiment.to_yaml()
+    assert [spec.key for spec in load_experiment(again).grid()] == [spec.key for spec in experiment.grid()]
+    names = [config["methods"]["RFF"]["features"] for _, config in load_resolved(again)]
+    assert names == ["fourier", "./mine.py:MyFeatures"]
+
+
+def test_only_what_the_constructor_has_is_passed_and_seeds_are_whole_numbers(tmp_path):
+    write(tmp_path)
+    features = made(tmp_path / "mine.py", SeedSequence(3))
+    assert (features.gamma, features.n_components, hasattr(features, "kernel")) == (0.5, 4, False)
+    np.random.RandomState(features.random_state)
+    assert features.random_state == made(tmp_path / "mine.py", SeedSequence(3)).random_state
+    stream = make_features(
+        {"name": "fourier"}, kernel="gaussian", gamma=1.0, n_features=4, random_state=SeedSequence(3)
+    )
+    assert isinstance(stream.random_state, SeedSequence)  # built-in maps are paired by the stream itself
+
+
+def test_a_subclass_of_a_built_in_map_is_paired_with_it(tmp_path):
+    source = "from rffbench import RandomFourierFeatures\n\nclass MyFeatures(RandomFourierFeatures):\n    pass\n"
+    write(tmp_path, source)
+    X = np.eye(3)
+    mine = made(tmp_path / "mine.py", SeedSequence(3)).fit(X)
+    theirs = RandomFourierFeatures(8, gamma=0.5, random_state=SeedSequence(3)).fit(X)
+    np.testing.assert_array_equal(mine.frequencies_, theirs.frequencies_)
+
+
+def line_of(text, source=MINE):
+    return source[: source.index(text)].count("\n") + 1
+
+
+INIT = "self.scale = scale"
+RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x = 1\nimport nonesuch\n", r"mine\.py, line 2: ModuleNotFoundError: No module named 'nonesuch'"),
+        ("x = 1\ndef f(:\n", r"mine\.py, line 2: SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit(3)\n", r"mine\.py, line 2: it ends the process when it is imported"),
+        (MINE.replace("MyF", "MyOtherF"), r"unknown class 'MyFeatures'; did you mean 'MyOtherFeatures'"),
+        ("def MyFeatures(): pass\n", r"that is no class"),
+        ("class MyFeatures:\n    pass\n", r"has no fit, transform, get_params, set_params: derive the class from"),
+        (MINE.replace("n_components", "columns"), r"its constructor has no n_components"),
+        (RAISES, rf"mine\.py, line {line_of('raise', RAISES)}: KeyError: 'no such thing'"),
+        (MINE.replace("scale", "size"), r"unknown parameter of feature map './mine\.py:MyFeatures': 'scale'"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_line_before_anything_runs(tmp_path, source, message):
+    alone = {} if "size=1.0" in source else {"methods": {"Mine": {"features": "./mine.py:MyFeatures"}}}
+    config = write(tmp_path, source, **alone)
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_experiment(config)
+    assert re.match(rf"{re.escape(str(config))}, line \d+: methods\.Mine", str(caught.value))
+
+
+def test_a_missing_file_and_a_file_without_a_class_are_told(tmp_path):
+    config = write(tmp_path, methods={"Mine": {"features": "./nine.py:MyFeatures"}})
+    with pytest.raises(ConfigError, match=r"nine\.py: cannot be read: No such file"):
+        load_experiment(config)
+    config = write(tmp_path, methods={"Mine": {"features": "./mine.py"}})
+    with pytest.raises(ConfigError, match=r"say which class of the file is meant, for example mine\.py:MyFeatures"):
+        load_experiment(config)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    write(tmp_path / "other")
+    methods = {"A": {"features": "./mine.py:MyFeatures"}, "B": {"features": "other/mine.py:MyFeatures"}}
+    with pytest.raises(ConfigError, match=r"have one name, by which results name them"):
+        load_experiment(write(tmp_path, methods=methods))
+
+
+def test_a_failure_names_the_file_without_its_folder(rffbench, tmp_path):
+    write(
+        tmp_path / "deep",
+        MINE.replace("return self.scale", 'raise ValueError(f"in {__file__}")\n        return self.scale'),
+    )
+    assert rffbench("run", "deep/own.yaml").returncode == 1
+    log = (tmp_path / "results/own/trials.jsonl").read_text()
+    assert 'File \\"mine.py\\", line' in log
+    assert str(tmp_path) not in log
+
+
+def test_an_edit_while_a_run_goes_on_fails_its_trials(tmp_path, embedded, one_thread):
+    from rffbench.trials.alone import run_trial
+
+    spec = load_experiment(write(tmp_path)).grid()[1]
+    Path(tmp_path / "mine.py").write_text(MINE + "# edited\n")
+    with pytest.raises(ConfigError, match=r"\./mine\.py:MyFeatures has been edited since the run started"):
+        run_trial(spec)

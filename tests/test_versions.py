@@ -1,0 +1,101 @@
+"""A built-in map or solver that gives other numbers gets another version, so that no run takes old rows for its own."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from rffbench import RandomFourierFeatures
+from rffbench.errors import ConfigError
+from rffbench.features import FEATURES, MAPS, make_features
+from rffbench.solvers import SOLVERS, make_solver
+
+PINS = Path(__file__).parent / "versions.json"  # of every name: its version, and the hash of what it gives
+X = np.random.default_rng(0).uniform(size=(60, 4))
+Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1.0, -1.0)
+TARGETS = {"classification": Y, "regression": X @ [1.0, -2.0, 0.5, 0.0] + X[:, 0] ** 2}
+BUILT_IN = [("feature map", name) for name in FEATURES] + [("solver", name) for name in SOLVERS._built_in]
+
+
+def hashed(arrays, decimals):
+    """Equal for arrays that are equal to so many decimals."""
+    numbers = [np.round(array * 10**decimals).astype(np.int64) for array in arrays]
+    return hashlib.sha256(b"".join(array.tobytes() for array in numbers)).hexdigest()[:16]
+
+
+def of_map(name):
+    """Of a map the kernel that it stands for, by default and with each value that a parameter may have."""
+    variants = [{}, *({key: value} for key, each in MAPS.parameters(name).items() for value in each.choices or ())]
+    kernels = []
+    for own in variants:
+        features = make_features(
+            {"name": name, **own}, kernel="perceptron" if name == "perceptron" else "gaussian", gamma=0.5,
+            n_features=16, count="columns", random_state=SeedSequence(7),
+        )  # fmt: skip
+        Z = features.fit(X, Y).transform(X)
+        kernels.append(Z @ Z.T)
+    return hashed(kernels, 4)
+
+
+def of_solver(name):
+    """Of a solver what it predicts for each task that it has, with a map and without, where it has use for one."""
+    needs, found = SOLVERS.needs(name, "features"), []
+    for task, y in TARGETS.items():
+        for mapped in [True] if needs else [False] if needs is False else [False, True]:
+            features = RandomFourierFeatures(16, gamma=0.5, random_state=1) if mapped else None
+            try:
+                solver = make_solver(
+                    {"name": name}, task=task, features=features, kernel="gaussian", gamma=0.5, n_features=100,
+                    random_state=SeedSequence(7),
+                )  # fmt: skip
+            except ConfigError:  # not for this task
+                continue
+            solver.fit(X, y)
+            found.append(np.asarray((solver.decision_function if task == "classification" else solver.predict)(X)))
+    assert found, f"{name} is for no task"
+    return hashed(found, 3)
+
+
+def found(what, name):
+    registry, of = (MAPS, of_map) if what == "feature map" else (SOLVERS, of_solver)
+    return {"version": registry.made_by(name), "gives": of(name)}
+
+
+def problem(name, pinned, now):
+    """What is to be done where what a name gives, or its version, is not what is pinned."""
+    if now == pinned:
+        return None
+    if pinned and now["gives"] != pinned["gives"] and now["version"] <= pinned["version"]:
+        version = pinned["version"]
+        change = f"if that is meant, set `version = {version + 1}` on its class or function"
+        return f"{name} gives other numbers than its version {version} did: {change}"
+    return f"write {json.dumps(now)} for {name!r} in {PINS.name}"
+
+
+@pytest.mark.parametrize(("what", "name"), BUILT_IN)
+def test_other_numbers_come_with_another_version(what, name, one_thread):
+    assert problem(name, json.loads(PINS.read_text())[what].get(name), found(what, name)) is None
+
+
+def test_every_pin_is_of_something_built_in():
+    pins = json.loads(PINS.read_text())
+    assert {(what, name) for what, names in pins.items() for name in names} == set(BUILT_IN)
+
+
+def test_a_map_that_gives_other_numbers_under_its_old_version_is_found(monkeypatch):
+    pinned = json.loads(PINS.read_text())["feature map"]["fourier"]
+    fit = RandomFourierFeatures.fit
+
+    def scaled(self, X, y=None):
+        fit(self, X, y)
+        self.frequencies_ *= 1.001
+        return self
+
+    monkeypatch.setattr(RandomFourierFeatures, "fit", scaled)
+    now = found("feature map", "fourier")
+    assert "fourier gives other numbers than its version 1 did" in problem("fourier", pinned, now)
+    monkeypatch.setattr(RandomFourierFeatures, "version", 2, raising=False)
+    assert problem("fourier", pinned, found("feature map", "fourier")).startswith('write {"version": 2')

@@ -1,0 +1,157 @@
+"""``timing: features``: seconds of the features and of predicting taken alone, all else shared, the same scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rffbench import RandomFourierFeatures
+from rffbench.process import Contention
+from rffbench.trials import seconds
+from rffbench.trials.alone import Problem, either, run_trial
+from rffbench.trials.seconds import FEWEST, MOST, timed
+from rffbench.trials.tasks import run_group, tasks
+from rffbench.trials.together import run_shared
+from tests.helpers.small_trials import METHODS, Heard, spec
+
+pytestmark = pytest.mark.usefixtures("embedded", "one_thread")
+
+
+class Quiet:
+    """Contention that says what it is told, one attempt after another."""
+
+    def __init__(self, *said):
+        self.said, self.attempts = list(said), 0
+
+    def __call__(self):
+        self.attempts += 1
+        self.contended = self.said[min(self.attempts, len(self.said)) - 1]
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("length", "repeats"),
+    [(0.2, 1), (0.07, 2), (0.049, FEWEST), (0.011, 11), (1e-5, MOST)],
+)
+def test_short_work_is_timed_until_its_spread_is_known(length, repeats):
+    found = timed(lambda: length, Quiet(False))
+    assert (found.seconds, found.repeats) == (length, repeats)
+    assert found.spread is None if repeats == 1 else found.spread == 0
+
+
+def test_the_median_counts_and_the_spread_is_told():
+    series = iter([0.03, 0.02, 0.04, 0.02, 0.1])
+    found = timed(lambda: next(series), Quiet(False))
+    assert found.seconds == 0.03
+    assert found.spread == pytest.approx((0.04 - 0.02) / 0.03)
+
+
+def test_disturbed_work_is_timed_anew_three_times_at_most():
+    calm_at_last = Quiet(True, True, False)
+    assert timed(lambda: 0.1, calm_at_last).contended is False
+    assert calm_at_last.attempts == 3
+    never = Quiet(True)
+    assert timed(lambda: 0.1, never).contended is True
+    assert never.attempts == 3
+
+
+def test_what_cannot_be_told_is_not_called_undisturbed():
+    assert [either(False, None), either(True, None), either(False, False)] == [None, True, False]
+
+
+def grid(exclusive):
+    methods = ("RFF", "QMC", "leverage", "leverage released", "Ours", "Ours released", "offset")
+    return [replace(spec(method, n_features=n), exclusive=exclusive) for method in methods for n in (6, 20)]
+
+
+def done(specs):
+    heard = Heard()
+    for group in tasks(specs):
+        run_group(group, heard)
+    assert all(result.status == "ok" for result in heard.results.values())
+    return {(key.method, key.n_features): result for key, result in ((r.spec, r) for r in heard.results.values())}
+
+
+def test_scores_and_lambda_are_those_of_shared_trials_to_the_last_digit(monkeypatch):
+    monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)  # few repeats
+    shared, alone = done(grid(False)), done(grid("features"))
+    for cell, result in shared.items():
+        assert alone[cell].metrics == result.metrics
+        assert alone[cell].chosen_lambda == result.chosen_lambda
+        assert alone[cell].timing["shared"] == result.timing["shared"]
+
+
+def test_seconds_are_of_generating_the_features_and_predicting_alone_with_repeats_and_spread(monkeypatch):
+    monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)
+    for (method, _), result in done(grid("features")).items():
+        timing = result.timing
+        assert set(timing["repeats"]) == set(timing["spread"]) == {"feature_s", "predict_s"}, method
+        assert min(timing["repeats"].values()) >= FEWEST
+        assert timing["feature_s"] > 0
+        assert timing["predict_s"] > 0
+
+
+def test_the_mode_is_part_of_a_trial_s_key_and_leaves_those_of_the_others():
+    assert len({replace(spec(), exclusive=mode).key for mode in (False, True, "features")}) == 3
+    assert replace(spec(), exclusive=False).key == spec().key
+
+
+@pytest.mark.parametrize("memory", [None, 70_000])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_generating_features_is_mapping_every_row_once_whatever_the_solver_maps_again(memory, scoring, monkeypatch):
+    """A clock that goes on by one for every row mapped: feature_s counts the rows."""
+    from rffbench import rowsource
+    from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
+
+    rows = 0
+
+    def fill(self, X, out, original=RandomFourierFeatures.fill):
+        nonlocal rows
+        rows += len(X)
+        original(self, X, out)
+
+    monkeypatch.setattr(RandomFourierFeatures, "fill", fill)
+    monkeypatch.setattr(rowsource, "perf_counter", lambda: float(rows))
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 3))
+    model = StreamedRidgeClassifierCV(
+        [1e-3, 1e-2], features=RandomFourierFeatures(40, random_state=0), folds=3, memory=memory, scoring=scoring
+    )
+    model.fit(X, X[:, 0] > 0.5)
+    assert model.timing_["feature_s"] == pytest.approx(300, abs=1)
+    assert (rows > 2 * 300) == (memory is not None or scoring is not None)
+    assert sum(model.timing_.values()) == pytest.approx(rows, abs=2)
+
+
+def test_a_map_derived_from_one_that_shares_is_fitted_by_its_own_fit(monkeypatch):
+    class Twice(RandomFourierFeatures):
+        def fit(self, X, y=None):
+            super().fit(X, y)
+            self.frequencies_ = 2 * self.frequencies_
+            return self
+
+    monkeypatch.setitem(METHODS, "twice", {"name": "fourier"})
+    specs = [spec("RFF"), spec("twice")]
+    problem = Problem.of(specs[0])
+    original = Problem.features
+    monkeypatch.setattr(
+        Problem, "features",
+        lambda self, one: Twice(**original(self, one).get_params()) if one.method == "twice" else original(self, one),
+    )  # fmt: skip
+    heard = Heard()
+    assert [one.method for one in run_shared(specs, problem, heard)] == ["twice"]
+    result = run_trial(specs[1], problem)
+    assert result.metrics["kernel_error"] != heard.results[specs[0].key].metrics["kernel_error"]
+
+
+def test_a_section_too_short_for_the_ticks_is_neither_contended_nor_not():
+    contention = Contention(busy=lambda: 0.0, own=lambda: 0.0, clock=iter([0.0, 0.09]).__next__)
+    with contention:
+        pass
+    assert contention.contended is None

@@ -1,0 +1,141 @@
+"""The median bandwidth, and fewer training rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+
+from rffbench import data
+from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
+from rffbench.errors import ConfigError
+from rffbench.kernels import make_kernel, median_distance
+from rffbench.report import frame
+from rffbench.seeds import generator, split_stream
+from rffbench.trials.alone import MEDIAN_ROWS, Problem, run_trial
+from rffbench.trials.metrics import MapOnPoints, Points
+from tests.helpers import report_log as log
+from tests.helpers.small_trials import spec
+
+GAMMA = 0.8
+CONFIG = {
+    "name": "maps", "datasets": ["synthetic-regression"], "n_features": [8],
+    "methods": {"RFF": {"features": "fourier"}}, "solver": {"name": "none"},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_network(embedded):
+    """Embedded and synthetic data only."""
+
+
+def rows(n=60, d=5, seed=0):
+    return np.random.default_rng(seed).random((n, d))
+
+
+def measured(features, X, gamma=GAMMA):
+    return MapOnPoints(clone(features).fit(X), Points(X, make_kernel("gaussian", gamma)))
+
+
+def test_the_median_distance_is_in_the_kernels_norm():
+    X = rows(20)
+    pairs = [X[i] - X[j] for i in range(20) for j in range(i)]
+    assert median_distance("gaussian", X) == pytest.approx(np.median([np.linalg.norm(pair) for pair in pairs]))
+    assert median_distance("laplacian", X) == pytest.approx(np.median([np.abs(pair).sum() for pair in pairs]))
+
+
+def test_the_median_bandwidth_is_taken_from_the_training_rows_and_told():
+    one = spec("RFF", dataset="digits", kernel={"name": "gaussian", "gamma": "median"})
+    result = run_trial(one)
+    problem = Problem.of(one)
+    X = problem.split.X_train[:]
+    rng = generator(split_stream(one.seed, one.dataset, one.trial), "median distance")
+    chosen = rng.choice(len(X), min(MEDIAN_ROWS, len(X)), replace=False)
+    assert result.metrics["gamma"] == pytest.approx(1 / (2 * np.median(pdist(X[chosen])) ** 2))
+    known = run_trial(replace(one, kernel={"name": "gaussian", "gamma": result.metrics["gamma"]}))
+    assert known.metrics["accuracy"] == result.metrics["accuracy"]
+    assert known.metrics["kernel_error"] == result.metrics["kernel_error"]
+    assert "gamma" not in known.metrics
+
+
+def test_a_config_asks_for_the_median_as_sigma_and_reads_its_resolved_form_again():
+    experiment = Experiment.model_validate({**CONFIG, "kernel": {"sigma": "median"}})
+    assert {one.kernel["gamma"] for one in experiment.grid()} == {"median"}
+    again = Experiment.model_validate(yaml.safe_load(experiment.to_yaml()))
+    assert [one.key for one in again.grid()] == [one.key for one in experiment.grid()]
+
+
+def test_alike_rows_have_no_median_bandwidth(monkeypatch):
+    monkeypatch.setattr("rffbench.trials.alone.median_distance", lambda kernel, X: 0.0)
+    with pytest.raises(data.DataError, match="median distance between training rows is 0"):
+        Problem.of(spec("RFF", kernel={"name": "gaussian", "gamma": "median"}))
+
+
+@pytest.mark.parametrize(("kernel", "message"), [
+    ({"name": "perceptron", "sigma": "median"}, "median is not for the perceptron kernel"),
+    ({"sigma": "mean"}, "must be a positive number, or a list of them, or median, not 'mean'"),
+])  # fmt: skip
+def test_wrong_bandwidths_by_name_are_refused(tmp_path, kernel, message):
+    path = tmp_path / "maps.yaml"
+    path.write_text(yaml.safe_dump({**CONFIG, "kernel": kernel}))
+    with pytest.raises(ConfigError, match=message):
+        load_experiment(path)
+
+
+def test_fewer_training_rows_are_the_first_of_a_trials_and_tested_alike():
+    one = spec("RFF", dataset="digits", preprocess=["standard"])
+    whole, part = Problem.of(one).split, Problem.of(replace(one, train_rows=100)).split
+    assert part.X_train.shape == (100, whole.X_train.shape[1])
+    assert np.array_equal(part.X_train.index, whole.X_train.index[:100])
+    assert np.array_equal(part.X_test.index, whole.X_test.index)
+    np.testing.assert_allclose(part.X_train[:].mean(axis=0), 0, atol=1e-9)  # scaled by its own rows
+    more = Problem.of(replace(one, train_rows=10**6)).split
+    assert len(more.X_train) == len(whole.X_train)
+
+
+def test_train_rows_go_by_dataset_and_leave_other_trials_keys_as_they_were():
+    base = {**CONFIG, "datasets": ["digits", "synthetic-regression"]}
+    plain, fewer = (Experiment.model_validate({**base, **more})
+                    for more in ({}, {"train_rows": {"default": None, "digits": 50}}))  # fmt: skip
+    keys = [[one.key for one in each.grid()] for each in (plain, fewer)]
+    same = [one.dataset for one, key in zip(fewer.grid(), keys[1], strict=True) if key in keys[0]]
+    assert set(same) == {"synthetic-regression"}
+    assert "train_rows" not in plain.grid()[0].to_dict()
+    assert Experiment.model_validate(yaml.safe_load(fewer.to_yaml())).grid() == fewer.grid()
+    with pytest.raises(ValueError, match="greater than 0"):
+        Experiment.model_validate({**base, "train_rows": 0})
+
+
+def test_held_out_rows_are_the_last_of_the_training_rows_in_place_of_the_test_rows():
+    one = spec("RFF", dataset="digits", preprocess=["standard"])
+    whole, part = Problem.of(one).split, Problem.of(replace(one, held_out=0.1)).split
+    held = round(0.1 * len(whole.X_train))
+    assert np.array_equal(part.X_train.index, whole.X_train.index[:-held])
+    assert np.array_equal(part.X_test.index, np.sort(whole.X_train.index[-held:]))
+    assert not set(part.X_test.index) & set(whole.X_test.index)
+    assert np.array_equal(part.y_test, whole.y_train[-held:][np.argsort(whole.X_train.index[-held:])])
+    np.testing.assert_allclose(part.X_train[:].mean(axis=0), 0, atol=1e-9)  # scaled without the rows held out
+
+
+def test_a_config_may_hold_rows_out_and_its_results_are_not_taken_for_those_of_the_test_rows(tmp_path):
+    plain, held = (Experiment.model_validate({**CONFIG, **more}) for more in ({}, {"held_out": 0.1}))
+    assert "held_out" not in plain.grid()[0].to_dict()
+    assert Experiment.model_validate(yaml.safe_load(held.to_yaml())).grid() == held.grid()
+    assert {one.key for one in plain.grid()}.isdisjoint(one.key for one in held.grid())
+    with pytest.raises(ValueError, match="less than 1"):
+        Experiment.model_validate({**CONFIG, "held_out": 1})
+    rows = [log.ok(log.spec(), 80.0), log.ok(log.spec(held_out=0.1), 60.0)]
+    for config, score in ((log.config(), 80.0), (log.config(held_out=0.1), 60.0)):
+        trials = frame.load_results(log.write(tmp_path / str(score), config, rows)).trials
+        assert trials["accuracy"].tolist() == [score]
+
+
+def test_results_of_fewer_rows_are_not_taken_for_those_of_all(tmp_path):
+    whole, part = log.spec(), log.spec(train_rows=50)
+    rows = [log.ok(whole, 80.0), log.ok(part, 60.0)]
+    for config, score in ((log.config(), 80.0), (log.config(train_rows={"default": None, "eeg": 50}), 60.0)):
+        trials = frame.load_results(log.write(tmp_path / str(score), config, rows)).trials
+        assert trials["accuracy"].tolist() == [score]

@@ -1,0 +1,205 @@
+"""A map or solver of another package cannot make a number wrong: not another method's, nor its own in silence."""
+
+from dataclasses import replace
+from operator import itemgetter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from rffbench import RandomFourierFeatures
+from rffbench.rowsource import Stopwatch
+from rffbench.trials.alone import Problem, run_alone, run_trial
+from rffbench.trials.given import check_predictions
+from tests.helpers.small_trials import RIDGE, Heard, spec
+
+pytestmark = pytest.mark.usefixtures("embedded", "one_thread")
+
+
+class Foreign(BaseEstimator):
+    """A map of another package, without ``fill``; the subclasses do one thing wrong."""
+
+    def __init__(self, n_components=40, gamma=0.3, random_state=0):
+        self.n_components, self.gamma, self.random_state = n_components, gamma, random_state
+
+    def fit(self, X, y=None):
+        self.map_ = RandomFourierFeatures(self.n_components, gamma=self.gamma, random_state=self.random_state).fit(X)
+        return self
+
+    def transform(self, X):
+        return self.map_.transform(np.asarray(X))
+
+
+class Scales(Foreign):
+    def transform(self, X):
+        X *= 2
+        return super().transform(X)
+
+
+class ScalesInFit(Foreign):
+    def fit(self, X, y=None):
+        X = np.asarray(X)
+        np.multiply(X, 2, out=X)
+        return super().fit(X)
+
+
+class ScalesTargets(Foreign):
+    def fit(self, X, y=None):
+        y += 1
+        return super().fit(X)
+
+
+class ScalesACopy(Foreign):
+    def transform(self, X):
+        X = np.array(X)
+        X *= 1
+        return super().transform(X)
+
+
+class Holes(Foreign):
+    def transform(self, X):
+        Z = super().transform(X)
+        Z[len(X) // 2, 3] = np.nan
+        return Z
+
+
+class Huge(Foreign):
+    def transform(self, X):
+        return 1e200 * super().transform(X)
+
+
+class Narrow(Foreign):
+    def transform(self, X):
+        return super().transform(X)[:, :7]
+
+
+class OneRow(Foreign):
+    def transform(self, X):
+        return super().transform(X)[:1]
+
+
+class Lists(Foreign):
+    def transform(self, X):
+        return super().transform(X).tolist()
+
+
+def measured(monkeypatch, cls, **changes):
+    """A trial of the map ``cls``."""
+    monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
+    return run_trial(spec(**changes))
+
+
+@pytest.mark.parametrize("solver", [RIDGE, {"name": "linear-svm"}, {"name": "none"}], ids=itemgetter("name"))
+@pytest.mark.parametrize("cls", [Scales, ScalesInFit, ScalesTargets])
+def test_a_map_that_changes_what_it_is_given_is_told_to_copy(monkeypatch, cls, solver):
+    one = replace(spec(), solver=solver)
+    problem = Problem.of(one)
+    before = np.array(problem.split.X_train), problem.split.y_train.copy()
+    monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
+    with pytest.raises(ValueError, match=rf"^{cls.__name__} writes to an array it was given.*X = X\.copy\(\)"):
+        run_trial(one, problem)
+    np.testing.assert_array_equal(problem.split.X_train, before[0])
+    np.testing.assert_array_equal(problem.split.y_train, before[1])
+
+
+def test_a_map_that_changes_its_rows_spoils_no_other_method(monkeypatch):
+    one, other = spec(), spec("Ours", n_features=8)
+    problem, heard = Problem.of(one), Heard()
+    alone = run_trial(other)
+    original = Problem.features
+    monkeypatch.setattr(Problem, "features", lambda self, it: Scales() if it == one else original(self, it))
+    run_alone(one, problem, heard)
+    run_alone(other, problem, heard)
+    assert heard.results[one.key].status == "error"
+    assert heard.results[other.key].metrics["kernel_error"] == alone.metrics["kernel_error"]
+
+
+def test_a_map_that_copies_first_may_do_as_it_likes(monkeypatch):
+    assert measured(monkeypatch, ScalesACopy).metrics == measured(monkeypatch, Foreign).metrics
+
+
+@pytest.mark.parametrize(
+    ("cls", "solver", "points", "message"),
+    [
+        (Holes, {}, 0, "what Holes makes of the rows holds NaN, infinity"),
+        (Holes, {"name": "none"}, 60, "Holes.transform gives NaN or infinity"),
+        (Huge, {}, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
+        (Narrow, {}, 0, r"Narrow.transform must give an array of numbers \(1, 40\), got float64 \(1, 7\)"),
+        (OneRow, {}, 0, r"OneRow.transform must give an array of numbers \(\d+, 40\), got float64 \(1, 40\)"),
+        (OneRow, {"name": "linear-svm"}, 0, r"OneRow.transform must give .* got float64 \(1, 40\)"),
+        (OneRow, {"name": "none"}, 0, r"OneRow.transform must give .* got float64 \(1, 40\)"),
+        (Lists, {}, 0, r"Lists.transform must give an array of numbers .* got list"),
+    ],
+)
+def test_features_that_are_none_are_an_error_that_names_the_map(monkeypatch, cls, solver, points, message):
+    one = replace(spec(kernel_error_points=points), solver=solver or RIDGE)
+    monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
+    with pytest.raises(ValueError, match=message):
+        run_trial(one)
+
+
+class Solver:
+    """Predicts what it is told."""
+
+    def __init__(self, predicts):
+        self.predicts, self.timing_ = predicts, {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.predicts(np.where(np.asarray(X)[:, 0] > 0.5, 1.0, -1.0))
+
+
+def with_nan(y):
+    y[3] = np.nan
+    return y
+
+
+@pytest.mark.parametrize(
+    ("predicts", "dataset", "message"),
+    [
+        (
+            lambda y: y[:, None],
+            "breast-cancer",
+            r"one number per row, shape \(\d+,\), got shape \(\d+, 1\); predi",
+        ),
+        (lambda y: y[:-1], "breast-cancer", r"one number per row, shape \(\d+,\), got shape"),
+        (lambda y: 1.0, "breast-cancer", "one number per row, .* got float"),
+        (lambda y: y.astype(str), "breast-cancer", "must give real numbers, got dtype <U"),
+        (lambda y: y + 0j, "synthetic-regression", "must give real numbers, got dtype complex128"),
+        (with_nan, "breast-cancer", "gives nan for row 3 of the test rows"),
+        (with_nan, "synthetic-regression", "gives nan for row 3 of the test rows"),
+        (lambda y: y * np.inf, "synthetic-regression", "gives -?inf for row 0 of the test rows"),
+        (lambda y: y > 0, "breast-cancer", r"gives 0, which is no label of the training rows \(-1, 1\)"),
+        (lambda y: 0.3 * y, "breast-cancer", r"gives -?0.3, which is no label of the training rows \(-1, 1\)"),
+    ],
+)
+def test_predictions_that_are_none_are_an_error_and_no_score(monkeypatch, predicts, dataset, message):
+    monkeypatch.setattr(Problem, "solver", lambda self, spec, features, memory=None: Solver(predicts))
+    with pytest.raises(ValueError, match=rf"^Solver.predict.*{message}"):
+        run_trial(spec(dataset=dataset))
+
+
+def test_labels_may_have_any_real_type(monkeypatch):
+    scores = []
+    for dtype in (np.float64, np.float32, np.int64, np.int8):
+        solver = Solver(lambda y, dtype=dtype: y.astype(dtype))
+        monkeypatch.setattr(Problem, "solver", lambda self, spec, features, memory=None, solver=solver: solver)
+        scores.append(run_trial(spec()).metrics["accuracy"])
+    assert len(set(scores)) == 1
+
+
+def test_a_message_lists_a_few_labels_of_many():
+    with pytest.raises(ValueError, match=r"gives -1, which is no label of the training rows \(0, 1, 2, 3, 4, …\)"):
+        check_predictions(np.array([-1.0]), SimpleNamespace(), 1, np.arange(30.0))
+
+
+def test_checking_predictions_is_no_part_of_their_time(monkeypatch):
+    inside = []
+    monkeypatch.setattr(Stopwatch, "__exit__", lambda self, *_: inside.append(False))
+    monkeypatch.setattr(Stopwatch, "__enter__", lambda self: inside.append(True) or self)
+    monkeypatch.setattr("rffbench.trials.alone.check_predictions", lambda *_: inside.append("checked"))
+    Problem.of(spec()).predict(Solver(lambda y: y))
+    assert inside == [True, False, "checked"]

@@ -1,0 +1,76 @@
+"""What a trial is asked and what it answers: its key, its row, and how messages name it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from rffbench import __version__
+from rffbench.trials.spec import TrialResult, TrialSpec, written_size
+
+SPEC = TrialSpec(
+    dataset="eeg", data_hash="0" * 64, method="Ours", n_features=224, trial=3, seed=0,
+    features={"name": "surrogate-leverage"}, solver={"name": "ridge", "lambda": [0.05, 0.5]},
+    kernel={"name": "gaussian", "gamma": 0.5}, preprocess=["minmax"], multiple=16,
+)  # fmt: skip
+KEY = "b990041878fc14d6b04868cd8e05a82cb94ad91613ad23a9c4b2461c2b4719b8"
+
+
+def test_a_key_is_what_it_was_in_every_committed_log():
+    """A key that changes makes every trial be measured again."""
+    assert SPEC.key == KEY
+    assert TrialSpec.from_row(TrialResult(SPEC, "ok").to_row()).key == KEY
+
+
+LATER = {"measures": ["spectral_error"], "train_rows": 100, "held_out": 0.2}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_field_that_came_later_is_in_the_key_only_where_it_says_something_new(name):
+    assert name not in SPEC.to_dict()
+    other = replace(SPEC, **{name: LATER[name]})
+    assert other.to_dict()[name] == LATER[name]
+    assert other.key != KEY
+    assert TrialSpec.from_row(TrialResult(other, "ok").to_row()) == other
+
+
+def test_the_first_field_in_which_two_trials_differ_is_named():
+    other = replace(SPEC, trial=4, seed=1)
+    assert SPEC.difference(other) == ("trial", 3, 4)
+    assert SPEC.difference(replace(SPEC, kernel={"name": "cauchy", "gamma": 0.5})) == (
+        "kernel", {"name": "gaussian", "gamma": 0.5}, {"name": "cauchy", "gamma": 0.5},
+    )  # fmt: skip
+
+
+def test_a_trial_is_named_by_its_size_as_the_config_writes_it():
+    counted = replace(SPEC, multiple=None)
+    assert (SPEC.label, SPEC.size) == ("eeg 16d Ours trial 3", "16d")
+    assert (counted.label, counted.size) == ("eeg s=224 Ours trial 3", "224")
+    assert (written_size(28, 2), written_size(28, None)) == ("2d", "28")
+
+
+def test_a_row_has_all_that_was_asked_and_measured():
+    before = datetime.now(UTC).replace(microsecond=0)
+    measured = TrialResult(SPEC, "ok", {"accuracy": 91.0}, {"fit_s": 0.5}, 10**9, 0.05)
+    row = measured.to_row()
+    assert before <= datetime.fromisoformat(row.pop("finished")) <= datetime.now(UTC)
+    assert row == {
+        "key": KEY, "status": "ok", **SPEC.to_dict(), "metrics": {"accuracy": 91.0}, "timing": {"fit_s": 0.5},
+        "peak_memory_bytes": 10**9, "lambda": 0.05, "error": None, "rffbench": __version__,
+    }  # fmt: skip
+
+
+def test_curves_and_metrics_of_one_s_own_are_in_the_row_where_there_are_any():
+    curves, own = {"time": [0.1, 0.2]}, {"sparsity": {"label": "share of zeros", "better": "greater"}}
+    row = TrialResult(SPEC, "ok", curves=curves, own_metrics=own).to_row()
+    assert (row["curves"], row["own_metrics"]) == (curves, own)
+    assert not {"curves", "own_metrics"} & TrialResult(SPEC, "ok").to_row().keys()
+
+
+def test_a_failure_says_what_where_and_how_much():
+    lost = TrialResult.failed(SPEC, "out-of-memory", "MemoryError", "too large", "line 3", 10**9)
+    assert (lost.spec, lost.status, lost.peak_memory_bytes) == (SPEC, "out-of-memory", 10**9)
+    assert lost.error == {"type": "MemoryError", "message": "too large", "traceback": "line 3"}
+    assert (lost.metrics, lost.timing, lost.chosen_lambda) == ({}, {}, None)
+    silent = TrialResult.failed(SPEC, "killed", "WorkerDied", "SIGKILL")
+    assert (silent.error["traceback"], silent.peak_memory_bytes) == ("", None)

@@ -1,0 +1,238 @@
+"""Trials done together are the trials done alone: the same choice of λ, the same scores."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from rffbench.linalg.triangles import blas_bytes
+from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
+from rffbench.solvers.ridge.streamed import StreamedRidgeCV
+from rffbench.trials import memory as trial_memory
+from rffbench.trials import tasks as plan
+from rffbench.trials import together as shared
+from rffbench.trials.alone import Problem, run_trial
+from rffbench.trials.together import SharedPool, pool_size, run_shared
+from tests.helpers.small_trials import METHODS, Heard, spec
+
+pytestmark = pytest.mark.usefixtures("embedded")
+
+SIZES = (6, 20, 33)
+PAIRED = [label for label in METHODS if label != "offset"]
+
+
+def grid(methods=tuple(METHODS), sizes=SIZES, **changes):
+    return [spec(method, n_features=s, **changes) for s, method in itertools.product(sizes, methods)]
+
+
+def together(specs, memory=None):
+    """Every trial's result, done as one task."""
+    heard = Heard(memory)
+    plan.run_group(specs, heard)
+    assert set(heard.results) == {one.key for one in specs}
+    return heard.results
+
+
+def same(result, other, rounding=None):
+    label = result.spec.label
+    if rounding is None:  # alone, the surrogate as written is scored in single precision
+        rounding = 1e-5 if result.spec.method in ("Ours", "Ours pool") else 1e-9
+    assert (result.status, result.error) == ("ok", None), label
+    assert result.chosen_lambda == other.chosen_lambda, label
+    assert result.metrics.keys() == other.metrics.keys(), label
+    for name, value in result.metrics.items():
+        exact = 0 if name == "accuracy" else rounding
+        assert value == pytest.approx(other.metrics[name], rel=exact, abs=0), f"{label}: {name}"
+    assert result.curves.keys() == other.curves.keys(), label
+    for name, values in result.curves.items():
+        assert values == pytest.approx(other.curves[name], rel=rounding), f"{label}: {name}"
+
+
+# ---- The same results --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dataset": "synthetic-regression", "solver": {"folds": 4}},  # an even number: no spare triangle
+        {"dataset": "synthetic-regression", "solver": {"center": False, "lambda_scale": 1}},
+        {"dataset": "synthetic-regression", "solver": {"center": "both"}, "trial": 2, "seed": 9},
+        {"solver": {"lambda": [0.01]}, "preprocess": ["sample-standard"]},
+        {"solver": {"scoring": "accuracy", "path": True}},
+        {"kernel": {"name": "laplacian", "gamma": 0.1}, "preprocess_fit": "all"},
+        {"kernel": {"name": "cauchy", "gamma": 0.1}, "dataset": "synthetic"},
+    ],
+    ids=["plain", "even folds", "uncentred", "intercept", "one lambda", "by accuracy", "laplacian", "cauchy"],
+)
+def test_trials_done_together_are_the_trials_done_alone(changes):
+    specs = grid(**changes)
+    problem = Problem.of(specs[0])
+    for key, result in together(specs).items():
+        alone = run_trial(result.spec, problem)
+        assert (key, alone.timing["shared"]) == (result.spec.key, False)
+        assert result.timing["shared"] == (result.spec.method != "offset")
+        same(result, alone)
+
+
+def test_more_columns_than_rows_agree_too():
+    for result in together(grid(("RFF", "leverage", "Ours released"), sizes=(20, 150))).values():
+        same(result, run_trial(result.spec))
+
+
+def test_float32_features_agree_to_their_rounding():
+    specs = grid(("RFF", "QMC", "leverage", "Ours"), dataset="synthetic-regression", dtype="float32")
+    for result in together(specs).values():
+        same(result, run_trial(result.spec), rounding=1e-4)
+
+
+def test_the_order_of_trials_changes_nothing():
+    specs = grid(("RFF", "QMC", "leverage", "Ours pool", "offset"))
+    first = together(specs)
+    random.Random(0).shuffle(specs)
+    for key, result in together(specs).items():
+        same(result, first[key], rounding=1e-12)
+
+
+def test_which_other_trials_share_changes_nothing():
+    specs = grid(("RFF", "leverage", "Ours"))
+    whole = together(specs)
+    for part in (specs[:4], specs[4:], [one for one in specs if one.method == "Ours"]):
+        for key, result in together(part).items():
+            same(result, whole[key])
+
+
+def test_solvers_that_share_nothing_are_left_to_be_done_alone():
+    specs = grid(("RFF", "Ours"), sizes=(6,), solver={"name": "kernel-ridge"})
+    heard = Heard()
+    assert run_shared(specs, Problem.of(specs[0]), heard) == specs
+    assert not heard.results
+    for result in together(specs).values():
+        same(result, run_trial(result.spec))
+
+
+# ---- Memory ------------------------------------------------------------------------------------------------
+
+
+def test_within_a_memory_budget_the_small_sizes_share_and_the_large_are_done_alone(monkeypatch):
+    for module in (shared, trial_memory):
+        monkeypatch.setattr(module, "free_memory", lambda limit: limit)
+    specs = grid(("RFF", "Ours", "QMC"), sizes=(6, 150, 200))
+    columns, folds = 300, 3
+    block = default_block_rows(columns) * (2 * columns + 3 * 30) * 8
+    memory = FoldStatistics.bytes_needed(columns, folds) + block + blas_bytes(columns)
+    results = together(specs, memory)
+    for result in results.values():
+        assert result.error is None, result.error
+        assert result.timing["shared"] == (result.spec.n_features <= 150), result.spec.label
+        same(result, run_trial(result.spec))
+    for result in together(specs, memory - 1).values():
+        assert result.timing["shared"] == (result.spec.n_features <= 6), result.spec.label
+
+
+def test_what_cannot_fit_alone_either_costs_itself_only(monkeypatch):
+    for module in (shared, trial_memory):
+        monkeypatch.setattr(module, "free_memory", lambda limit: limit)
+    results = together(grid(("RFF",), sizes=(6, 2000), dataset="digits"), memory=5_000_000)
+    assert [result.status for result in results.values()] == ["ok", "error"]
+    assert list(results.values())[1].error["type"] == "MemoryBudgetError"
+
+
+# ---- Failures ----------------------------------------------------------------------------------------------
+
+
+def test_one_trials_failure_costs_no_other(monkeypatch):
+    specs = grid(("RFF", "Ours", "offset"))
+    bad = {specs[1].key, specs[2].key}  # one that shares, one that doesn't
+
+    def measures(self, spec, features):
+        if features.n_components == specs[1].n_features * 2 and hasattr(features, "variant"):
+            raise FloatingPointError("the map is purple")
+        if features.n_components == specs[2].n_features and not hasattr(features, "variant"):
+            raise FloatingPointError("the map is purple")
+        return before(self, spec, features)
+
+    before = Problem.measures
+    monkeypatch.setattr(Problem, "measures", measures)
+    results = together(specs)
+    assert {key for key, result in results.items() if result.status == "error"} == bad
+    assert all("purple" in results[key].error["message"] for key in bad)
+
+
+# ---- Equal columns -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["Ours", "leverage", "Ours pool"])
+@pytest.mark.parametrize("center", [True, "both"])
+def test_merging_a_frequency_drawn_twice_leaves_the_function_as_it_was(method, center):
+    solver = {"lambda": [1e-3], "center": center}
+    one = spec(method, n_features=33, dataset="synthetic-regression", solver=solver)
+    problem = Problem.of(one)
+    features = problem.features(one)
+    pool = SharedPool(problem, [(one, features)])
+    size = pool_size(features)
+    selection = pool._select(features, size, len(problem.split.X_train))
+    view, spread = pool._view(selection, size)
+    assert view.columns < 66  # some were drawn twice
+    assert view.columns == 2 * len(np.unique(selection.index))
+
+    plain = problem.features(one).fit(np.asarray(problem.split.X_train), problem.split.y_train)
+    Z = plain.transform(np.asarray(problem.split.X_train))
+    reference = StreamedRidgeCV(alphas=[1e-3], folds=3, center=center).fit(Z, problem.split.y_train)
+    solution = solve_ridge_cv(view, [1e-3], center=center)
+    single = 1e-5 if method.startswith("Ours") else 0.0  # what that method is scored in alone
+    scale = np.abs(reference.coef_).max()
+    np.testing.assert_allclose(spread(solution.coef)[:, 0], reference.coef_, rtol=1e-6, atol=1e-9 + single * scale)
+    np.testing.assert_allclose(solution.intercept, reference.intercept_, rtol=1e-9 + single)
+
+
+# ---- Seconds -----------------------------------------------------------------------------------------------
+
+
+def test_seconds_are_the_shared_parts_up_to_the_trials_size_and_its_own():
+    specs = grid(("RFF", "leverage"), sizes=(8, 40), dataset="digits")
+    problem = Problem.of(specs[0])
+    pool = SharedPool(problem, [(one, problem.features(one)) for one in specs])
+    assert (pool.map_s > 0).all()
+    assert (pool.gram_s > 0).all()
+    pool.map_s[:], pool.gram_s[:] = [1e5, 2e5], [1e7, 2e7]  # far more than the own parts take
+    expected = {  # mapping up to the size; scoring takes a Gram matrix too
+        ("RFF", 8): (1e5, 1e7), ("RFF", 40): (3e5, 3e7),
+        ("leverage", 8): (1e5 + 1e7, 1e7), ("leverage", 40): (3e5 + 3e7, 3e7),
+    }  # fmt: skip
+    for one in specs:
+        timing = pool.measure(one, problem.features(one), None).timing
+        feature_s, fit_s = expected[one.method, one.n_features]
+        assert feature_s < timing["feature_s"] < feature_s + 1e4, one.label
+        assert fit_s < timing["fit_s"] < fit_s + 1e4, one.label
+        assert timing["predict_s"] > 0
+        assert timing["shared"]
+
+
+# ---- Tasks -------------------------------------------------------------------------------------------------
+
+
+def test_a_task_is_the_trials_alike_in_all_but_method_and_size():
+    specs = [
+        spec(method, n_features=s, multiple=s, **changes)
+        for changes in (
+            {}, {"trial": 1}, {"seed": 1}, {"dataset": "digits"}, {"dtype": "float32"}, {"device": "cuda"},
+            {"kernel": {"name": "gaussian", "gamma": 0.4}}, {"preprocess": ["none"]},
+            {"preprocess_fit": "all"}, {"solver": {"folds": 4}}, {"count": "columns"},
+            {"kernel_error_points": 0}, {"exclusive": True},
+        )
+        for s, method in itertools.product((4, 8), ("RFF", "Ours"))
+    ]  # fmt: skip
+    tasks = plan.tasks(specs)
+    assert [len(task) for task in tasks] == [4] * 13
+    assert [one for task in tasks for one in task] == specs
+    assert plan.tasks([]) == []
+
+
+def test_exclusive_trials_are_measured_alone():
+    for result in together(grid(("RFF", "Ours"), sizes=(6, 20), exclusive=True)).values():
+        assert result.timing["shared"] is False
+        result.metrics.pop("own_memory_bytes")  # which those that share have not
+        same(result, run_trial(result.spec))
