@@ -1,8 +1,8 @@
 """Trials on the workers of dask: a cluster on this machine, made for the run, or one whose scheduler is there.
 
 Every result is told to the client by an event of dask's scheduler as soon as it is there, and a report ends the errand;
-nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start tells the client that it
-was lost, which then sends what is left of it as a new one.
+nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start does none of it (it might
+take the next worker with it), but tells the client, which then sends what is left of it as a new one.
 """
 
 from __future__ import annotations
@@ -187,10 +187,9 @@ class DaskExecutor(ClusterExecutor):
         elif name not in self._futures:  # ended, or of an errand that was given up
             return
         elif kind == "started":
-            if before := self._on.get(name):
-                yield self._ended(name, f"{before} is gone")
-            else:
-                self._on[name] = value
+            self._on[name] = value
+        elif kind == "again":
+            yield self._ended(name, f"{self._on.get(name, 'its worker')} is gone")
         elif kind == "report":
             yield self._ended(name, pickle.loads(value))
         elif kind == "over":
@@ -275,6 +274,9 @@ def do_errand(message: bytes) -> None:
         if task is None or task.state != "executing" or ending:
             raise Unwanted
 
+    if begun_before(worker, name):
+        worker.log_event(topic, (name, "again", worker.address))
+        return
     worker.log_event(topic, (name, "started", worker.address))
     try:
         report = carry_out(
@@ -288,6 +290,18 @@ def do_errand(message: bytes) -> None:
     except Unwanted:
         return
     worker.log_event(topic, (name, "report", pickle.dumps(report)))
+
+
+def begun_before(worker: distributed.Worker, name: str) -> bool:
+    """Whether a worker has begun this errand before; if none has, the scheduler remembers that this one did."""
+
+    async def ask() -> bool:
+        before: bool = await worker.scheduler.event_is_set(name=name)
+        if not before:
+            await worker.scheduler.event_set(name=name)
+        return before
+
+    return bool(distributed.utils.sync(worker.loop, ask))
 
 
 async def introduce() -> tuple[dict[str, str | None], dict[str, Any]]:

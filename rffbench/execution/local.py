@@ -221,12 +221,15 @@ def _context() -> ForkServerContext:
     # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
     # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like.
     exported = os.environ.pop("NUMBA_NUM_THREADS", None)
+    # Processes forked from the server are born with this mask: no Ctrl-C meets one before it has settled in.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()
     except OSError as error:  # the path of a socket in it has 107 characters at most
         where = f"is the path of the temporary folder {tempfile.gettempdir()} (TMPDIR) too long?"
         raise EnvironmentFault(f"no worker process can be started ({error.strerror or error}); {where}") from error
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         if exported is not None:
             os.environ["NUMBA_NUM_THREADS"] = exported
     return context

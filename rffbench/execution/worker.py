@@ -91,7 +91,8 @@ def _settle_in() -> None:
     """A process group of its own, deaf to Ctrl-C (the parent decides), that does not outlive its parent."""
     os.setsid()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was held back until here
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # Locks that libraries make in here (numba makes one) then have no name, which would outlive a killed worker.
     multiprocessing.set_start_method("fork", force=True)
     with contextlib.suppress(OSError):  # a system out of memory shall end a worker, not the run
