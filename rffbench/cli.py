@@ -250,7 +250,7 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     specs, other = filter_specs(grid, only), OtherCode(grid)
     logged = [] if fresh else [row for row in read_rows(folder / "trials.jsonl") if not other.reason(row)]
     rows = list({row["key"]: row for row in logged}.values())
-    return describe(experiment, specs, rows, folder, workers if experiment.timing == "shared" else 1)
+    return describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
 
 
 def _finish(folder: Path, summary: Any) -> int:

@@ -292,7 +292,7 @@ class Experiment(_Strict):
     timing: Literal["shared", "exclusive", "features"] = Field(
         default="shared",
         description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
-        "one group of trials at a time; generating the features and predicting are timed alone, the rest is shared. "
+        "the same, but generating the features and predicting are timed alone, while all other trials stand still. "
         "exclusive: one trial at a time, sharing nothing.",
     )
     time_limit: Seconds | None = Field(

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 
 Task: TypeAlias = list[TrialSpec]
 Done: TypeAlias = Callable[[TrialResult], None]
@@ -70,11 +70,12 @@ class Executor(Protocol):
         ``announce(message)`` is called before what may take long.
         """
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
         """Do every task, and call ``done`` once for every trial in them, as they finish, in the caller's thread.
 
-        The trials handed in at once have different keys. ``exclusive``: one task at a time, with every processor's
-        thread, so that seconds are comparable. Ctrl-C, or an exception of ``done``, ends the work and what was started
+        The trials handed in at once have different keys. ``exclusive``: True for one task at a time, with every
+        processor's thread, so that seconds are comparable; of ``'features'`` this is needed only of what is done within
+        `Channel.alone`. Ctrl-C, or an exception of ``done``, ends the work and what was started
         for it, and goes on to the caller.
         """
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rffbench.execution.failure import Failure
@@ -23,20 +24,37 @@ class Channel:
     ----------
     workers, threads : how many workers run beside each other, and the threads of each
     memory_limit : bytes a worker may hold, its own pages; None without a limit
+    machine : a block in which this worker is the only one at work, and how many threads it then has; none needed where
+        there are no others
     """
 
     def __init__(
-        self, send: Callable[[tuple[str, Any]], object], *, workers: int, threads: int, memory_limit: int | None
+        self,
+        send: Callable[[tuple[str, Any]], object],
+        *,
+        workers: int,
+        threads: int,
+        memory_limit: int | None,
+        machine: Callable[[], AbstractContextManager[int]] | None = None,
     ) -> None:
         self.workers = workers
         self.threads = threads
         self.memory_limit = memory_limit
         self._send = send
+        self._machine = machine
+        self._timed_with: int | None = None  # the threads of what the open trial timed alone
 
     def begin(self, spec: TrialSpec) -> None:
         """A trial starts: its time limit and its peak memory count from here."""
         self._send(("begin", spec.key))
+        self._timed_with = None
         reset_peak()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nothing else of this run is at work in the block, which has every processor's thread: to time something."""
+        with self._machine() if self._machine else nullcontext(self.threads) as self._timed_with:
+            yield
 
     def result(self, result: TrialResult) -> None:
         """A trial is finished. Peak memory, threads and contention are filled in where it left them out.
@@ -46,9 +64,9 @@ class Channel:
         if result.peak_memory_bytes is None:
             result.peak_memory_bytes = peak_memory()
         if result.timing:
-            result.timing.setdefault("threads", self.threads)
+            result.timing.setdefault("threads", self._timed_with or self.threads)
             if result.timing.get("contended") is None:  # not measured here: neighbours are all that is known
-                result.timing["contended"] = True if self.workers > 1 else None
+                result.timing["contended"] = True if self.workers > 1 and not self._timed_with else None
         try:
             row = result.to_row()
             check_row(row)

@@ -18,7 +18,7 @@ from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
 from rffbench.execution.local import ENSURE, WORK
 from rffbench.execution.node import Errand, Report, software
-from rffbench.trials.spec import TrialResult
+from rffbench.trials.spec import Exclusive, TrialResult
 
 AGAIN = 2  # how often a lost task is tried again
 
@@ -71,7 +71,7 @@ class ClusterExecutor(ABC):
         """See `rffbench.execution.Executor`: here, each node makes it ready when it gets a task."""
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
         """See `rffbench.execution.Executor`. ``exclusive``: all on one node, as long as that is there."""
         queue = deque(_Sent(list(task)) for task in tasks if task)
         waiting = {spec.key for sent in queue for spec in sent.specs}
@@ -95,7 +95,7 @@ class ClusterExecutor(ABC):
                     if lacking and not self._elsewhere(lacking):
                         give_up(sent, next(iter(lacking.values())))
                         continue
-                    away[self._send(Errand(sent.specs, exclusive=exclusive, **self._settings))] = sent
+                    away[self._send(Errand(sent.specs, exclusive=bool(exclusive), **self._settings))] = sent
                 for errand, kind, value in self._news():
                     if kind == "result":
                         tell(value)

@@ -1,8 +1,8 @@
 """Trials on the workers of dask: a cluster on this machine, made for the run, or one whose scheduler is there.
 
 Every result is told to the client by an event of dask's scheduler as soon as it is there, and a report ends the errand;
-nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start does none of it (it might
-take the next worker with it), but tells the client, which then sends what is left of it as a new one.
+nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start does none of it (it may
+be what took the worker), but tells the client, which then sends what is left of it as a new one.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class Unwanted(Exception):
 def do_errand(message: bytes) -> None:
     """Do the errand of a message of `DaskExecutor`, in a thread of a worker."""
     worker = distributed.get_worker()
-    name = worker.get_current_task()
+    name = str(worker.get_current_task())
     errand, topic, crowded = pickle.loads(message)
     slots = crowded.get(host(worker.address), worker.state.nthreads)
 

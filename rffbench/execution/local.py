@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, cached_property
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
@@ -24,7 +25,7 @@ from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folde
 from rffbench.execution.leftovers import temporary_folder, tidy_up
 from rffbench.execution.worker import SHOW_STACK, Settings, call, work
 from rffbench.process import tree_memory
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 from rffbench.units import amount
 
 HINTS: dict[int, str] = {
@@ -35,6 +36,7 @@ POLL_S = 0.05  # how often memory and clocks are looked at
 STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
 STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
 START_S = 120.0  # how long a process has to be ready, libraries loaded
+CAN_STAND_STILL = sys.platform == "linux"  # elsewhere a process that stands still could outlive its parent
 REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
 # Named, not imported: workers load them, the parent never loads data or compiles kernels.
 WORK = "rffbench.trials.tasks:run_group"  # does one task
@@ -48,6 +50,9 @@ LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 class LocalExecutor:
     """Does tasks in worker processes, at most ``workers`` at a time.
 
+    Of trials that are exclusive in their features, workers solve beside each other; where one times, which it asks for
+    by `Channel.alone`, the others stand still, and so do the clocks of their time limits.
+
     Parameters
     ----------
     workers : how many processes run at a time, or what says so when it is asked for
@@ -59,6 +64,7 @@ class LocalExecutor:
     preload : modules that workers start with; the first executor of a process decides
     beside : how many tasks others do on this machine at the same time
     watch : called some times a second while tasks run; what it raises ends the work and goes on to the caller
+    needs_machine : which tasks get the whole machine; they come last, one at a time
 
     A trial that crosses a limit is killed and its row says so, as does that of a trial whose worker dies; the
     other trials of that task are done in a new worker. Where work shared by a task's trials is lost, each of
@@ -79,6 +85,7 @@ class LocalExecutor:
         preload: tuple[str, ...] = PRELOAD,
         beside: int = 0,
         watch: Callable[[], None] = lambda: None,
+        needs_machine: Callable[[Task], bool] = lambda task: False,
     ) -> None:
         self._workers = workers
         self.threads = threads
@@ -89,6 +96,7 @@ class LocalExecutor:
         self.preload = preload
         self.beside = beside
         self.watch = watch
+        self.needs_machine = needs_machine
 
     @cached_property
     def workers(self) -> int:
@@ -108,20 +116,31 @@ class LocalExecutor:
             return error.failure
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
         """See `rffbench.execution.Executor`."""
         _have_preloaded(self.preload)
-        queue = deque(list(task) for task in tasks if task)
+        given = [list(task) for task in tasks if task]
+        alone = exclusive is True or (exclusive == "features" and not CAN_STAND_STILL)
+        parts: dict[bool, list[Task]] = {False: [], True: []}
+        for task in given:
+            parts[alone or self.needs_machine(task)].append(task)
         faults = Faults()
-        workers = max(1, min(1 if exclusive else self.workers, len(queue)))
+        self._run(parts[False], done, faults, self.workers)
+        self._run(parts[True], done, faults, 1)
+
+    def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int) -> None:
+        """Do these with at most so many workers."""
+        queue = deque(tasks)
+        workers = max(1, min(workers, len(queue)))
         threads = self.threads or max(1, processors() // workers)
         running: list[_Worker] = []
+        machine = _Machine()
         started = 0
         with temporary_folder() as folder:
             try:
                 while queue or running:
                     self.watch()
-                    while queue and len(running) < workers:
+                    while queue and len(running) < workers and not machine.taken:
                         stack = folder / f"stack-{started}.txt"
                         settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, stack)
                         with uninterrupted():  # or a worker might be started and never known
@@ -138,6 +157,7 @@ class LocalExecutor:
                             faults.count(result)
                         if worker.unready:
                             faults.add(worker.unready)
+                    machine.pass_on(running)
             finally:
                 for worker in running:
                     worker.kill()
@@ -147,15 +167,21 @@ def local_executor(experiment: Experiment, *, workers: int | None = None) -> Loc
     """The executor ``local``, with its limits from the experiment."""
     return LocalExecutor(
         workers=workers or (lambda: default_workers(experiment.grid(), experiment.memory)),
+        needs_machine=(lambda task: False) if workers else is_large,
         time_limit=experiment.time_limit,
         memory_limit=experiment.memory,
     )
 
 
+def is_large(specs: Iterable[TrialSpec]) -> bool:
+    """Whether among these trials one has a large Gram matrix, which all threads do as quickly as several workers would
+    theirs, in one worker's memory; or is on a GPU."""
+    return any(spec.n_features >= LARGE or spec.device != "cpu" for spec in specs)
+
+
 def default_workers(grid: Sequence[TrialSpec], memory: int | None) -> int:
-    """A worker a processor, as many as memory allows; one with all threads where a Gram matrix is large, which
-    all threads then do as quickly as several workers would theirs, in one worker's memory, or on a GPU."""
-    if any(spec.n_features >= LARGE or spec.device != "cpu" for spec in grid):
+    """A worker a processor, as many as memory allows; one where every trial gets the whole machine, see `is_large`."""
+    if all(is_large([spec]) for spec in grid):
         return 1
     return max(1, min(processors(), (total_memory() or memory) // memory if memory else processors()))
 
@@ -188,7 +214,7 @@ def call_alone(function: str, *arguments: Any) -> Any:
     return value
 
 
-@contextmanager
+@contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C until the end of the block; processes started in it never see one."""
     if threading.current_thread() is not threading.main_thread():  # no KeyboardInterrupt comes here
@@ -239,7 +265,7 @@ class _Child:
     """A process in its own group, and the pipe it talks through."""
 
     def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
-        self.pipe, theirs = _context().Pipe(duplex=False)
+        self.pipe, theirs = _context().Pipe()
         self.process = _context().Process(target=target, args=(*arguments, theirs))
         try:
             self.process.start()
@@ -303,39 +329,42 @@ class _Worker(_Child):
         self.settings = settings
         self.time_limit = time_limit
         self.account = TaskAccount(specs)
-        self.since = time.monotonic()  # when it last said something
+        self.since = time.monotonic()  # when it last said something, without the time that it stood still
+        self.asks = False  # for the machine, or it has that
+        self.ready = False
+        self.still_since: float | None = None  # since when it, and its clock, stand still: stopped, or waiting for that
         self.over = False
         self.leftover: list[Task] = []
         self.unready: Failure | None = None  # why it died before it could begin
-        self._ready = False
         self._failure: Failure | None = None
         self._done = False
+        self._stopped = False
 
     def step(self) -> list[TrialResult]:
         """Look after the worker: what it has finished since, or lost."""
         dead = not self.process.is_alive()
         results, ended = self._receive()
         if self._done or not self.account.waiting:
-            if not (dead or ended or time.monotonic() - self.since > REAP_S):
+            if not (dead or ended or (self.still_since is None and time.monotonic() - self.since > REAP_S)):
                 return results  # it puts its things away
             return results + self._end(NO_RESULT)
         if self._failure:
             return results + self._end(self._failure)
         if dead or ended:
             if self.cut_off():
-                self._ready = False  # no trial is to blame: the task is done again
+                self.ready = False  # no trial is to blame: the task is done again
                 gone = Failure("killed", "ServerDied", "the process that workers are forked from has died")
                 return results + self._end(gone)
             ending = self.ending()
             died = Failure("killed", "WorkerDied", f"the worker {ending}", self._stack(), "SIGBUS" in ending)
             return results + self._end(died)
-        if not self._ready:
+        if not self.ready:
             if time.monotonic() - self.since > START_S:
                 message = f"a worker was not ready within {START_S:g} s"
                 slow = Failure("killed", "NotReady", message, self._ask_for_stack())
                 return results + self._end(slow)
             return results
-        if self.time_limit is not None:
+        if self.time_limit is not None and self.still_since is None:
             limit = self.time_limit * (1 if self.account.open else len(self.account.waiting))
             if time.monotonic() - self.since > limit:
                 message = f"no result within {limit:g} s"
@@ -356,28 +385,55 @@ class _Worker(_Child):
                 kind, value = self.pipe.recv()
                 self.since = time.monotonic()
                 if kind == "ready":
-                    self._ready = True
+                    self.ready = True
                 elif kind in ("raised", "unready"):
                     self._failure = value
                 elif kind == "done":
                     self._done = True
+                elif kind == "alone":
+                    self.asks = value
+                    self._clock(still=value)
                 elif result := self.account.hear(kind, value):
                     results.append(result)
         except (EOFError, OSError):
             return results, True
         return results, False
 
+    def take_machine(self) -> None:
+        """Tell it that the machine is its own."""
+        self._clock(still=False)
+        with contextlib.suppress(OSError):  # it has died, as `step` will see
+            self.pipe.send(True)
+
+    def stand_still(self, still: bool) -> None:
+        """Stop it with all that it has started, or let it go on."""
+        if self._stopped == still:
+            return
+        self._stopped = still
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid or 0, signal.SIGSTOP if still else signal.SIGCONT)
+        self._clock(still=still or self.asks)
+
+    def _clock(self, *, still: bool) -> None:
+        """Have the clock of its limits stand still, or go on."""
+        now = time.monotonic()
+        if still and self.still_since is None:
+            self.still_since = now
+        elif not still and self.still_since is not None:
+            self.since += now - self.still_since
+            self.still_since = None
+
     def _end(self, failure: Failure, held: int | None = None) -> list[TrialResult]:
         """Kill the worker, lay ``failure`` to the trial it was at, and leave over what can be tried again."""
-        if not self._ready:
+        if not self.ready:
             self.unready = failure
-        blamed = self.account.to_blame(finished=self._done) if self._ready else []
+        blamed = self.account.to_blame(finished=self._done) if self.ready else []
         self.kill()
         results, _ = self._receive()  # what it said in its last moments counts
         self.pipe.close()
         self.over = True
         failed, again = self.account.close(blamed, failure, held)
-        self.leftover = again if self._ready else [list(self.account.waiting.values())]
+        self.leftover = again if self.ready else [list(self.account.waiting.values())]
         return results + failed
 
     def _ask_for_stack(self) -> str:
@@ -398,3 +454,30 @@ class _Worker(_Child):
             return without_folders(self.settings.stack.read_text(encoding="utf-8"))
         except OSError:
             return ""
+
+
+class _Machine:
+    """Who has the machine: nobody, and all workers share it, or one that times something while the others stand
+    still."""
+
+    def __init__(self) -> None:
+        self._holder: _Worker | None = None
+
+    @property
+    def taken(self) -> bool:
+        return self._holder is not None
+
+    def pass_on(self, running: Sequence[_Worker]) -> None:
+        """Take it back from a worker that has timed, or ended, and give it to one that asks for it, once all are ready:
+        one that has not settled in would stand still for ever if this process died."""
+        if self._holder and (self._holder.over or not self._holder.asks):
+            self._holder = None
+            for worker in running:
+                worker.stand_still(False)
+        asking = [worker for worker in running if worker.asks]
+        if self._holder or not asking or not all(worker.ready for worker in running):
+            return
+        self._holder = min(asking, key=lambda worker: worker.still_since or 0.0)  # who has waited longest
+        for worker in running:
+            worker.stand_still(worker is not self._holder)
+        self._holder.take_machine()

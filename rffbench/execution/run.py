@@ -21,7 +21,7 @@ from rffbench.execution.log import TrialLog, cell, set_aside
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.row import Row
 from rffbench.identity import canonical_json
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 from rffbench.trials.tasks import tasks
 
 Progress = Callable[[int, int, int, int, float | None], None]
@@ -76,8 +76,8 @@ def run_experiment(
 
     Trials with status ok are skipped, failed ones too unless ``retry_failed``; those whose data could not be
     had are always tried again. ``fresh`` moves an earlier folder aside first. ``only`` holds ``KEY=VALUE``
-    filters. Trials with ``timing: exclusive`` or ``features`` run one task at a time, after
-    the others, with every processor's thread.
+    filters. Trials with ``timing: exclusive`` run one task at a time, after the others, with every processor's thread;
+    so does, with ``timing: features``, what they time.
     Interrupted at any time, by Ctrl-C or kill, the same call carries on.
 
     Rows of these trials that other code made, or that have keys of another version, are moved to the folder's
@@ -137,8 +137,9 @@ def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announc
             done(failure.result(spec))
         else:
             ready.append(spec)
-    for exclusive in (False, True):
-        if specs := [spec for spec in ready if bool(spec.exclusive) == exclusive]:
+    ways: tuple[Exclusive, ...] = (False, "features", True)
+    for exclusive in ways:
+        if specs := [spec for spec in ready if spec.exclusive == exclusive]:
             executor.run(tasks(specs), done, exclusive=exclusive)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import Channel, TaskAccount
 from rffbench.execution.failure import NO_RESULT, Failure, Faults
-from rffbench.trials.spec import TrialResult
+from rffbench.trials.spec import Exclusive, TrialResult
 
 
 class SerialExecutor:
@@ -52,7 +52,7 @@ class SerialExecutor:
             return Failure.of(error)
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: bool = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
         from rffbench.linalg.threads import thread_count
         from rffbench.trials.tasks import run_group
 

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import connection, parent_process
@@ -18,6 +18,7 @@ from typing import Any
 
 from rffbench.execution import Task
 from rffbench.execution.channel import Channel
+from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 
 THREAD_VARIABLES = (
@@ -68,6 +69,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
                 workers=settings.workers,
                 threads=settings.threads,
                 memory_limit=settings.memory_limit,
+                machine=lambda: the_machine(pipe, settings.threads),
             )
             do(specs, channel)
         except Exception as error:
@@ -76,6 +78,19 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
             pipe.send(("done", None))
         faulthandler.disable()
         faulthandler.unregister(SHOW_STACK)
+
+
+@contextlib.contextmanager
+def the_machine(pipe: connection.Connection, share: int) -> Iterator[int]:
+    """Every processor's thread instead of this worker's ``share``, once the parent has made the others stand still."""
+    pipe.send(("alone", True))
+    pipe.recv()
+    limit_threads(processors())
+    try:
+        yield processors()
+    finally:
+        limit_threads(share)
+        pipe.send(("alone", False))
 
 
 def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection) -> None:
@@ -97,11 +112,13 @@ def _settle_in() -> None:
     multiprocessing.set_start_method("fork", force=True)
     with contextlib.suppress(OSError):  # a system out of memory shall end a worker, not the run
         Path("/proc/self/oom_score_adj").write_text("1000")
-    # When the parent dies, its end of this pipe closes, and the system sends SIGIO to our whole group, which
+    # When the parent dies, its end of this pipe closes, and the system sends a signal to our whole group, which
     # ends it: unlike a watching thread, that works while a trial hangs in C code with the interpreter's lock.
     parent = parent_process()
     assert parent is not None
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, -os.getpid())
+    if sys.platform == "linux":  # a process that stands still hears no other signal
+        fcntl.fcntl(parent.sentinel, fcntl.F_SETSIG, signal.SIGKILL)
     flags = fcntl.fcntl(parent.sentinel, fcntl.F_GETFL)
     fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, flags | fcntl.FASYNC)
     if not parent.is_alive():  # it died before that was set up

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,7 @@ class Problem:
     kernel_name: str
     gamma: float
     subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext  # in it nothing else of the run is at work
 
     @classmethod
     def of(cls, spec: TrialSpec) -> Problem:
@@ -114,10 +116,11 @@ class Problem:
         features = getattr(solver, "features_", None)
         if features is None:
             return {}
-        _warm_up(features, self.split.X_train.dtype)
-        parts = {"feature_s": timed(lambda: self.generate(spec))}
-        if spec.solver["name"] != NONE:
-            parts["predict_s"] = timed(lambda: self.predict(solver)[1])
+        with self.alone():
+            _warm_up(features, self.split.X_train.dtype)
+            parts = {"feature_s": timed(lambda: self.generate(spec))}
+            if spec.solver["name"] != NONE:
+                parts["predict_s"] = timed(lambda: self.predict(solver)[1])
         return {
             **{name: part.seconds for name, part in parts.items()},
             "contended": either(*(part.contended for part in parts.values())),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -123,7 +124,8 @@ class TrialResult:
     ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
     ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
     seconds are sums of parts, some of them measured once for several trials). Of a trial that is exclusive in its
-    features ``contended`` is about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and ``spread`` are theirs.
+    features ``contended`` and ``threads`` are about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and
+    ``spread`` are theirs.
     """
 
     spec: TrialSpec
@@ -168,11 +170,13 @@ class TrialResult:
 
 
 class Channel(Protocol):
-    """How a task tells its parent what it does; see execution.worker.Channel."""
+    """How a task tells its parent what it does; see execution.channel.Channel."""
 
     memory_limit: int | None
 
     def begin(self, spec: TrialSpec) -> None: ...
+
+    def alone(self) -> AbstractContextManager[None]: ...
 
     def result(self, result: TrialResult) -> None: ...
 

@@ -39,6 +39,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         best.tell()
         return
     problem = Problem.of(specs[0])
+    problem.alone = channel.alone
     if len(specs) > 1 and specs[0].exclusive is not True:
         specs = run_shared(specs, problem, channel)
     for spec in specs:
@@ -55,6 +56,7 @@ class _BestBandwidth:
         self._results: dict[tuple[str, int], list[TrialResult]] = {name: [] for name in self._asked}
         self._failed: set[tuple[str, int]] = set()
         self.memory_limit = channel.memory_limit
+        self.alone = channel.alone
 
     @staticmethod
     def _name(spec: TrialSpec) -> tuple[str, int]:

@@ -236,9 +236,11 @@ def test_default_workers_fit_the_memory(monkeypatch):
     assert local_module.default_workers(GRID, 60 * 10**9) == 1
 
 
-def test_one_worker_is_the_default_for_large_gram_matrices_and_on_a_gpu():
-    assert local_module.default_workers([*GRID, spec(n_features=local_module.LARGE)], None) == 1
+def test_one_worker_is_the_default_where_all_gram_matrices_are_large_and_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(local_module, "processors", lambda: 8)
+    assert local_module.default_workers([spec(n_features=local_module.LARGE)], None) == 1
     assert local_module.default_workers([spec(device="cuda")], None) == 1
+    assert local_module.default_workers([*GRID, spec(n_features=local_module.LARGE)], None) == 8
 
 
 # ---- Ctrl-C, and the death of the parent -------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import gc
+import json
 import multiprocessing
 import os
 import signal
@@ -257,6 +258,57 @@ def tell_node(spec, channel):
 def print_something(spec, channel):
     print("a trial's chatter", flush=True)
     measure(spec, channel)
+
+
+def say_threads(spec, channel):
+    channel.result(measured(spec, threads=channel.threads))
+
+
+def work_and_time(spec, channel):
+    """Works and times in turn, and leaves when it did which."""
+    at_work, alone = [], []
+    for _ in range(3):
+        for _ in range(30):
+            at_work.append(time.monotonic())
+            time.sleep(0.003)
+        with channel.alone():
+            start = time.monotonic()
+            time.sleep(0.1)
+            alone.append((start, time.monotonic()))
+    Path(spec.features["path"]).write_text(json.dumps({"at_work": at_work, "alone": alone}))
+    channel.result(measured(spec))
+
+
+def work_long(spec, channel):
+    """Three and a half seconds of work, whatever stops it meanwhile."""
+    start = time.monotonic()
+    for _ in range(70):
+        Path(spec.features["path"]).touch()
+        time.sleep(0.05)
+    channel.result(measured(spec, took_s=time.monotonic() - start))
+
+
+def _when_the_next_works(spec):
+    path = Path(spec.features["path"])
+    while not path.with_name(str(spec.trial + 1)).exists():
+        time.sleep(0.01)
+
+
+def time_long(spec, channel):
+    _when_the_next_works(spec)
+    with channel.alone():
+        time.sleep(3.5)
+    channel.result(measured(spec))
+
+
+def time_forever(spec, channel):
+    with channel.alone():
+        sleep_forever(spec, channel)
+
+
+def die_while_timing(spec, channel):
+    with channel.alone():
+        kill_itself(spec, channel)
 
 
 DEEDS = {

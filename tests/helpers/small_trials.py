@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from rffbench.data.cards import load_card
 from rffbench.trials.spec import TrialResult, TrialSpec
 
@@ -36,6 +38,8 @@ def spec(method: str = "RFF", **changes: object) -> TrialSpec:
 
 class Heard:
     """A task's channel: which trials it began, in order, and the result of each."""
+
+    alone = nullcontext
 
     def __init__(self, memory_limit: int | None = None) -> None:
         self.memory_limit = memory_limit

@@ -1,0 +1,112 @@
+"""Where a trial times something, nothing else of the run is at work: the others stand still, with their clocks."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rffbench.execution import local
+from rffbench.execution.environment import processors
+from rffbench.execution.local import LocalExecutor
+from tests.helpers.execution_workers import spec
+from tests.helpers.processes import alive, descendants, wait_for
+
+ROOT = Path(__file__).parents[2]
+WORKERS = "tests.helpers.execution_workers"
+
+pytestmark = pytest.mark.skipif(not local.CAN_STAND_STILL, reason="workers stand still on Linux alone")
+
+
+def trials(do, count, folder):
+    """Trials that are tasks of their own, each with a file to write to."""
+    return [
+        [spec(trial=n, exclusive="features", features={"name": "fourier", "do": do, "path": str(folder / str(n))})]
+        for n in range(count)
+    ]
+
+
+def run(tasks, workers=2, **limits):
+    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=workers, preload=(), **limits)
+    results = []
+    executor.run(tasks, results.append, exclusive="features")
+    return sorted(results, key=lambda result: result.spec.trial)
+
+
+def test_while_one_worker_times_the_others_do_nothing(tmp_path):
+    results = run(trials("work_and_time", 4, tmp_path), workers=3)
+    assert [result.status for result in results] == ["ok"] * 4
+    told = [json.loads((tmp_path / str(n)).read_text()) for n in range(4)]
+    for one, other in itertools.permutations(told, 2):
+        for start, end in one["alone"]:
+            at_work = [moment for moment in other["at_work"] if start < moment < end]
+            assert len(at_work) <= 1, "it takes a moment to stand still, and no more"
+    assert {result.timing["threads"] for result in results} == {processors()}
+    assert {result.timing["contended"] for result in results} == {None}  # of a trial that does not say
+
+
+@pytest.mark.slow
+def test_the_clock_of_a_time_limit_stands_still_too(tmp_path):
+    results = run([*trials("time_long", 1, tmp_path), *trials("work_long", 2, tmp_path)[1:]], time_limit=6.0)
+    assert [result.status for result in results] == ["ok", "ok"]
+    assert results[1].metrics["took_s"] > 6, "so that it has stood still"
+
+
+def test_a_time_limit_holds_for_what_times(tmp_path):
+    results = run([*trials("time_forever", 1, tmp_path), *trials("work_and_time", 3, tmp_path)[1:]], time_limit=2.0)
+    assert [result.status for result in results] == ["timeout", "ok", "ok"]
+
+
+def test_a_worker_that_dies_while_it_times_lets_the_others_go_on(tmp_path):
+    results = run([*trials("die_while_timing", 1, tmp_path), *trials("work_and_time", 3, tmp_path)[1:]])
+    assert [result.status for result in results] == ["killed", "ok", "ok"]
+
+
+def test_a_large_trial_has_the_machine_after_the_others(tmp_path):
+    tasks = [[spec("say_threads", n, n_features=size)] for n, size in enumerate([local.LARGE, 8, 8])]
+    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=2, threads=None, needs_machine=local.is_large)
+    results = []
+    executor.run(tasks, results.append)
+    assert results[-1].spec.n_features == local.LARGE
+    assert results[-1].metrics["threads"] == processors()
+    assert {result.metrics["threads"] for result in results[:2]} == {max(1, processors() // 2)}
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.execution.test_alone import run, trials
+
+folder = Path(sys.argv[1])
+run([*trials("time_forever", 1, folder), *trials("work_long", 2, folder)[1:]])
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_what_stands_still_ends_with_its_parent(tmp_path, ending):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT,
+        start_new_session=True, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    below = []
+    try:
+        below = wait_for(lambda: any(map(stopped, found := descendants(process.pid))) and found, 60)
+        os.kill(process.pid, ending)
+        process.wait(60)
+        wait_for(lambda: not any(map(alive, below)), 60)
+    finally:
+        for pid in [process.pid, *below]:
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+
+
+def stopped(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
