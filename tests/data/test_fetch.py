@@ -341,7 +341,7 @@ def test_what_a_killed_process_left_is_cleared(tmp_path, server):
 
 def _prepare(url, cache, start):
     os.environ["RFFBENCH_CACHE"] = cache
-    start.wait(20)
+    start.wait(60)
     store.prepare(card(url))
 
 
@@ -373,7 +373,7 @@ def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, ca
     held = context.Event()
     holder = context.Process(target=_hold, args=(tmp_path, held))
     holder.start()
-    assert held.wait(20)
+    assert held.wait(60)
     got = threading.Event()
 
     def take():
@@ -385,7 +385,7 @@ def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, ca
     assert not got.wait(0.3)
     assert until(lambda: f"waiting for process {holder.pid}, which is filling {tmp_path}" in caplog.text)
     holder.kill()
-    assert got.wait(10)
+    assert got.wait(60)
     waiting.join(10)
     holder.join(10)
 

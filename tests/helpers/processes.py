@@ -29,7 +29,7 @@ def alive(pid):
         return False
 
 
-def wait_for(condition, seconds=15.0):
+def wait_for(condition, seconds=60.0):
     until = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < until, "waited in vain"
