@@ -278,6 +278,7 @@ def test_an_unreadable_log_is_refused_with_its_line(rffbench, tmp_path):
     assert "line 1" in result.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_stops_no_report_and_is_named(rffbench, tiny, tmp_path):
     """One line among others, and one folder among others, whatever is wrong with it."""
     assert rffbench("run", tiny).returncode == 0
@@ -379,6 +380,7 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     assert len(rows(aside)) == 8
 
 
+@pytest.mark.slow
 def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     reference = TINY.replace("[digits]", "[digits, eeg]").replace("[8, 16]", "[1d]")
     tiny.write_text(reference + "reference: liu2020-table3\n")
@@ -406,6 +408,7 @@ def test_compare_exits_by_tolerance(rffbench, tiny, tmp_path):
     refused(rffbench("compare", folder, "--search"), "sweeps nothing")
 
 
+@pytest.mark.slow
 def test_compare_says_by_its_exit_status_that_a_claim_fails_or_that_nothing_could_be_measured(rffbench, tmp_path):
     config = log.config(n_features=["16d"], reference="liu2020")
     better = [
@@ -468,6 +471,7 @@ def test_diff_exits_by_tolerance_and_writes_json_and_junit(rffbench, tmp_path):
     refused(rffbench("diff", "old", "nowhere"), "nowhere: no such results folder")
 
 
+@pytest.mark.slow
 def test_an_experiment_of_no_paper_is_recorded_and_compared_with_itself(rffbench, tiny, tmp_path):
     assert rffbench("run", tiny).returncode == 0
     recorded = rffbench("record", "results/tiny")
@@ -490,6 +494,7 @@ def test_an_experiment_of_no_paper_is_recorded_and_compared_with_itself(rffbench
     refused(rffbench("run", tiny), "`rffbench record RESULTS` writes one")
 
 
+@pytest.mark.slow
 def test_two_shards_merged_are_the_whole_run(rffbench, tiny, tmp_path):
     for trial in (0, 1):
         assert rffbench("run", tiny, "--only", f"trial={trial}", "--results", f"shard{trial}").returncode == 0

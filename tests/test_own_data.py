@@ -48,6 +48,7 @@ def test_data_by_path_is_run_and_nothing_that_is_written_tells_its_folder(rffben
     assert "test RMSE of second" in rffbench_in(elsewhere, "table", folder).stdout
 
 
+@pytest.mark.slow
 def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
     def accuracy(results):
         done = rffbench_in(mine, "run", "own.yaml", "--results", results, "--only", "dataset=mine", "--workers", "1")
@@ -112,6 +113,7 @@ def test_describe_says_what_keeps_a_file_from_being_used_by_its_status_too(rffbe
     assert rffbench_in(mine, "datasets", "describe", "mien.csv").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_folder_of_cards_is_given_by_the_environment(rffbench_in, mine):
     (mine / "cards").mkdir()
     rffbench_in(mine, "datasets", "describe", "mine.csv", "--write-card", "cards/written.yaml")

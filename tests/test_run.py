@@ -71,12 +71,14 @@ def config(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.slow
 def test_scores_do_not_depend_on_the_number_of_workers(whole, rffbench, config, tmp_path, workers):
     result = rffbench("run", config, "--workers", workers)
     assert (result.returncode, result.stderr) == (0, f"{TRIALS} trials ok\n")
     equal(measured(tmp_path / "results" / "whole"), measured(whole))
 
 
+@pytest.mark.slow
 def test_interrupted_and_carried_on_a_run_equals_an_uninterrupted_one(whole, config, tmp_path, environment, rffbench):
     command = [sys.executable, "-m", "rffbench", "run", str(config), "--workers", "1"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE,
@@ -97,6 +99,7 @@ def test_interrupted_and_carried_on_a_run_equals_an_uninterrupted_one(whole, con
     equal(measured(log.parent), measured(whole))
 
 
+@pytest.mark.slow
 def test_trials_run_exclusively_score_as_those_that_share(whole, rffbench, config, tmp_path):
     config.write_text(CONFIG + "timing: exclusive\n")
     only = ["dataset=digits", "trial=0", "n_features=32"]
@@ -144,6 +147,7 @@ def test_another_config_of_that_name_is_refused_and_nothing_touched(whole, rffbe
 # ---- What is derived ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_everything_derived_is_made_anew_for_every_folder_in_a_folder(whole, rffbench, tmp_path):
     results = tmp_path / "results"
     shutil.copytree(whole, results / "whole")
@@ -186,6 +190,7 @@ def exclusive(config):
     return write
 
 
+@pytest.mark.slow
 def test_trials_beyond_their_time_leave_rows_and_are_tried_again_on_request(rffbench, tmp_path, exclusive):
     log = tmp_path / "results" / "whole"
     methods = {"RFF": "fourier", "Ours": "surrogate-leverage"}
@@ -202,6 +207,7 @@ def test_trials_beyond_their_time_leave_rows_and_are_tried_again_on_request(rffb
     assert [row["status"] for row in rows(log)] == ["timeout", "timeout", "ok", "ok"]
 
 
+@pytest.mark.slow
 def test_a_trial_beyond_its_memory_leaves_its_row_and_the_others_go_on(rffbench, tmp_path, exclusive):
     # The larger one's Gram matrix alone takes 512 MB.
     config = exclusive({"leverage-RFF": "leverage"}, [8, 4000], {"memory": "400MB"})
@@ -216,6 +222,7 @@ def test_a_trial_beyond_its_memory_leaves_its_row_and_the_others_go_on(rffbench,
     assert "— (1 out-of-memory)" in result.stdout
 
 
+@pytest.mark.slow
 def test_data_that_cannot_be_had_is_told_in_good_time(rffbench, tmp_path):
     (tmp_path / "mirror").mkdir()
     config = tmp_path / "tiny.yaml"

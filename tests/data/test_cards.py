@@ -189,6 +189,7 @@ def test_what_can_be_had_nowhere_says_why(tmp_path, monkeypatch):
     assert not data.is_cached("census")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_past_data_that_cannot_be_had(rffbench, tmp_path):
     (tmp_path / "some.yaml").write_text(
         "{name: some, datasets: [census, synthetic-regression], n_features: [8], trials: 1, seed: 0,"

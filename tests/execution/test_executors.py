@@ -148,6 +148,7 @@ def test_serially_ctrl_c_keeps_what_was_done_and_the_same_call_carries_on(tmp_pa
     assert run_experiment(experiment, tmp_path, executor=workers.serial(experiment)).run == 2
 
 
+@pytest.mark.slow
 def test_without_fork_a_serial_run_needs_nothing_that_only_unix_has(environment, tmp_path):
     """As on a platform without these modules, which are then not there to be imported."""
     (tmp_path / "tiny.yaml").write_text(

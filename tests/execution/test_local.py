@@ -174,6 +174,7 @@ def test_blas_and_numba_are_held_to_the_worker_s_threads(threads):
 
 
 @pytest.mark.skipif(processors() < 2, reason="one processor")
+@pytest.mark.slow
 def test_threads_exported_for_numba_do_not_bind_the_workers():
     test = f"{__file__}::test_blas_and_numba_are_held_to_the_worker_s_threads[2]"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]

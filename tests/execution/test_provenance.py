@@ -101,6 +101,7 @@ def test_rows_are_kept_aside_from_a_compressed_log_too(tmp_path, run):
     assert [row["method"] for row in rows(tmp_path, ASIDE)] == ["Mine"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_does_not_count_rows_of_other_code_as_done(tmp_path, rffbench):
     write(tmp_path)
     rffbench("run", "own.yaml")

@@ -311,6 +311,7 @@ def short_folder():
         yield Path(folder)
 
 
+@pytest.mark.slow
 def test_the_next_run_removes_what_killed_ones_left_and_nothing_else(tmp_path, short_folder, script, monkeypatch):
     for name in ("rffbench-of-another-program", "pymp-of-another-program"):
         (short_folder / name).mkdir()

@@ -116,6 +116,7 @@ def test_solvers_that_share_nothing_are_left_to_be_done_alone():
 # ---- Memory ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_within_a_memory_budget_the_small_sizes_share_and_the_large_are_done_alone(monkeypatch):
     for module in (shared, trial_memory):
         monkeypatch.setattr(module, "free_memory", lambda limit: limit)
