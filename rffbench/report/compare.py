@@ -117,12 +117,18 @@ class Comparison:
         return any(verdict != NOT_MEASURED for verdict in compared)
 
 
-def compare(results: Results, tolerance: float | None = None, protocols: Protocols | None = None) -> Comparison:
+def compare(
+    results: Results,
+    tolerance: float | None = None,
+    protocols: Protocols | None = None,
+    summary: pd.DataFrame | None = None,
+) -> Comparison:
     """Compare an experiment with its config's ``reference``.
 
     ``tolerance`` takes the place of the reference's own. ``protocols`` are all those of a sweep, of which ``results``
-    are the first: claims are judged under each. Raises NoReference where the config names none, ConfigError
-    where it names an unknown one, NotComparable where finished trials have nothing in common with it.
+    are the first: claims are judged under each. ``summary`` is that of the results, where it is made already. Raises
+    NoReference where the config names none, ConfigError where it names an unknown one, NotComparable where finished
+    trials have nothing in common with it.
     """
     name = results.config.get("reference")
     where = results.folder / "config.yaml"
@@ -134,7 +140,7 @@ def compare(results: Results, tolerance: float | None = None, protocols: Protoco
     reference = find_reference(name, results.folder)
     reported = _reported(reference, results)
     other_rows = _other_rows(reference, results)
-    cells = _cells(reference, reported, results, tolerance, set(other_rows))
+    cells = _cells(reference, reported, results, tolerance, set(other_rows), summary)
     findings = judge(
         load_claims(reference.claims, reference.datasets.values()), protocols or [({}, results)], reference.datasets
     )
@@ -171,11 +177,16 @@ def _planned(results: Results) -> list[str]:
 
 
 def _cells(
-    reference: Reference, reported: pd.DataFrame, results: Results, tolerance: float | None, other_rows: set[str]
+    reference: Reference,
+    reported: pd.DataFrame,
+    results: Results,
+    tolerance: float | None,
+    other_rows: set[str],
+    summary: pd.DataFrame | None,
 ) -> pd.DataFrame:
     if reference.table is None:
         return pd.DataFrame(columns=[*CELL_COLUMNS, "size"])
-    measured = summarise(results).rename(
+    measured = (summarise(results) if summary is None else summary).rename(
         columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"}
     )
     scores = {dataset: score_of(reference, results, dataset).name for dataset in _planned(results)}

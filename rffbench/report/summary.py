@@ -45,6 +45,7 @@ def summarise(results: Results) -> pd.DataFrame:
         for name in names
     }
     for dataset, n_features, method, cell in cells(trials):
+        failed = int((cell["status"] != "ok").sum())
         for name in present[dataset]:
             rows.append(
                 (
@@ -56,7 +57,7 @@ def summarise(results: Results) -> pd.DataFrame:
                     cell[name].mean(),
                     cell[name].std(ddof=1),
                     int(cell[name].count()),
-                    int((cell["status"] != "ok").sum()),
+                    failed,
                     int((n_features, method) in better[dataset, name]),
                 )
             )

@@ -46,14 +46,23 @@ def make_table(results: Results) -> Table:
 
 
 def write_table(protocols: Protocols) -> tuple[Table, list[Path]]:
-    """Make the table and write table.csv, table.md and table.tex into the folder.
+    """Make the table and write table.csv, table.md and table.tex into the folder."""
+    table, folder = folder_table(protocols), protocols[0][1].folder
+    texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": table.to_latex()}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return table, [folder / name for name in texts]
+
+
+def folder_table(protocols: Protocols) -> Table:
+    """The table of a folder's results.
 
     Of a sweep it is one table below the other, a protocol's labels in front of its datasets; a method that a protocol
     does not have is left empty there.
     """
     make = make_model_table if any(has_models(results) for _, results in protocols) else make_table
     tables = [make(results) for _, results in protocols]
-    table, results = tables[0], protocols[0][1]
+    table = tables[0]
     if len(tables) > 1:
         columns = list(dict.fromkeys(name for part in tables for name in part.header[1:]))  # methods may differ
         rows = []
@@ -63,10 +72,7 @@ def write_table(protocols: Protocols) -> tuple[Table, list[Path]]:
                 rows.append([f"{', '.join(labels.values())}: {row[0]}", *(named.get(name, "") for name in columns)])
         notes = list(dict.fromkeys(note for part in tables for note in part.notes))
         table = Table(table.title, [f"{', '.join(protocols[0][0])}: dataset", *columns], rows, notes)
-    texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": table.to_latex()}
-    for name, text in texts.items():
-        (results.folder / name).write_text(text, encoding="utf-8")
-    return table, [results.folder / name for name in texts]
+    return table
 
 
 def _cell(score: dict, decimals: int, trials: pd.DataFrame, planned: int) -> str:

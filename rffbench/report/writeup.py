@@ -55,20 +55,7 @@ def to_markdown(comparison: Comparison) -> str:
         *(table.to_markdown() for table in _tables(comparison)),
     ]
     if comparison.findings:
-        claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"])
-        claims.rows = [
-            [
-                finding.verdict,
-                _place(finding),
-                _methods(finding),
-                f"{finding.claim} [{finding.where}]",
-                f"{finding.asked} ({finding.because})",
-                finding.evidence,
-            ]
-            for finding in _sorted(comparison.findings)
-        ]
-        claims.notes = [_EXPLAINED]
-        parts.append(claims.to_markdown())
+        parts.append(claims_table(comparison).to_markdown())
     return "\n".join([*parts, *(f"{markdown(in_one_line(line))}\n" for line in comparison.missing)])
 
 
@@ -89,7 +76,7 @@ def summary_line(comparison: Comparison) -> str:
     counted = len(comparison.counted)
     said = []
     if counted:
-        said.append(f"{counted - comparison.outside} of {counted} within {_tolerance(comparison)}")
+        said.append(f"{counted - comparison.outside} of {counted} within {tolerance_text(comparison)}")
     elif comparison.reference.table:
         said.append("No cell is both measured and reported")
     counts = Counter(finding.verdict for finding in comparison.findings)
@@ -105,13 +92,31 @@ def summary_line(comparison: Comparison) -> str:
 # ---- Tables ------------------------------------------------------------------------------------------------
 
 
+def claims_table(comparison: Comparison) -> Table:
+    """A line a claim and dataset, those that hold first."""
+    claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"])
+    claims.rows = [
+        [
+            finding.verdict,
+            _place(finding),
+            _methods(finding),
+            f"{finding.claim} [{finding.where}]",
+            f"{finding.asked} ({finding.because})",
+            finding.evidence,
+        ]
+        for finding in _sorted(comparison.findings)
+    ]
+    claims.notes = [_EXPLAINED]
+    return claims
+
+
 def _tables(comparison: Comparison) -> list[Table]:
     cells = comparison.cells
     tables = []
     if cells["reported"].notna().any():
         tables = [_cells_table(comparison), _sums_table(comparison)]
     if len(comparison.costs):
-        tables.append(_costs_table(comparison))
+        tables.append(costs_table(comparison))
     return tables
 
 
@@ -138,8 +143,8 @@ def _cells_table(comparison: Comparison) -> Table:
     labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
     table.notes = [
         f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
-        f"{REPRODUCED}: within the tolerance ({_tolerance(comparison)}), and the interval covers 0, or the paper gives "
-        f"no spread; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
+        f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or the paper "
+        f"gives no spread; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
     if (comparison.cells[["reported_significant", "measured_significant"]] == 1).any(axis=None):
         both = comparison.counted
@@ -166,7 +171,7 @@ def _sums_table(comparison: Comparison) -> Table:
     return table
 
 
-def _costs_table(comparison: Comparison) -> Table:
+def costs_table(comparison: Comparison) -> Table:
     """One line per dataset and two methods, one column per cost: the ratio reported, measured, and its verdict."""
     costs = comparison.costs
     kinds = list(dict.fromkeys(costs["metric"]))
@@ -238,7 +243,8 @@ def _unit(comparison: Comparison) -> str:
     return "%" if table and table.tolerance_unit == "percent" else "points"
 
 
-def _tolerance(comparison: Comparison) -> str:
+def tolerance_text(comparison: Comparison) -> str:
+    """``1 point``, ``5 %``, or that every cell has its own."""
     allowed = sorted(set(comparison.cells["tolerance"].dropna()))
     if len(allowed) > 1:
         return "each cell's own tolerance"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -20,7 +21,7 @@ _AROUND = 0.8  # for the title and the ticks
 _AXIS, _LETTER = 3.2, 0.075  # the axis's length, and room for a letter
 
 
-def draw_critical_difference(statistics: Statistics, folder: Path) -> list[Path]:
+def draw_critical_difference(statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write figures/critical_difference.png (Demšar 2006, JMLR 7): the better half of the methods to the left of the
     axis of mean ranks, the others to its right; joined are those that Wilcoxon's test with Holm's correction does not
     tell apart (Benavoli et al. 2016, JMLR 17). Nothing for fewer than FEWEST_METHODS or FEWEST_DATASETS."""
@@ -59,7 +60,7 @@ def draw_critical_difference(statistics: Statistics, folder: Path) -> list[Path]
             f"joined: not told apart (Wilcoxon, Holm, level {LEVEL:g})",
             fontsize=8,
         )
-        return saved(figure, folder, "critical_difference")
+        return saved(figure, folder, "critical_difference", formats)
 
 
 def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:

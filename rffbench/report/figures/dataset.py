@@ -22,7 +22,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
               dict.fromkeys([*MAP_MEASURES, score, "relative_rmse", *own, "feature_s"])]  # fmt: skip
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
-    levels = _without_size(results, summary)
+    levels = without_size(results, summary)
     measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
     if not metrics:
@@ -49,7 +49,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Fig
     return figure
 
 
-def _without_size(results: Results, summary: pd.DataFrame) -> list[str]:
+def without_size(results: Results, summary: pd.DataFrame) -> list[str]:
     """The methods without a feature map that have a single size, which then means nothing: lines across the panels.
     None of them where there is no other method."""
     sizes = summary.groupby("method")["n_features"].nunique()

@@ -1,0 +1,195 @@
+"""The page in the browser: one HTML file that holds everything, and what follows a running experiment."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rffbench import __version__
+from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.report.frame import experiment_folders
+from rffbench.report.history import History, history
+from rffbench.report.page.section import Section, make_section
+from rffbench.report.page.sheet import Cell, Line, Sheet
+from rffbench.report.revision import results_at
+from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
+
+try:
+    from rffbench.report.page.charts import curves_chart, plane_chart
+    from rffbench.report.page.render import own_file, render, vega
+except ImportError as error:
+    raise ConfigError(
+        f"the page needs altair, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"
+    ) from error
+
+__all__ = ["Page", "write_page"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that was written to ``path``, with how many experiments; ``passed_over`` says what could not be read."""
+
+    path: Path
+    experiments: int
+    passed_over: list[str]
+
+
+def write_page(places: Sequence[str], output: Path | None = None) -> Page:
+    """Write one page of all experiments at ``places``: results folders, folders of such folders, or FOLDER@REVISION.
+
+    Runs of one experiment (folders of one name at several places) are shown over time, and the newest in full.
+    ``output`` is the file; if None, report.html in the one folder given, else in the current one. An experiment that
+    cannot be read is passed over where there are others. ResultsError where there is none left, or the file cannot be
+    written.
+    """
+    path = output or _default_path(places)
+    if not path.parent.is_dir():
+        raise ResultsError(f"{path}: cannot be written: there is no folder {path.parent}")
+    by_name: dict[str, list[str]] = {}
+    for folder, name in (each for place in places for each in _experiments(place)):
+        by_name.setdefault(folder.name, []).append(name)
+    sections: list[Section] = []
+    histories: list[History] = []
+    passed_over: list[str] = []
+    for runs in by_name.values():
+        newest = runs[0]
+        try:
+            if len(runs) > 1:
+                histories.append(history(runs))
+                newest = str(histories[-1].runs["place"].iloc[-1])
+            with results_at(newest) as folder:
+                sections.append(make_section(folder, newest))
+        except (RffbenchError, OSError) as error:
+            if len(by_name) == 1:
+                raise
+            passed_over.append(str(error))
+    if not sections:
+        raise ResultsError(f"none of {', '.join(places)} can be read: {passed_over[0]}")
+    text = render(
+        "page.html",
+        [vega(), own_file("page.js")],
+        version=__version__,
+        title=sections[0].title if len(sections) == 1 else "Experiments on random features",
+        places=", ".join(places),
+        tiles=_tiles(sections),
+        overview=_overview(sections),
+        unreadable=passed_over,
+        sections=sections,
+        histories=[_history_sheets(each) for each in histories],
+        data={
+            "charts": {"curves": curves_chart(), "plane": plane_chart()},
+            "sections": {section.anchor: section.charts for section in sections},
+        },
+    )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
+    return Page(path, len(sections), passed_over)
+
+
+def _experiments(place: str) -> list[tuple[Path, str]]:
+    """The experiments at a place: their folders, and how each is named."""
+    with ExitStack() as open_copy:
+        folder = open_copy.enter_context(results_at(place))
+        folders = experiment_folders(folder)
+        if folders == [folder]:
+            return [(folder, place)]
+        if folder == Path(place):
+            return [(each, str(each)) for each in folders]
+        inside, _, revision = place.partition("@")
+        return [(each, f"{inside}/{each.name}@{revision}") for each in folders]
+
+
+def _default_path(places: Sequence[str]) -> Path:
+    alone = Path(places[0])
+    return (alone if len(places) == 1 and alone.is_dir() else Path()) / "report.html"
+
+
+# ---- The overview ------------------------------------------------------------------------------------------
+
+
+def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
+    """Name, number and what else is said of it."""
+    statuses: Counter[str] = sum((section.statuses for section in sections), Counter())
+    claims: Counter[str] = sum((section.claims for section in sections), Counter())
+    within, counted = (sum(getattr(section, name) for section in sections) for name in ("within", "counted"))
+    datasets = dict.fromkeys(name for section in sections for name in section.datasets)
+    lost = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if status != "ok")
+    tiles = [
+        ("experiments", str(len(sections)), f"on {len(datasets)} datasets"),
+        ("trials", f"{statuses['ok']:,}", f"ok{f'; {lost}' if lost else ''}"),
+    ]
+    if counted:
+        tiles.append(("cells within tolerance", f"{within:,}", f"of {counted:,} reported"))
+    if sum(claims[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
+        tiles.append(("claims held", f"{claims[HOLDS]:,}", f"{claims[REFUTED]:,} refuted, {claims[OPEN]:,} open"))
+    return tiles
+
+
+def _overview(sections: Sequence[Section]) -> Sheet:
+    """A line an experiment, which leads to it."""
+    sheet = Sheet(
+        "Experiments",
+        ["experiment", "trials ok", "not ok", "within tolerance", "claims held", "refuted", "open", "measured on",
+         "about", "datasets"],
+        notes=["A claim is open where its interval has a bound of what is claimed inside: more trials would tell."],
+    )  # fmt: skip
+    for section in sections:
+        claims = section.claims
+        judged = any(claims[verdict] for verdict in (HOLDS, REFUTED, OPEN))
+        within = f"{section.within} of {section.counted}" if section.counted else ""
+        share = section.within / section.counted if section.counted else math.nan
+        line = [
+            Cell(section.name), Cell(f"{section.ok:,}", section.ok),
+            Cell(f"{section.lost:,}", section.lost, tone="bad" if section.lost else ""),
+            Cell(within, share, f"tolerance: {section.tolerance}" if within else ""),
+            *(Cell(str(claims[verdict]) if judged else "", claims[verdict] if judged else math.nan)
+              for verdict in (HOLDS, REFUTED, OPEN)),
+            Cell(section.when), Cell(section.title), Cell(", ".join(section.datasets)),
+        ]  # fmt: skip
+        sheet.lines.append(Line(line, link=section.anchor))
+    return sheet
+
+
+# ---- Over time ---------------------------------------------------------------------------------------------
+
+
+_SHIFT = {"shift": "+.3g", "begins": ".0f", "p": ".2g"}  # how each is written
+
+
+@dataclass(frozen=True)
+class _Course:
+    title: str
+    runs: Sheet
+    cells: Sheet
+
+
+def _history_sheets(found: History) -> _Course:
+    """The runs, and of every cell its scores, the largest shift, the run it begins with and its p."""
+    runs = Sheet("Runs", ["run", "finished", "commit", "rffbench", "folder"])
+    for number, run in enumerate(found.runs.to_dict("records"), 1):
+        texts = (run["date"], run["commit"][:12], run["version"], run["place"])
+        runs.lines.append(Line([Cell(str(number), number), *map(Cell, map(str, texts))]))
+    numbers = [f"run {number}" for number in range(1, len(found.runs) + 1)]
+    protocol = ["protocol"] if (found.cells["protocol"] != "").any() else []
+    cells = Sheet(
+        "Scores over runs",
+        [*protocol, "dataset", "s", "method", "metric", *numbers, "shift", "from run", "p"],
+        chosen_by=("protocol", "dataset", "method"),
+        notes=["shift: the largest standardised shift of the mean; p by permuting the runs, for one cell alone."],
+    )
+    for cell in found.cells.to_dict("records"):
+        where = [Cell(str(cell[name])) for name in (*protocol, "dataset", "size", "method", "metric")]
+        scores = [_number(value, f".{cell['decimals']}f") for value in cell["values"]]
+        shift = [_number(cell[name], form) for name, form in _SHIFT.items()]
+        cells.lines.append(Line([*where, *scores, *shift]))
+    return _Course(found.title, runs, cells)
+
+
+def _number(value: float | None, form: str) -> Cell:
+    return Cell("–") if value is None or math.isnan(value) else Cell(f"{value:{form}}", value)

@@ -1,0 +1,23 @@
+"""Which results nothing else beats in both cost and score."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def pareto_front(cost: ArrayLike, score: ArrayLike, better: str) -> NDArray[np.bool_]:
+    """Which of n results (cost and score each of shape (n,)) are on the Pareto front: no other costs no more, scores
+    no worse, and is better in one of them. ``better`` is the score's better direction, 'greater' or 'less'; a result
+    without one of its numbers (NaN) is not on the front. Equal results are all on it.
+
+    >>> pareto_front([1, 2, 3], [80, 90, 85], "greater")
+    array([ True,  True, False])
+    """
+    costs, scores = np.asarray(cost, float), np.asarray(score, float)
+    losses = -scores if better == "greater" else scores
+    front = np.zeros(len(costs), bool)
+    for i in np.flatnonzero(np.isfinite(costs) & np.isfinite(losses)):
+        no_worse = (costs <= costs[i]) & (losses <= losses[i])
+        front[i] = not np.any(no_worse & ((costs < costs[i]) | (losses < losses[i])))
+    return front

@@ -1,0 +1,66 @@
+"""The page's text: templates filled in, script and style inside, and a policy that lets nothing else run or load."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from rffbench.plaintext import printable
+
+_HERE = Path(__file__).parent
+
+
+def render(template: str, script: Sequence[str], *, may_ask: str = "'none'", **content: Any) -> str:
+    """The page of a template of this folder, with its style and its scripts: files of this folder, or a library's text.
+
+    All text is escaped, and what a terminal or a reader's eyes would be led astray by is written out. The page's policy
+    lets only these very scripts and this style apply, by their hashes, and nothing be loaded; ``may_ask`` is whom the
+    scripts may ask for data.
+    """
+    style, scripts = own_file("page.css"), [_for_page(text) for text in script]
+    policy = "; ".join(
+        [
+            "default-src 'none'", f"script-src {' '.join(map(_hash, scripts))}", f"style-src {_hash(style)}",
+            "img-src data:", f"connect-src {may_ask}", "base-uri 'none'", "form-action 'none'",
+        ]
+    )  # fmt: skip
+    pages = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_visible,
+    )  # fmt: skip
+    safe = {"policy": policy, "style": Markup(style), "scripts": [Markup(text) for text in scripts]}
+    return pages.get_template(template).render(**safe, **content)
+
+
+def own_file(name: str) -> str:
+    """The text of a file of this folder."""
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def vega() -> str:
+    """Vega, Vega-Lite and what shows their charts, as one script."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def _for_page(script: str) -> str:
+    """A script's text as an HTML page keeps it unchanged: what would end the element is written in another way."""
+    text = script.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _visible(value: Any) -> Any:
+    return printable(value) if type(value) is str else value

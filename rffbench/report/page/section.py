@@ -1,0 +1,193 @@
+"""One experiment on the page: what was measured beside what was reported, claims, figures, failures, where and how."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from rffbench.errors import RffbenchError
+from rffbench.report import writeup
+from rffbench.report.compare import Comparison, NoReference, compare
+from rffbench.report.figures import MOST_PROTOCOLS
+from rffbench.report.figures.critical_difference import draw_critical_difference
+from rffbench.report.frame import Protocols, Results, load_protocols
+from rffbench.report.merge import runs_of
+from rffbench.report.page.charts import chart_data
+from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
+from rffbench.report.page.results import TONES, results_sheet
+from rffbench.report.page.sheet import Sheet, anchor, sheet_of
+from rffbench.report.search import NoSweep, search
+from rffbench.report.statistics import Statistics, compute_statistics
+from rffbench.report.summary import summarise
+from rffbench.report.verdicts import NOT_MEASURED
+
+_Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page says of an experiment.
+
+    ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the reported numbers;
+    ``claims`` counts verdicts. ``facts`` and ``runs`` say where it was measured, ``command`` how to do it again.
+    ``charts`` is `chart_data`; ``ranks`` the critical-difference diagram as the address of an image, and in words.
+    """
+
+    anchor: str
+    name: str
+    title: str
+    folder: str
+    datasets: list[str]
+    methods: list[str]
+    statuses: Counter[str]
+    within: int = 0
+    counted: int = 0
+    tolerance: str = ""
+    said: str = ""
+    citation: str = ""
+    claims: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    sheets: list[Sheet] = field(default_factory=list)
+    charts: dict[str, Any] = field(default_factory=dict)
+    ranks: tuple[str, str] | None = None
+    failures: Sheet | None = None
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    runs: Sheet | None = None
+    command: str = ""
+    config: str = ""
+
+    @property
+    def ok(self) -> int:
+        return self.statuses["ok"]
+
+    @property
+    def lost(self) -> int:
+        return self.statuses.total() - self.ok
+
+    @property
+    def when(self) -> str:
+        return dict(self.facts).get("finished", "")[:10]
+
+
+def make_section(folder: Path, place: str) -> Section:
+    """The section of one experiment's folder; ``place`` is what the user calls it.
+
+    Raises as `load_protocols`; where the folder was written by a newer version of rffbench, the message says so.
+    """
+    runs = runs_of(folder)
+    newer = newer_version(runs)
+    try:
+        protocols = load_protocols(folder)
+        return _section(protocols, runs, newer, place)
+    except RffbenchError as error:
+        if newer:
+            raise type(error)(f"{error} ({written_by(newer)})") from error
+        raise
+
+
+def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) -> Section:
+    results = protocols[0][1]
+    name = str(results.config.get("name") or results.folder.name)
+    here = anchor("results", results.folder.name)
+    shown = protocols if len(protocols) <= MOST_PROTOCOLS else protocols[:1]
+    summaries = [summarise(each) for _, each in shown]
+    comparison = _comparison(results, shown, summaries[0])
+    statistics = compute_statistics(results)
+    notes = [f"{written_by(newer)}: what this version does not know is not shown."] if newer else []
+    notes += _sweep_notes(protocols, shown)
+    sheets = [results_sheet(here, shown, summaries, comparison)]
+    reported: dict[str, Any] = {}
+    if comparison is not None:
+        notes += comparison.missing
+        sheets += _comparison_sheets(comparison)
+        reported = {
+            "within": len(comparison.counted) - comparison.outside,
+            "counted": len(comparison.counted),
+            "tolerance": writeup.tolerance_text(comparison) if len(comparison.counted) else "",
+            "said": writeup.summary_line(comparison),
+            "citation": comparison.reference.citation,
+            "claims": Counter(finding.verdict for finding in comparison.findings),
+        }
+    sheets += _ranking_sheets(protocols)
+    if statistics is not None:
+        sheets.append(sheet_of(statistics.table(), "Methods against each other"))
+    return Section(
+        anchor=here,
+        name=name,
+        title=results.title,
+        folder=place,
+        datasets=list(dict.fromkeys(dataset for _, each in protocols for dataset in each.datasets)),
+        methods=results.methods,
+        statuses=sum((Counter(each.trials["status"]) for _, each in protocols), Counter()),
+        notes=notes,
+        sheets=sheets,
+        charts=chart_data(shown, summaries),
+        ranks=_ranks(statistics) if statistics is not None else None,
+        failures=failures_sheet(protocols),
+        facts=facts_of(runs),
+        runs=runs_sheet(runs),
+        command=command_of(place, name, runs),
+        config=(results.folder / "config.yaml").read_text(encoding="utf-8", errors="replace"),
+        **reported,
+    )
+
+
+def _comparison(results: Results, shown: Protocols, summary: pd.DataFrame) -> Comparison | None:
+    """As `rffbench compare` has it; None where there is no reference."""
+    try:
+        return compare(results, protocols=shown, summary=summary)
+    except NoReference:
+        return None
+
+
+def _sweep_notes(protocols: Protocols, shown: Protocols) -> list[str]:
+    labels = ", ".join(f"{axis}: {value}" for axis, value in protocols[0][0].items())
+    if len(shown) < len(protocols):
+        return [
+            f"Of the {len(protocols)} protocols of this sweep, the first alone is shown and judged ({labels}); "
+            "rffbench compare judges the claims under each."
+        ]
+    if labels:
+        return [f"Compared with the reported numbers is the first protocol of this sweep ({labels})."]
+    return []
+
+
+# ---- Comparisons and ranks ---------------------------------------------------------------------------------
+
+
+def _comparison_sheets(comparison: Comparison) -> list[Sheet]:
+    sheets = []
+    if comparison.findings:
+        table = writeup.claims_table(comparison)
+        table.rows = [row for row in table.rows if row[0] != NOT_MEASURED]
+        why = Counter(finding.evidence for finding in comparison.findings if finding.verdict == NOT_MEASURED)
+        table.notes += [f"{NOT_MEASURED}: {count} × {reason}" for reason, count in why.items()]
+        sheets.append(sheet_of(table, "Claims", ("verdict", "dataset"), TONES))
+    if len(comparison.costs):
+        sheets.append(sheet_of(writeup.costs_table(comparison), chosen_by=("dataset",)))
+    return sheets
+
+
+def _ranking_sheets(protocols: Protocols) -> list[Sheet]:
+    """Of a sweep with reported numbers, its protocols by their distance to these."""
+    try:
+        return [sheet_of(search(protocols).table(), "Protocols by distance to the reported numbers", ("dataset",))]
+    except (NoSweep, RffbenchError):
+        return []
+
+
+def _ranks(statistics: Statistics) -> tuple[str, str] | None:
+    """The critical-difference diagram as an image's address, and in words; None where there is none."""
+    with TemporaryDirectory(prefix="rffbench-") as temporary:
+        drawn = draw_critical_difference(statistics, Path(temporary), ("svg",))
+        if not drawn:
+            return None
+        content = base64.b64encode(drawn[0].read_bytes()).decode()
+    ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in statistics.ranks.items())
+    return f"data:image/svg+xml;base64,{content}", f"Critical-difference diagram. Mean ranks, 1 is best: {ranks}."

@@ -1,0 +1,78 @@
+"""A table as the page shows it: cells with what they sort by and what is shown on hover, rows that can be linked to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from rffbench.report.text_table import Table
+
+FEW_WORDS = 32  # letters that stand in one line
+MOST_CHOICES = 40  # a column with more values than these is filtered by text alone
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell says; ``value`` is what it sorts by, where that is a number; ``hint`` is shown on hover and focus;
+    ``tone`` is good, bad or open, of a verdict."""
+
+    text: str
+    value: float = math.nan
+    hint: str = ""
+    tone: str = ""
+
+    @property
+    def key(self) -> str:
+        """The number to sort by, as text; empty where there is none."""
+        return "" if math.isnan(self.value) else f"{self.value:.6g}"
+
+    @property
+    def classes(self) -> str:
+        """What its look depends on: the tone, and whether it is more than a few words."""
+        return " ".join(each for each in (self.tone, "long" if len(self.text) > FEW_WORDS else "") if each)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of cells; ``anchor`` is what a link to it names, empty where nothing shall; its first cell links to
+    ``link``, or to the row itself."""
+
+    cells: Sequence[Cell]
+    anchor: str = ""
+    link: str = ""
+
+
+@dataclass
+class Sheet:
+    """A table with a ``title``; ``chosen_by`` names the columns whose values can be chosen from, ``notes`` explain."""
+
+    title: str
+    columns: Sequence[str]
+    lines: list[Line] = field(default_factory=list)
+    chosen_by: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def choices(self) -> dict[int, list[str]]:
+        """Of each column to choose by, its number and its values; only of those where there is a choice."""
+        found = {}
+        for number, name in enumerate(self.columns):
+            if name in self.chosen_by:
+                values = list(dict.fromkeys(line.cells[number].text for line in self.lines))
+                if 1 < len(values) <= MOST_CHOICES:
+                    found[number] = values
+        return found
+
+
+def sheet_of(
+    table: Table, title: str = "", chosen_by: Sequence[str] = (), tones: Mapping[str, str] | None = None
+) -> Sheet:
+    """A table of text as a sheet; ``tones`` by what a cell says."""
+    lines = [Line([Cell(text, tone=(tones or {}).get(text, "")) for text in row]) for row in table.rows]
+    return Sheet(title or table.title, table.header, lines, chosen_by, table.notes)
+
+
+def anchor(*parts: str) -> str:
+    """Parts as one name that a link may have behind its #: ``results:table3:eeg:16d:RFF``; each as in a URL."""
+    return ":".join(quote(part.encode(errors="backslashreplace"), safe="") for part in parts if part)

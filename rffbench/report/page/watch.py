@@ -1,0 +1,179 @@
+"""How a results folder stands while an experiment runs into it: what is done and left, the table so far, failures."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rffbench.config.grid import Grid
+from rffbench.config.loading import load_resolved
+from rffbench.errors import RffbenchError
+from rffbench.execution.log import each_row, log_files
+from rffbench.plaintext import printable
+from rffbench.report.frame import experiment_folders, load_protocols
+from rffbench.report.merge import runs_of
+from rffbench.report.page.origin import failures_sheet
+from rffbench.report.table import folder_table
+
+LOCK = ".lock"  # of the run that writes to a folder
+
+_Marks = tuple[tuple[str, int, int], ...]  # name, time of change and size of the files that a state is read from
+
+
+class Watch:
+    """The experiments at ``place``, a results folder or a folder of such folders. ``state()`` reads what has changed
+    since it was last asked, and may be asked by several threads."""
+
+    def __init__(self, place: Path) -> None:
+        experiment_folders(place)  # refused before anything is served
+        self.place = place
+        self._busy = threading.Lock()
+        self._known: dict[Path, _Experiment] = {}
+
+    def state(self) -> dict[str, Any]:
+        """What the page shows, as plain values for JSON: of every experiment name, title, counts of trials, ``running``
+        (by whom, empty when nobody), ``seconds_left`` (None where it cannot be told), ``last`` (when the last trial
+        finished, ISO 8601), table, failures, and ``problem``, why there is no table."""
+        with self._busy:
+            try:
+                folders = experiment_folders(self.place)
+            except RffbenchError as error:  # it has been moved away
+                return {"problem": printable(str(error)), "experiments": []}
+            for folder in folders:
+                marks = _marks(folder)
+                if folder not in self._known or self._known[folder].marks != marks:
+                    self._known[folder] = _read(folder, marks)
+            return {"problem": "", "experiments": [self._known[folder].state() for folder in folders]}
+
+
+@dataclass
+class _Experiment:
+    """What was read of a folder. ``work`` and ``work_left`` count features: small sizes come first, and are quick."""
+
+    marks: _Marks
+    name: str
+    title: str = ""
+    statuses: Counter[str] = field(default_factory=Counter)
+    total: int | None = None
+    running: str = ""
+    started: datetime | None = None
+    last: str = ""
+    work: int = 0
+    work_left: int = 0
+    table: dict[str, Any] | None = None
+    failures: list[list[str]] = field(default_factory=list)
+    problem: str = ""
+
+    def state(self) -> dict[str, Any]:
+        ok, unavailable = self.statuses["ok"], self.statuses["unavailable"]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "total": self.total,
+            "ok": ok,
+            "unavailable": unavailable,
+            "failed": self.statuses.total() - ok - unavailable,
+            "running": self.running,
+            "seconds_left": self._seconds_left(),
+            "last": self.last,
+            "table": self.table,
+            "failures": self.failures,
+            "problem": self.problem,
+        }
+
+    def _seconds_left(self) -> float | None:
+        """In proportion to the features of the trials done since the run started; None where nothing runs."""
+        if not (self.running and self.started and self.work and self.work_left):
+            return None
+        gone = (datetime.now(UTC) - self.started).total_seconds()
+        return max(gone, 0.0) * self.work_left / self.work
+
+
+def _read(folder: Path, marks: _Marks) -> _Experiment:
+    found = _Experiment(marks, printable(folder.name), printable(folder.name))
+    try:
+        _read_progress(folder, found)
+        if not found.last:
+            found.problem = "No trial has finished yet."
+            return found
+        protocols = load_protocols(folder)
+        table = folder_table(protocols)
+        found.title = printable(protocols[0][1].title)
+        texts = [[printable(text) for text in row] for row in [table.header, *table.rows, table.notes]]
+        found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1]}
+        if (sheet := failures_sheet(protocols)) is not None:
+            found.failures = [[printable(cell.text) for cell in line.cells] for line in sheet.lines]
+    except (RffbenchError, OSError) as error:
+        found.problem = printable(str(error))
+    return found
+
+
+def _read_progress(folder: Path, found: _Experiment) -> None:
+    runs = runs_of(folder)
+    if runs and not runs[-1].get("finished"):
+        found.running = _holder(folder)
+        found.started = _time(runs[-1].get("started"))
+    log = each_row(folder / "trials.jsonl", lambda _: None)
+    rows = {row["key"]: (row["status"], row.get("finished")) for row in log}
+    planned = _planned(folder)
+    of_these = rows if planned is None else {key: row for key, row in rows.items() if key in planned}
+    found.statuses = Counter(status for status, _ in of_these.values())
+    found.last = max((finished for _, finished in rows.values() if isinstance(finished, str)), default="")
+    if planned is not None:
+        found.total = len(planned)
+        found.work_left = sum(size for key, size in planned.items() if key not in rows)
+        if found.started:
+            since = {key for key, (_, end) in of_these.items() if (time := _time(end)) and time >= found.started}
+            found.work = sum(planned[key] for key in since)
+
+
+def _planned(folder: Path) -> dict[str, int] | None:
+    """The trials that the config asks for: key and number of features; None where a dataset is not known here."""
+    try:
+        specs = [spec for _, config in load_resolved(folder / "config.yaml") for spec in Grid(config).specs()]
+        return {spec.key: spec.n_features for spec in specs}
+    except (RffbenchError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _holder(folder: Path) -> str:
+    """Who runs into the folder: ``process 123 on host``; empty where nobody holds its lock, or a process that was
+    killed left it."""
+    try:
+        holder = (folder / LOCK).read_text(errors="replace")[:200]
+    except OSError:
+        return ""
+    process = re.fullmatch(r"process (\d+) on (.*)", holder)
+    if process and process[2] == socket.gethostname():
+        try:
+            os.kill(int(process[1]), 0)
+        except (ProcessLookupError, OverflowError):
+            return ""
+        except OSError:  # it is there, and another user's
+            pass
+    return holder
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (TypeError, ValueError):
+        return None
+
+
+def _marks(folder: Path) -> _Marks:
+    marks = []
+    for path in (*log_files(folder), folder / "config.yaml", folder / "manifest.json", folder / LOCK):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        marks.append((path.name, status.st_mtime_ns, status.st_size))
+    return tuple(marks)

@@ -1,0 +1,226 @@
+"""The page as a reader has it, in Chromium: it sorts, filters, draws, follows a run, and asks for nothing."""
+
+import csv
+import os
+import shutil
+
+import pytest
+
+from rffbench.report.page import write_page
+from tests.helpers import pages
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+LIMIT = 60_000  # milliseconds, for a machine that is busy
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: Debian's package chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as started:
+        options = [] if os.geteuid() else ["--no-sandbox"]  # root has no sandbox
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A tab with one page, and what it said and asked for."""
+
+    def __init__(self, browser, address, **context):
+        self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **context})
+        self.context.set_default_timeout(LIMIT)
+        self.page = self.context.new_page()
+        self.said, self.asked = [], []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+
+    def column(self, number, table="#sheet-1-1"):
+        """The texts of a column's cells that are shown."""
+        cells = self.sheet(table).locator(f"tbody tr:visible td:nth-child({number})")
+        return [text.partition("95 %")[0] for text in cells.all_text_contents()]
+
+    def sheet(self, heading):
+        return self.page.locator(".sheet", has=self.page.locator(heading))
+
+    def lines(self):
+        """How many lines and points the first figure has."""
+        chart = self.page.locator(".chart").first
+        return chart.locator(".mark-line path").count(), chart.locator(".mark-symbol path").count()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    pages.write(folder / "mine", reference="liu2020-table3")
+    pages.write_hostile(folder / "hostile")
+    pages.write(folder / "both" / "one")
+    pages.write(folder / "both" / "two")
+    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both")}
+
+
+@pytest.fixture
+def shown(chromium, files):
+    """Open a page; at the end it must have said nothing and asked for nothing but itself."""
+    tabs = []
+
+    def show(name, behind="", **context):
+        tab = Tab(chromium, files[name].as_uri() + behind, **context)
+        tab.page.locator("html[data-ready=yes]").wait_for(state="attached")
+        tabs.append((tab, files[name].as_uri()))
+        return tab
+
+    yield show
+    for tab, address in tabs:
+        assert tab.said == []
+        asked = [url.partition("#")[0] for url in tab.asked if not url.startswith(("data:", "blob:"))]
+        assert asked == [address]
+        tab.context.close()
+
+
+def test_a_table_sorts_by_a_column_both_ways_and_by_the_keyboard(shown):
+    tab = shown("mine")
+    before = tab.column(4)
+    header = tab.sheet("#sheet-1-1").get_by_role("button", name="measured")
+    header.click()
+    measured = [float(text.partition("±")[0]) for text in tab.column(4) if text != "–"]
+    assert measured == sorted(measured)
+    assert len(measured) == 12
+    assert tab.sheet("#sheet-1-1").locator("th[aria-sort=ascending]").text_content() == "measured"
+    header.press("Enter")
+    assert [float(text.partition("±")[0]) for text in tab.column(4)[:12]] == measured[::-1]
+    assert sorted(tab.column(4)) == sorted(before)
+
+
+def test_a_table_filters_by_words_and_by_choice(shown):
+    tab = shown("mine")
+    sheet = tab.sheet("#sheet-1-1")
+    sheet.get_by_label("method").select_option("QMC")
+    assert set(tab.column(3)) == {"QMC"}
+    count = len(tab.column(3))
+    sheet.get_by_label("Search").fill("eeg differs")
+    assert 0 < len(tab.column(3)) < count
+    assert sheet.locator("output").text_content() == f"{len(tab.column(3))} of {sheet.locator('tbody tr').count()} rows"
+
+
+def test_a_figure_hides_methods_takes_its_bands_off_and_has_logarithmic_axes(shown):
+    tab = shown("mine")
+    chart = tab.page.locator(".chart").first
+    chart.locator(".mark-symbol path").nth(11).wait_for(state="attached")
+    assert tab.lines() == (4, 12)
+    assert chart.locator(".mark-area path").count() == 4
+    tab.page.locator(".methods").get_by_label("QMC").uncheck()
+    playwright.expect(chart.locator(".mark-symbol path")).to_have_count(9)
+    tab.page.get_by_label("± one standard deviation").uncheck()
+    playwright.expect(chart.locator(".mark-area path")).to_have_count(0)
+    ticks = chart.locator(".role-axis-label text")
+    tab.page.locator(".figure select").first.select_option(label="feature time (s)")
+    playwright.expect(tab.page.locator(".figure h4").first).to_contain_text("feature time (s) against frequencies s")
+    assert tab.page.get_by_label("logarithmic metric").is_checked()
+    logarithmic = ticks.all_text_contents()
+    tab.page.get_by_label("logarithmic metric").uncheck()
+    playwright.expect(ticks).not_to_have_text(logarithmic)
+
+
+def test_a_point_says_what_it_stands_for(shown):
+    tab = shown("mine")
+    tab.page.locator(".chart").first.locator(".mark-symbol path").last.hover()
+    tip = tab.page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    assert {"Ours", "4d", "79 ± 1"} <= set(tip.locator("td.value").all_text_contents())
+
+
+def test_a_figure_is_downloaded_as_numbers_and_as_a_picture(shown, tmp_path):
+    tab = shown("mine")
+    for name in ("CSV", "SVG"):
+        tab.page.locator(".chart").first.locator("svg").wait_for()
+        with tab.page.expect_download() as download:
+            tab.page.locator(".figure").first.get_by_text(name, exact=True).click()
+        download.value.save_as(tmp_path / name)
+    rows = list(csv.DictReader((tmp_path / "CSV").open(encoding="utf-8")))
+    (row,) = [row for row in rows if (row["s"], row["method"]) == ("4d", "Ours")]
+    assert (len(rows), float(row["test accuracy (%)"]), float(row["std"]), row["trials"]) == (12, 79.0, 1.0, "3")
+    assert (tmp_path / "SVG").read_text().startswith("<svg")
+
+
+def test_the_interval_is_shown_on_hover_and_on_focus(shown):
+    tab = shown("mine")
+    row = tab.page.locator("[id='results:mine:eeg:2d:Ours']")
+    hint = row.locator(".hint").first
+    assert hint.evaluate("each => getComputedStyle(each).clipPath") != "none"
+    row.locator("a").focus()
+    assert hint.evaluate("each => getComputedStyle(each).clipPath") == "none"
+
+
+def test_a_link_to_a_cell_opens_its_experiment(shown):
+    tab = shown("both", "#results:two:eeg:2d:Ours")
+    assert tab.page.locator("[id='results:two:eeg:2d:Ours']").is_visible()
+    assert not tab.page.locator("[id='results:one:eeg:2d:Ours']").is_visible()
+    tab.page.locator("#overview").get_by_role("link", name="one").click()
+    tab.page.locator("[id='results:one:eeg:2d:Ours']").wait_for()
+    tab.page.locator("[id='results:one']").locator(".chart svg").first.wait_for()
+
+
+@pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 400, "height": 800}}])
+def test_it_is_readable_in_the_dark_and_on_a_narrow_screen_and_breaks_no_rule_of_axe(shown, context):
+    tab = shown("mine", **context)
+    tab.page.locator(".chart svg").last.wait_for()
+    width = context.get("viewport", {"width": 1200})["width"]
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    check_by_axe(tab)
+
+
+def check_by_axe(tab):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
+    found = axe.Axe().run(tab.page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_theme_can_be_changed(shown):
+    tab = shown("mine", color_scheme="light")
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = tab.page.evaluate(background)
+    tab.page.get_by_role("button", name="Dark").click()
+    assert tab.page.evaluate(background) != light
+
+
+def test_printed_it_has_every_experiment_open(shown):
+    tab = shown("both")
+    tab.page.pdf()
+    assert tab.page.locator("details.experiment[open]").count() == 2
+
+
+def test_hostile_names_do_nothing(shown):
+    tab = shown("hostile")
+    tab.page.on("dialog", lambda dialog: tab.said.append(dialog.message))
+    tab.page.locator(".chart").first.locator(".mark-symbol path").last.hover()
+    tip = tab.page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    assert set(tip.locator("td.value").all_text_contents()) & set(pages.HOSTILE)
+    assert tab.page.evaluate("document.querySelectorAll('script').length") == 3
+    row = tab.page.locator("tbody tr").first
+    row.locator("a").click()
+    assert row.evaluate("each => each.matches(':target')")
+
+
+def test_the_page_of_a_run_updates_by_itself(chromium, tmp_path):
+    folder = pages.write_running(tmp_path / "<b>mine")
+    with pages.served(folder) as server:
+        tab = Tab(chromium, f"http://127.0.0.1:{server.server_port}/")
+        told = tab.page.locator("#experiments p").first
+        playwright.expect(told).to_contain_text("1 of 4 trials; 1 ok; running: process 7 on here; about", timeout=LIMIT)
+        assert tab.page.locator("progress").evaluate("each => each.value") == 1
+        pages.write_running(folder, trials=4)
+        playwright.expect(told).to_contain_text("4 of 4 trials", timeout=LIMIT)
+        assert tab.page.locator("tbody tr").count() == 2
+        assert {url.rpartition("/")[2] for url in tab.asked if not url.startswith("data:")} == {"", "state.json"}
+    playwright.expect(tab.page.locator("#connection")).to_contain_text("No answer", timeout=LIMIT)
+    assert [text for text in tab.said if "ERR_CONNECTION_REFUSED" not in text] == []
+    check_by_axe(tab)
+    tab.context.close()

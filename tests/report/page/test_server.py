@@ -1,0 +1,133 @@
+"""Promises of `rffbench serve`: a page on this machine alone that says how a run stands, and nothing else."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.report.page.server import address, make_server
+from rffbench.report.page.watch import Watch
+from tests.helpers import html, pages
+
+
+def ask(server, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer, content
+
+
+def test_the_page_may_ask_its_own_server_and_nobody_else(tmp_path):
+    with pages.served(pages.write(tmp_path / "mine")) as server:
+        answer, content = ask(server, "/")
+    page = html.read(content.decode())
+    policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
+    assert "connect-src 'self'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert server.server_address[0] == "127.0.0.1"
+    assert address(server) == f"http://127.0.0.1:{server.server_port}/"
+
+
+@pytest.mark.parametrize("path", [
+    "/config.yaml", "/trials.jsonl", "/../mine/config.yaml", "/%2e%2e/config.yaml", "//etc/passwd", "/state.json/..",
+    "/favicon.ico", "/?x",
+])  # fmt: skip
+def test_it_serves_no_file(tmp_path, path):
+    with pages.served(pages.write(tmp_path / "mine")) as server:
+        answer, content = ask(server, path)
+    assert answer.status == 404
+    assert b"datasets" not in content
+
+
+def test_it_answers_under_its_own_address_alone(tmp_path):
+    with pages.served(pages.write(tmp_path / "mine")) as server:
+        port = server.server_port
+        statuses = {host: ask(server, "/state.json", Host=host)[0].status
+                    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"elsewhere.example:{port}", "127.0.0.1",
+                                 f"127.0.0.1:{port + 1}")}  # fmt: skip
+    assert list(statuses.values()) == [200, 200, 403, 403, 403]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
+def test_it_takes_nothing(tmp_path, method):
+    with pages.served(pages.write(tmp_path / "mine")) as server:
+        assert ask(server, "/state.json", method)[0].status == 501
+
+
+def test_the_state_says_what_is_done_and_left(tmp_path):
+    folder = pages.write_running(tmp_path / "mine")
+    with pages.served(folder) as server:
+        (about,) = json.loads(ask(server, "/state.json")[1])["experiments"]
+    assert (about["ok"], about["failed"], about["unavailable"], about["total"]) == (1, 0, 0, 4)
+    assert about["running"] == "process 7 on here"
+    assert 60 * 80 / 16 <= about["seconds_left"] < 600 * 80 / 16  # 80 features are left, and 16 took a minute
+    assert datetime.fromisoformat(about["last"]) <= datetime.now(UTC)
+    assert about["table"]["rows"] == [["digits", "16", "90.00 (0.10) [n=1]"]]
+    assert about["problem"] == ""
+
+
+def test_the_state_follows_the_log(tmp_path):
+    folder = pages.write_running(tmp_path / "mine")
+    watch = Watch(folder)
+    assert watch.state()["experiments"][0]["ok"] == 1
+    pages.write_running(folder, trials=4)
+    (about,) = watch.state()["experiments"]
+    assert (about["ok"], about["seconds_left"]) == (4, None)
+    (folder / ".lock").unlink()
+    assert watch.state()["experiments"][0]["running"] == ""
+
+
+def test_before_the_first_trial_and_with_a_broken_config_it_says_why_there_is_no_table(tmp_path):
+    folder = pages.write_running(tmp_path / "mine", trials=0)
+    (about,) = Watch(folder).state()["experiments"]
+    assert about["total"] == 4
+    assert about["table"] is None
+    assert about["problem"] == "No trial has finished yet."
+    pages.write_running(folder)
+    (folder / "config.yaml").write_text("datasets: [")
+    assert "config.yaml" in Watch(folder).state()["experiments"][0]["problem"]
+
+
+def test_a_run_that_was_killed_is_not_taken_for_one_that_runs(tmp_path):
+    folder = pages.write_running(tmp_path / "mine")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for process, running in ((os.getpid(), True), (gone.pid, False)):
+        (folder / ".lock").write_text(f"process {process} on {socket.gethostname()}")
+        assert bool(Watch(folder).state()["experiments"][0]["running"]) == running
+
+
+def test_failures_are_told_with_their_messages(tmp_path):
+    folder = pages.write_hostile(tmp_path / "mine")
+    (about,) = Watch(folder).state()["experiments"]
+    assert about["failed"] >= 0
+    assert {tuple(row[:2]) for row in about["failures"]} == {("1", "error")}
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", json.dumps(about, ensure_ascii=False))
+
+
+def test_several_experiments_are_followed_and_one_moved_away_is_said(tmp_path):
+    for name in ("one", "two"):
+        pages.write_running(tmp_path / "all" / name)
+    watch = Watch(tmp_path / "all")
+    assert [about["name"] for about in watch.state()["experiments"]] == ["one", "two"]
+    (tmp_path / "all").rename(tmp_path / "gone")
+    assert "no such results folder" in watch.state()["problem"]
+
+
+def test_no_results_and_a_port_that_is_taken_are_refused(tmp_path):
+    with pytest.raises(ResultsError, match="neither a results folder"):
+        make_server(tmp_path)
+    with pages.served(pages.write(tmp_path / "mine")) as server, pytest.raises(ConfigError, match=r"--port .*in use"):
+        make_server(tmp_path / "mine", server.server_port)
