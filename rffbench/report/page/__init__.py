@@ -56,17 +56,18 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
     histories: list[History] = []
     passed_over: list[str] = []
     for runs in by_name.values():
-        newest = runs[0]
+        newest = runs[-1]
         try:
             if len(runs) > 1:
                 histories.append(history(runs))
                 newest = str(histories[-1].runs["place"].iloc[-1])
             with results_at(newest) as folder:
                 sections.append(make_section(folder, newest))
-        except (RffbenchError, OSError) as error:
+        except Exception as error:
             if len(by_name) == 1:
                 raise
-            passed_over.append(str(error))
+            known = isinstance(error, RffbenchError | OSError)
+            passed_over.append(str(error) if known else f"{newest}: {type(error).__name__}: {error}")
     if not sections:
         raise ResultsError(f"none of {', '.join(places)} can be read: {passed_over[0]}")
     text = render(

@@ -110,8 +110,9 @@ def _read(folder: Path, marks: _Marks) -> _Experiment:
         found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1]}
         if (sheet := failures_sheet(protocols)) is not None:
             found.failures = [[printable(cell.text) for cell in line.cells] for line in sheet.lines]
-    except (RffbenchError, OSError) as error:
-        found.problem = printable(str(error))
+    except Exception as error:  # of one experiment; the others are followed all the same
+        known = isinstance(error, RffbenchError | OSError)
+        found.problem = printable(str(error) if known else f"{type(error).__name__}: {error}")
     return found
 
 

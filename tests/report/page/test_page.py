@@ -294,14 +294,16 @@ def test_an_experiment_that_cannot_be_read_is_passed_over_by_name(tmp_path, caps
     pages.write(tmp_path / "good")
     bad = pages.write(tmp_path / "<b>bad")
     (bad / "config.yaml").write_text("datasets: [eeg\n")
+    odd = pages.write(tmp_path / "odd", methods={"RFF": None})
     status = cli.cli.main(["report", str(tmp_path)], standalone_mode=False)
     said = capsys.readouterr()
     assert status == 1
     assert said.out == f"wrote {tmp_path / 'report.html'}: 1 experiment\n"
     assert f"passed over: {bad / 'config.yaml'}" in said.err
+    assert f"passed over: {odd}: " in said.err
     page = html.read((tmp_path / "report.html").read_text())
-    (told,) = page.one("section", id="overview").all("li")
-    assert str(bad / "config.yaml") in told.text
+    told = [each.text for each in page.one("section", id="overview").all("li")]
+    assert [str(folder) in text for folder, text in zip((bad, odd), told, strict=True)] == [True, True]
 
 
 @pytest.mark.parametrize("spoil", [

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -131,3 +132,17 @@ def test_no_results_and_a_port_that_is_taken_are_refused(tmp_path):
         make_server(tmp_path)
     with pages.served(pages.write(tmp_path / "mine")) as server, pytest.raises(ConfigError, match=r"--port .*in use"):
         make_server(tmp_path / "mine", server.server_port)
+
+
+@pytest.mark.slow
+def test_the_command_names_its_address_and_ctrl_c_ends_it_in_order(tmp_path, environment):
+    folder = pages.write(tmp_path / "mine")
+    command = [sys.executable, "-m", "rffbench", "serve", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        named = re.fullmatch(rf"{folder} is at http://127\.0\.0\.1:(\d+)/\n", process.stdout.readline())
+        connection = http.client.HTTPConnection("127.0.0.1", int(named[1]), timeout=60)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0
