@@ -119,7 +119,7 @@ function config({ text, quiet, line, page, font }) {
 }
 
 const ANY = "any"; // the size of a method that has none
-const scale = (log) => (log ? { type: "log" } : { type: "linear", zero: false });
+const scale = (log) => (log ? { type: "log", nice: false, padding: 10 } : { type: "linear", zero: false });
 const number = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
 const fileName = (...parts) => parts.filter(Boolean).join("-").replace(/[^\w.-]+/g, "_").replace(/^\.+/, "");
 
@@ -223,11 +223,11 @@ class Figures {
 
   // The dataset's own score, where it has one.
   chooseMetric() {
+    const { score } = this.about.datasets[this.dataset.value];
     const [curves] = this.charts;
-    const score = curves.metrics.indexOf(this.about.datasets[this.dataset.value].score);
-    if (score < 0) return;
-    curves.metric.value = score;
-    curves.logY.checked = this.about.metrics[curves.metrics[score]].log;
+    if (!curves.metrics.includes(score)) return;
+    curves.metric.value = curves.metrics.indexOf(score);
+    for (const chart of this.charts) chart.logY.checked = this.about.metrics[score].log;
   }
 
   // What a chart shows now: a row a cell.
