@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.data import data_hash, reference
+from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
@@ -21,6 +22,7 @@ from rffbench.execution.log import TrialLog, cell, set_aside
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.row import Row
 from rffbench.identity import canonical_json
+from rffbench.solvers import check_installed
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 from rffbench.trials.tasks import tasks
 
@@ -88,7 +90,7 @@ def run_experiment(
     counts earlier ones; seconds_left is None before the first.
 
     ResultsError if another run writes to the folder, or if it holds trials measured under another config;
-    ConfigError, before anything is changed, if the device asked for is missing.
+    ConfigError, before anything is changed, if the device or a library that a solver needs is missing.
     """
     started = time.monotonic()
     executor = executor or make_executor("local", experiment)
@@ -100,6 +102,8 @@ def run_experiment(
         asked = filter_specs(grid, only)
     for device in {spec.device for spec in asked}:
         check_device(device)
+    for spec in {(canonical_json(spec.solver), spec.dataset): spec for spec in asked}.values():
+        check_installed(spec.solver, load_card(spec.dataset).task, spec.n_features)
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:

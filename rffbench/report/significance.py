@@ -100,10 +100,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     NaN, of a comparison that could not be made, is no part of the family and stays NaN.
     """
-    from statsmodels.stats.multitest import multipletests  # slow to load, and seldom needed
-
     adjusted = np.array(p_values, dtype=float)
-    made = ~np.isnan(adjusted)
-    if made.any():
-        adjusted[made] = multipletests(adjusted[made], method="holm")[1]
+    order = np.argsort(adjusted, kind="stable")[: np.count_nonzero(~np.isnan(adjusted))]  # NaN comes last
+    steps = np.maximum.accumulate(adjusted[order] * np.arange(len(order), 0, -1))
+    adjusted[order] = np.minimum(steps, 1)
     return adjusted.tolist()

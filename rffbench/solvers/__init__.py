@@ -24,25 +24,33 @@ from rffbench.parameters import WrongParameter, is_number
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
-__all__ = ["NONE", "Task", "check_map", "check_on_device", "check_solver", "make_solver", "parameters", "spec"]
+__all__ = [
+    "NONE",
+    "Task",
+    "check_installed",
+    "check_map",
+    "check_on_device",
+    "check_solver",
+    "make_solver",
+    "parameters",
+    "spec",
+]
 
 Task = Literal["classification", "regression"]
 
 _COMMON = ("task", "features", "kernel", "gamma", "n_features", "random_state", "memory")
 _NONE = "No learner: the feature maps are measured by themselves."
 
-SOLVERS = Registry(
-    "solver",
-    {
-        "ridge": "rffbench.solvers.ridge.streamed:make_ridge",
-        "kernel-ridge": "rffbench.solvers.ridge.exact:make_kernel_ridge",
-        "kernel-svm": "rffbench.solvers.svm.kernel:make_kernel_svm",
-        "linear-svm": "rffbench.solvers.svm.linear:make_linear_svm",
-        "sparse-rf": "rffbench.solvers.sparse.sparse_rf:make_sparse_rf",
-        "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
-    },
-    "rffbench.solvers", common=_COMMON, none=_NONE,
-)  # fmt: skip
+BUILT_IN = {
+    "ridge": "rffbench.solvers.ridge.streamed:make_ridge",
+    "kernel-ridge": "rffbench.solvers.ridge.exact:make_kernel_ridge",
+    "kernel-svm": "rffbench.solvers.svm.kernel:make_kernel_svm",
+    "linear-svm": "rffbench.solvers.svm.linear:make_linear_svm",
+    "sparse-rf": "rffbench.solvers.sparse.sparse_rf:make_sparse_rf",
+    "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
+}
+
+SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)
 
 ON_DEVICE = Registry(
     "solver", {"ridge": "rffbench.solvers.ridge.device:make_ridge_on_device"}, "",
@@ -119,6 +127,15 @@ def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_n
     if not isinstance(features, FourierFeatures):
         named = map_name or type(features).__name__
         raise ConfigError(f"device: {device} runs Fourier feature maps, not {named}", parameter="features")
+
+
+def check_installed(config: Mapping[str, Any], task: Task, n_features: int) -> None:
+    """ConfigError, with what to install, where a built-in solver computes with a library that is not there. Making the
+    solver does not ask for it, so that a config can be checked without."""
+    if config["name"] in BUILT_IN:
+        solver = make_solver(config, task=task, n_features=n_features)
+        if hasattr(solver, "check_installed"):
+            solver.check_installed()
 
 
 def make_solver(

@@ -16,6 +16,7 @@ from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
+from rffbench.solvers.svm.libraries import load
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.units import BYTES, quantity
 
@@ -104,6 +105,11 @@ class KernelSVM(Classifier):
         if self.loss == "hinge" and not self.bias:
             raise WrongParameter("bias", "must be True with loss='hinge', which LIBSVM solves with one")
 
+    def check_installed(self) -> None:
+        """ConfigError, with what to install, where the loss is LIBSVM's and that is not there."""
+        if self.loss == "hinge":
+            _load_libsvm()
+
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
         what, needed = self._needed(*X.shape)
@@ -112,8 +118,7 @@ class KernelSVM(Classifier):
         X = read_rows(X)
         kernel = make_kernel(self.kernel, self.gamma)
         warm_up(kernel)
-        if self.loss == "hinge":
-            import libsvm.svm  # noqa: F401  loading it is not timed
+        self.check_installed()  # loading it is not timed
         solve = self._squared_hinge if self.loss == "squared-hinge" else self._libsvm
         with Stopwatch() as solving:
             machines = [solve(X, column, kernel) for column in Y.T]
@@ -150,23 +155,23 @@ class KernelSVM(Classifier):
         return _Machine(solution.coefficients, solution.bias, solution.decision)
 
     def _libsvm(self, X: NDArray[np.float64], y: NDArray[np.float64], kernel: Kernel) -> _Machine:
-        from libsvm.svm import libsvm, svm_parameter, svm_problem, toPyModel
         from scipy.sparse import csr_matrix
 
+        library = _load_libsvm()
         gaussian = isinstance(kernel, GaussianKernel)
         if gaussian:
-            problem = svm_problem(y, csr_matrix(X))
+            problem = library.svm_problem(y, csr_matrix(X))
         else:  # LIBSVM wants the row's number, then its values
             nodes = dense_nodes(len(y), len(y) + 1, first_index=0)
             nodes["value"][:, 0] = np.arange(1, len(y) + 1)
             for rows in row_blocks(len(y)):
                 nodes["value"][rows, 1:-1] = kernel(X[rows], X)
-            problem = problem_of(svm_problem, nodes, y)
+            problem = problem_of(library.svm_problem, nodes, y)
         megabytes = _cache_bytes(self.cache) / 2**20
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
-        parameter = svm_parameter(f"{options} -m {megabytes!r}")
+        parameter = library.svm_parameter(f"{options} -m {megabytes!r}")
         with threadpool_limits(numba.get_num_threads(), user_api="openmp"):  # it has threads of its own for rows
-            model = toPyModel(libsvm.svm_train(problem, parameter))
+            model = library.toPyModel(library.libsvm.svm_train(problem, parameter))
         support = np.array(model.get_sv_indices()) - 1
         coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
         coefficients[support] = np.array(model.get_sv_coef())[:, 0]
@@ -196,6 +201,10 @@ class KernelSVM(Classifier):
         ]
         decision = np.concatenate(blocks) + self.intercept_
         return decision[:, 0] if self.dual_coef_.ndim == 1 else decision
+
+
+def _load_libsvm() -> Any:
+    return load("LIBSVM", "loss", "loss: squared-hinge")
 
 
 def make_kernel_svm(

@@ -15,6 +15,7 @@ from rffbench.features.base import mapped
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows, require_classification
+from rffbench.solvers.svm.libraries import load
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.solvers.svm.primal_newton import (
     PARTS,
@@ -112,6 +113,11 @@ class LinearSVM(Classifier):
         if self.loss == "hinge" and self.method != "liblinear-dual":
             raise WrongParameter("method", f"must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
 
+    def check_installed(self) -> None:
+        """ConfigError, with what to install, where the method is a library's that is not there."""
+        if "liblinear" in self.method:
+            _load_liblinear()
+
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
@@ -126,7 +132,7 @@ class LinearSVM(Classifier):
         if plan.method in OURS:
             warm_up(X.dtype)
         else:
-            import liblinear.liblinear  # noqa: F401  loading it is not timed
+            self.check_installed()  # loading it is not timed
         solve = self._newton if plan.method in OURS else self._liblinear
         with Stopwatch(X) as solving:
             machines, map_s = solve(X, Y, columns, plan)
@@ -191,8 +197,7 @@ class LinearSVM(Classifier):
 
     def _liblinear(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
         """The same by LIBLINEAR."""
-        from liblinear.liblinear import liblinear, parameter, problem
-
+        library = _load_liblinear()
         n, p = X.shape[0], columns + (self.bias != 0)
         nodes = dense_nodes(n, p)
         values = nodes["value"][:, :p]
@@ -203,13 +208,13 @@ class LinearSVM(Classifier):
         for part, Z, _ in rows.visit(np.arange(n)):
             values[part, :columns] = Z
         solver = LIBLINEAR[self.loss, plan.method]
-        options = parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
+        options = library.parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []
         for y in Y.T:
-            data = problem_of(problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
-            model = liblinear.train(data, options)
+            data = problem_of(library.problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
+            model = library.liblinear.train(data, options)
             w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
-            liblinear.free_and_destroy_model(pointer(model))
+            library.liblinear.free_and_destroy_model(pointer(model))
             decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
             slack = np.maximum(0, 1 - y * decision)
             loss = slack if self.loss == "hinge" else slack**2
@@ -226,6 +231,10 @@ class LinearSVM(Classifier):
         for part, Z, _ in rows.visit(np.arange(rows.n)):
             out[part] = Z @ self.coef_.T
         return out + self.intercept_
+
+
+def _load_liblinear() -> Any:
+    return load("LIBLINEAR", "method", "method: auto with loss: squared-hinge")
 
 
 def make_linear_svm(
