@@ -1,8 +1,9 @@
-"""Write docs/reproduction.md from results/ and docs/reproduction.yaml: python scripts/reproduction.py [--check]
+"""Write what came out from results/ and docs/reproduction.yaml: python scripts/reproduction.py [--check]
 
-One table of all experiments, and a section for every paper: whether it reproduces, what was assumed, what is off, and
-then each of its tables and figures in full. It reads the compare.csv, search.md and statistics.md that
-`rffbench compare` writes. With --check nothing is written; exit status 1 says that the page is out of date.
+docs/reproduction.md has the verdicts, a table of all experiments. Each paper has a page in docs/reproduction/: whether
+it reproduces, what was assumed, what is off, and then each of its tables and figures in full. It reads the compare.csv,
+search.md and statistics.md that `rffbench compare` writes. With --check nothing is written; exit status 1 says that a
+page is out of date.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import yaml
 from rffbench.execution.log import log_files, read_rows
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "reproduction.md"
+VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
+FOLDER = ROOT / "docs" / "reproduction"  # of the papers' pages
 MOST_DIFFERENT = 5  # cells named of those that differ
 VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
 HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
@@ -39,11 +41,14 @@ TITLES = {
 INTRODUCTION = """\
 # What came out
 
-Does it reproduce? One row for each experiment; the name leads to its details. Written by `make reproduction` from
-[results/](../results): no number here is typed by hand.
+Does it reproduce? One row for each experiment; the name leads to its details. Each paper has a page of its own, with
+what had to be assumed, what is off, and every cell and claim. `make reproduction` writes all of them from `results/`;
+no number here is typed by hand.
 """
 
 EXPLANATION = """\
+## What the words mean
+
 **Cells** are the paper's numbers next to ours. A cell is *reproduced* where the difference is within the tolerance and
 Welch's 95 % interval of the difference covers 0 (or the paper gives no spread), *close* where it is within the
 tolerance and the interval excludes 0, and *differs* beyond it; what differs is in **bold**. A ratio of costs is
@@ -63,16 +68,20 @@ figures that are not shown here, and the tables as CSV and TeX.
 
 def main() -> int:
     papers = yaml.safe_load((ROOT / "docs" / "reproduction.yaml").read_text(encoding="utf-8"))
-    experiments = {paper["paper"]: [Experiment(element) for element in paper["elements"]] for paper in papers}
-    parts = [INTRODUCTION, overview([each for mine in experiments.values() for each in mine]), EXPLANATION]
-    for paper, mine in experiments.items():
-        parts += [f"## {paper}\n", answers(mine), *(details(each) for each in mine)]
-    text = "\n".join(parts)
-    if "--check" in sys.argv[1:]:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+    pages, verdicts = {}, [INTRODUCTION]
+    for paper in papers:
+        experiments = [Experiment(element) for element in paper["elements"]]
+        page = FOLDER / f"{paper['page']}.md"
+        pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *map(details, experiments)])
+        verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
+    pages[VERDICT_PAGE] = "\n".join([*verdicts, EXPLANATION])
+    stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
+    for page in stale:
+        if "--check" not in sys.argv[1:]:
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(pages[page], encoding="utf-8")
+        print(f"{page.relative_to(ROOT)}: {'out of date' if '--check' in sys.argv[1:] else 'written'}")
+    return int(bool(stale) and "--check" in sys.argv[1:])
 
 
 _READ = ["kind", "dataset", "method", "metric", "reported", "measured", "difference", "verdict", "claim"]
@@ -97,11 +106,10 @@ class Experiment:
     def heading(self) -> str:
         return f"{self.title}: {self.name}"
 
-    @property
-    def link(self) -> str:
-        """To the heading, as GitHub names its place."""
+    def link(self, page: str = "") -> str:
+        """To the heading, as GitHub names its place, on ``page`` or on the same one."""
         kept = re.sub(r"[^\w\- ]", "", self.heading.lower())
-        return f"[{self.title}](#{kept.replace(' ', '-')})"
+        return f"[{self.title}]({page}#{kept.replace(' ', '-')})"
 
     @property
     def both(self) -> pd.DataFrame:
@@ -133,34 +141,35 @@ def _time(text: str) -> datetime:
 # ---- The answers -------------------------------------------------------------------------------------------
 
 
-def overview(experiments: list[Experiment]) -> str:
-    """All experiments, one row each."""
+def overview(experiments: list[Experiment], page: Path) -> str:
+    """The experiments of a paper, one row each, which leads to its ``page``."""
     lines = [
         "| experiment | cells within tolerance | claims held | refuted | open | minutes | results |",
         "|---|--:|--:|--:|--:|--:|---|",
     ]
     for each in experiments:
+        link = each.link(f"{FOLDER.name}/{page.name}")
         if not each.run:
-            lines.append(f"| {each.link} | not run yet | | | | | |")
+            lines.append(f"| {link} | not run yet | | | | | |")
             continue
         counts = " | ".join(str(each.verdicts[verdict] or "") for verdict in (HOLDS, REFUTED, OPEN))
         where = f"[{each.name}](../results/{each.name})"
-        lines.append(f"| {each.link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
+        lines.append(f"| {link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
     return "\n".join([*lines, ""])
 
 
 def answers(experiments: list[Experiment]) -> str:
     """What a reader asks of a paper, one line for each experiment."""
     lines = ["**Does it reproduce?**", ""]
-    lines += [f"- {each.link}: {outcome(each)}" for each in experiments]
+    lines += [f"- {each.link()}: {outcome(each)}" for each in experiments]
     lines += ["", "**What was assumed?**", ""]
     for each in experiments:
-        lines += [f"- {each.link}:", *(f"  - {assumption}" for assumption in each.assumed)]
+        lines += [f"- {each.link()}:", *(f"  - {assumption}" for assumption in each.assumed)]
     off = [(each, said) for each in experiments if (said := deviations(each))]
     if off:
         lines += ["", "**What is off?**", ""]
         for each, said in off:
-            lines += [f"- {each.link}:", *(f"  - {one}" for one in said)]
+            lines += [f"- {each.link()}:", *(f"  - {one}" for one in said)]
     return "\n".join([*lines, ""])
 
 
@@ -209,7 +218,7 @@ def details(each: Experiment) -> str:
     """One table or figure of a paper: what was run, and all that came of it."""
     compare = f"rffbench compare results/{each.name}"
     commands = [f"rffbench run {each.name}", *[compare] * each.compared, *[f"{compare} --search"] * each.searched]
-    lines = [f"### {each.heading}", "", ", ".join(f"`{command}`" for command in commands) + ".", ""]
+    lines = [f"## {each.heading}", "", ", ".join(f"`{command}`" for command in commands) + ".", ""]
     if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])
     lines += [run_of(each.folder), ""]
@@ -312,7 +321,7 @@ def claims(compared: pd.DataFrame) -> list[str]:
 
 def files(folder: Path, figures: list[str]) -> list[str]:
     """Links to what there is to read, and the figures that the page shows."""
-    there = f"../results/{folder.name}"
+    there = f"../../results/{folder.name}"
     shown = [name for name in ("table.md", "compare.md", "search.md", "statistics.md") if (folder / name).exists()]
     links = ", ".join(f"[{name}]({there}/{name})" for name in shown)
     return [
