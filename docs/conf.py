@@ -1,9 +1,18 @@
 """How the pages become a site: `make docs`. Nothing is fetched, neither here nor by a browser that shows it."""
 
-import rffbench
+import re
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS.parent), str(DOCS)]
+
+from schema_page import ConfigKeys  # noqa: E402
+
+import rffbench  # noqa: E402
 
 project = "rffbench"
-author = copyright = "The rffbench maintainers"
+author = "The rffbench maintainers"
 release = rffbench.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
@@ -11,7 +20,50 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"rffbench {release}"
 html_copy_source = False
+html_show_copyright = False
+myst_heading_anchors = 3
+default_role = "literal"  # `name` in docstrings
+autodoc_typehints = "none"
+autodoc_class_signature = "separated"
+napoleon_use_rtype = False
 
-myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]
-default_role = "literal"
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((\.\./[^)#\s]+)\)")
+
+
+def lead_outside(app, docname, source):
+    """Links to the repository's files: the site has copies of them; folders are only named."""
+
+    def led(match):
+        text, target = match.groups()
+        path = (DOCS / docname).parent / target
+        if path.resolve().is_relative_to(DOCS):
+            return match[0]
+        return f"[{text}](path:{target})" if path.is_file() else f"`{text}`"
+
+    source[0] = LINK.sub(led, source[0])
+
+
+def spell_out(app, what, name, thing, options, lines):
+    """Docstrings write ``name : text`` of a parameter, where numpydoc has the text below; formulas have | and *."""
+    found, section, example = [], "", False
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        section = line if re.fullmatch("-{3,}", below) else section
+        example = line.startswith(">>>") or (example and bool(line))
+        head, colon, text = line.partition(" : ")
+        if section in ("Parameters", "Attributes") and colon and not line.startswith(" "):
+            found += [head, f"    {escaped(text)}"]
+        else:
+            found.append(line if example else escaped(line))
+    lines[:] = found
+
+
+def escaped(text):
+    """What reStructuredText takes for markup, outside of what is marked as code."""
+    parts = re.split("(`+[^`]*`+)", text)
+    return "".join(part if i % 2 else re.sub(r"[|*]|(?<=\w)_(?!\w)", r"\\\g<0>", part) for i, part in enumerate(parts))
+
+
+def setup(app):
+    app.connect("source-read", lead_outside)
+    app.connect("autodoc-process-docstring", spell_out, priority=100)  # before napoleon
+    app.add_directive("config-keys", ConfigKeys)

@@ -1,9 +1,9 @@
 """Does the quickstart give the same λ and accuracies elsewhere? python scripts/versions.py [--python 3.12] [--newest]
 
-The package is installed by uv (pip install uv) into a virtual environment of its own: with the lowest versions that
-pyproject.toml allows its dependencies, or with --newest the newest that there are. There the quickstart is run, outside
-of the checkout, and each trial is held against that in results/quickstart. Exit status 1 says that a trial failed, took
-another λ, or differs by more than a row of its test part. It needs a package index.
+The package is built and installed by uv (pip install uv) into a virtual environment of its own: with the lowest versions
+of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest. There the
+quickstart is run, outside of the checkout, and each trial is held against that in results/quickstart. Exit status 1 says
+that a trial failed, took another λ, or differs by more than a row of its test part. It needs a package index.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ def installed(folder: Path, version: str, resolution: str) -> Path:
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv is None:
         raise SystemExit("scripts/versions.py needs uv: pip install uv")
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True)
+    (wheel,) = folder.glob("*.whl")
     python = folder / "env" / "bin" / "python"
     subprocess.run([uv, "venv", "--quiet", "--python", version, folder / "env"], check=True)
     install = [uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution]
-    subprocess.run([*install, ROOT], check=True)
+    subprocess.run([*install, "--only-binary", ":all:", wheel], check=True)
     subprocess.run([uv, "pip", "list", "--quiet", "--python", python], check=True)
     return python
 
