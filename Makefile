@@ -2,10 +2,12 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# the package alone, which needs no compiler; and with it what tests, checks and pages need
 INSTALLED := .venv/installed
+TOOLS := .venv/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench reproduction clean
+.PHONY: help demo test check bench reproduction docs lowest release clean
 
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -14,31 +16,47 @@ demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in u
 	rm -rf demo
 	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 
-test: $(INSTALLED)    ## the tests, but for slow ones (set RFFBENCH_MIRROR to a folder of data files for those that need data)
+test: $(TOOLS)    ## the tests, but for slow ones (set RFFBENCH_MIRROR to a folder of data files for those that need data)
 	$(BIN)/python -m pytest -m "not regression and not slow" --numprocesses auto --maxprocesses 4
 
-check: $(INSTALLED)   ## ruff (rules and format), mypy, and who may import whom
+check: $(TOOLS)   ## ruff (rules and format), mypy, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED)   ## speed and memory against scikit-learn; writes docs/performance.md
+bench: $(TOOLS)   ## speed and memory against scikit-learn; writes docs/performance.md
 	$(BIN)/python -m benchmarks
 
 # compare exits with 1 where a number or a claim does not come out: that is what the page is there to say.
-reproduction: $(INSTALLED)  ## from results/: docs/reproduction.md, and every table, figure and comparison
+reproduction: $(TOOLS)  ## from results/: docs/reproduction.md, and every table, figure and comparison
 	$(BIN)/rffbench plot results
 	$(BIN)/rffbench compare results > /dev/null || test $$? -eq 1
 	test ! -d results/protocol-search || $(BIN)/rffbench compare results/protocol-search --search > /dev/null
 	$(BIN)/python scripts/reproduction.py
 	$(BIN)/python scripts/include_tables.py
 
+docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; a warning is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+
+lowest: $(TOOLS)      ## the quickstart with the lowest versions of the dependencies: the same λ and accuracies?
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/versions.py
+
+release: $(TOOLS)     ## the steps of a release: make release VERSION=0.2.0
+	$(BIN)/python scripts/release.py $(VERSION)
+
 clean:          ## remove the virtual environment and caches; results stay
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
+	rm -rf .venv demo docs/_build .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
 	find rffbench tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
+
+$(TOOLS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(INSTALLED)
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv

@@ -1,9 +1,9 @@
 """Does the quickstart give the same λ and accuracies elsewhere? python scripts/versions.py [--python 3.12] [--newest]
 
-The package is built and installed by uv (pip install uv) into a virtual environment of its own: with the lowest versions
-of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest. There the
-quickstart is run, outside of the checkout, and each trial is held against that in results/quickstart. Exit status 1 says
-that a trial failed, took another λ, or differs by more than a row of its test part. It needs a package index.
+The package is built and installed by uv (pip install uv) into a virtual environment of its own: with the lowest
+versions of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest. There
+the quickstart is run, outside of the checkout, and each trial is held against that in results/quickstart. Exit status 1
+says that a trial failed, took another λ, or differs by more than a row of its test part. It needs a package index.
 """
 
 from __future__ import annotations

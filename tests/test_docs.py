@@ -1,17 +1,25 @@
-"""The pages show what is under results/, and the examples in docstrings run."""
+"""The pages show what is under results/, link to what is there, and all that is shown to be typed works."""
 
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
+import rffbench
+from rffbench.cli import cli
+from rffbench.config.loading import load_experiment
+from rffbench.features import FEATURES
+
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/reproduction")]
+PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
 
 
 @pytest.mark.parametrize("script", ["include_tables.py", "reproduction.py"])
@@ -52,13 +60,140 @@ def test_what_was_measured_and_what_pages_link_to_is_kept_and_what_is_derived_is
     assert {ROOT / line for line in ignored.stdout.splitlines()} == derived
 
 
-def test_every_experiment_of_the_page_leads_to_its_details():
-    text = (ROOT / "docs" / "reproduction.md").read_text()
-    headings = {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in re.findall("^#+ (.*)", text, re.M)}
-    links = set(re.findall(r"\]\(#([^)]+)\)", text))
-    assert links
-    assert links <= headings
+def unfenced(page):
+    """The page's text without its fenced blocks."""
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
 
+
+def anchors(page):
+    """The places in a page that a link can lead to, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)", unfenced(page), re.M)
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in shown}
+
+
+def included(page):
+    """The page whose text this one shows."""
+    found = re.match(r"```{include} (\S+)", page.read_text())
+    return (page.parent / found[1]).resolve() if found else page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_place_that_a_page_links_to_is_there(page):
+    for link, anchor in re.findall(r"\]\(([^)#:]*\.md)?#([^)]+)\)", page.read_text()):
+        assert anchor in anchors(included((page.parent / link).resolve() if link else page)), f"{link}#{anchor}"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_has_every_page_and_asks_nothing_of_the_network(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "docs", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    for page in PAGES[2:]:
+        assert (tmp_path / page.relative_to(ROOT / "docs").with_suffix(".html")).exists()
+    for page in tmp_path.rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img|iframe|source|link)\b[^>]* (?:src|href)="([^"]*)', page.read_text())
+        assert [each for each in loaded if "//" in each] == [], page.name
+    for page in tmp_path.rglob("*.css"):
+        assert not re.findall(r"url\([\"']?(?:https?:)?//|@import", page.read_text()), page.name
+
+
+# ---- What stands in code blocks ----------------------------------------------------------------------------
+
+
+def blocks(page, *kinds):
+    return re.findall(rf"^```(?:{'|'.join(kinds)})\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+def commands(page):
+    """The rffbench commands of a page, in blocks of a shell or indented; those with placeholders left out."""
+    indented = re.findall(r"(?:^|\n\n)((?: {4}\S.*\n)+)", unfenced(page))
+    text = "\n".join([*blocks(page, "sh"), *indented]).replace("\\\n", " ")
+    lines = [part for line in text.splitlines() for part in re.split("&&|;", line.partition("  #")[0])]
+    found = [shlex.split(line)[1:] for line in lines if line.strip().startswith("rffbench ")]
+    placeholder = re.compile(r"[|[]|\b(NAME|RESULTS|CONFIG|OLD|FILE)\b")
+    return [arguments for arguments in found if not placeholder.search(" ".join(arguments))]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_the_command_line_understands_every_command_of_a_page(page):
+    for arguments in commands(page):
+        command, left = cli, arguments
+        while isinstance(command, click.Group):
+            command, left = command.commands[left[0]], left[1:]
+        command.make_context("rffbench", list(left)).close()
+
+
+CONFIGS = [(page, text) for page in PAGES for text in blocks(page, "yaml") if "\nmethods:" in text]
+OWN_MAP = next(text for text in blocks(ROOT / "docs" / "tutorial.md", "python") if text.startswith("# mymap.py"))
+
+
+@pytest.mark.parametrize(("page", "text"), CONFIGS, ids=lambda each: getattr(each, "name", ""))
+def test_every_config_of_a_page_is_valid(page, text, tmp_path):
+    (tmp_path / "mymap.py").write_text(OWN_MAP)
+    for name in re.findall(r"\./(\w+\.csv)", text):
+        (tmp_path / name).write_text("".join(f"{i},{i % 7},{i % 2}\n" for i in range(100)))
+    (tmp_path / "a.yaml").write_text(text)
+    assert list(load_experiment(tmp_path / "a.yaml").grid())
+
+
+def test_there_are_configs_and_commands_to_check():
+    assert len(CONFIGS) >= 4
+    assert sum(len(commands(page)) for page in PAGES) >= 30
+
+
+COMPLETE = ["README.md", "docs/estimators.md", "docs/maps.md"]
+
+
+@pytest.mark.parametrize("page", COMPLETE)
+def test_the_examples_in_python_run(page, capsys):
+    (example,) = blocks(ROOT / page, "python")
+    exec(compile(example, page, "exec"), {"__name__": "example"})
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_what_is_shown_as_python_is_python(page):
+    for text in blocks(page, "python"):
+        compile(text, page.name, "exec")
+
+
+def test_the_page_of_feature_maps_has_all_of_them_and_says_of_each_what_it_is_what_it_costs_and_where_it_is_from():
+    sections = re.split("^## ", (ROOT / "docs" / "maps.md").read_text(), flags=re.M)[1:]
+    by_name = {found[1]: text for text in sections if (found := re.search(r"^`([a-z-]+)`, `(\w+)`$", text, re.M))}
+    assert list(by_name) == list(FEATURES)
+    for name, text in by_name.items():
+        assert f"`{FEATURES[name].partition(':')[2]}`" in text
+        assert re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M) == ["Formula", "Cost", "Variance", "When", "Source"]
+
+
+def test_the_page_of_estimators_has_every_public_name():
+    text = (ROOT / "docs" / "estimators.md").read_text()
+    shown = re.findall(r"autoclass:: rffbench\.(\w+)", text)
+    assert sorted(shown) == sorted(set(rffbench.__all__) - {"__version__"})
+
+
+# ---- The tutorial ------------------------------------------------------------------------------------------
+
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+
+
+@pytest.mark.slow
+def test_the_tutorial_s_commands_run_in_its_order(rffbench, tmp_path):
+    for kind, text in re.findall(r"^```(\w+)\n(.*?)^```", TUTORIAL.read_text(), re.M | re.S):
+        if kind in ("yaml", "python"):
+            (tmp_path / re.match("# (.*)", text)[1]).write_text(text)
+        for line in text.splitlines() if kind == "sh" else []:
+            program, *arguments = shlex.split(line)
+            if program == "python":
+                subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
+            else:
+                assert program == "rffbench"
+                done = rffbench(*arguments, limit=600)
+                assert done.returncode == 0, (line, done.stdout, done.stderr)
+    assert (tmp_path / "results" / "mine" / "mymap.py").exists()
+
+
+# ---- The examples in docstrings ----------------------------------------------------------------------------
 
 EXAMPLES = {
     ".".join(path.with_suffix("").relative_to(ROOT).parts).removesuffix(".__init__"): path
