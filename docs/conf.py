@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -24,7 +25,6 @@ html_show_copyright = False
 myst_heading_anchors = 3
 default_role = "literal"  # `name` in docstrings
 autodoc_typehints = "none"
-autodoc_class_signature = "separated"
 napoleon_use_rtype = False
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((\.\./[^)#\s]+)\)")
@@ -46,7 +46,7 @@ def lead_outside(app, docname, source):
 def spell_out(app, what, name, thing, options, lines):
     """Docstrings write ``name : text`` of a parameter, where numpydoc has the text below; formulas have | and *."""
     found, section, example = [], "", False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise([*lines, ""]):
         section = line if re.fullmatch("-{3,}", below) else section
         example = line.startswith(">>>") or (example and bool(line))
         head, colon, text = line.partition(" : ")

@@ -9,6 +9,12 @@ from docutils.statemachine import StringList
 from rffbench.config.schema import json_schema
 
 OF_EVERY_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
+SECTIONS = {  # of docs/config.md, by the definitions they are about
+    "Kernel": "[kernel](#kernel)",
+    "OwnData": "[mapping](#datasets-a-file-of-your-own)",
+    "Significance": "[significance](#significance)",
+    "Solver": "[solver](#solver)",
+}
 
 
 class ConfigKeys(Directive):
@@ -52,7 +58,7 @@ def values(value):
     if "const" in value:
         return f"`{written(value['const'])}`"
     if "$ref" in value:
-        return value["$ref"].rpartition("/")[2]
+        return SECTIONS.get(value["$ref"].rpartition("/")[2], "mapping")
     if "anyOf" in value:
         return ", ".join(dict.fromkeys(values(each) for each in value["anyOf"]))
     if value.get("type") == "array":

@@ -44,8 +44,10 @@ def installed(folder: Path, version: str, resolution: str) -> Path:
     (wheel,) = folder.glob("*.whl")
     python = folder / "env" / "bin" / "python"
     subprocess.run([uv, "venv", "--quiet", "--python", version, folder / "env"], check=True)
-    install = [uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution]
-    subprocess.run([*install, "--only-binary", ":all:", wheel], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", python]
+    dependencies = ["--resolution", resolution, "--only-binary", ":all:", "--requirements", ROOT / "pyproject.toml"]
+    subprocess.run([*install, *dependencies], check=True)  # direct ones, as uv sees it: those of a wheel are not
+    subprocess.run([*install, "--no-deps", wheel], check=True)
     subprocess.run([uv, "pip", "list", "--quiet", "--python", python], check=True)
     return python
 

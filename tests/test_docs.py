@@ -91,6 +91,10 @@ def test_the_site_builds_without_a_warning_has_every_page_and_asks_nothing_of_th
     assert (done.returncode, done.stderr) == (0, "")
     for page in PAGES[2:]:
         assert (tmp_path / page.relative_to(ROOT / "docs").with_suffix(".html")).exists()
+    for page, shown in (("cli", "rffbench run CONFIG"), ("cli", "--dry-run"), ("config", "lambda_scale")):
+        text = (tmp_path / f"{page}.html").read_text()
+        assert shown in re.sub("<[^>]*>", "", text).replace("[OPTIONS] ", ""), f"{page} says nothing of {shown}"
+        assert ".. " not in re.sub("<[^>]*>", "", text), f"{page} shows its markup"
     for page in tmp_path.rglob("*.html"):
         loaded = re.findall(r'<(?:script|img|iframe|source|link)\b[^>]* (?:src|href)="([^"]*)', page.read_text())
         assert [each for each in loaded if "//" in each] == [], page.name
@@ -188,7 +192,7 @@ def test_the_tutorial_s_commands_run_in_its_order(rffbench, tmp_path):
                 subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
             else:
                 assert program == "rffbench"
-                done = rffbench(*arguments, limit=600)
+                done = rffbench(*arguments, limit=1800)
                 assert done.returncode == 0, (line, done.stdout, done.stderr)
     assert (tmp_path / "results" / "mine" / "mymap.py").exists()
 
