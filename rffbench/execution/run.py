@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.data import data_hash, reference
-from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
@@ -102,8 +101,8 @@ def run_experiment(
         asked = filter_specs(grid, only)
     for device in {spec.device for spec in asked}:
         check_device(device)
-    for spec in {(canonical_json(spec.solver), spec.dataset): spec for spec in asked}.values():
-        check_installed(spec.solver, load_card(spec.dataset).task, spec.n_features)
+    for solver in {canonical_json(spec.solver): spec.solver for spec in asked}.values():
+        check_installed(solver)
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:

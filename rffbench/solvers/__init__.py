@@ -50,6 +50,8 @@ BUILT_IN = {
     "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
 }
 
+MACHINES = ("kernel-svm", "linear-svm")  # which may ask for LIBSVM or LIBLINEAR
+
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)
 
 ON_DEVICE = Registry(
@@ -129,13 +131,11 @@ def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_n
         raise ConfigError(f"device: {device} runs Fourier feature maps, not {named}", parameter="features")
 
 
-def check_installed(config: Mapping[str, Any], task: Task, n_features: int) -> None:
-    """ConfigError, with what to install, where a built-in solver computes with a library that is not there. Making the
-    solver does not ask for it, so that a config can be checked without."""
-    if config["name"] in BUILT_IN:
-        solver = make_solver(config, task=task, n_features=n_features)
-        if hasattr(solver, "check_installed"):
-            solver.check_installed()
+def check_installed(config: Mapping[str, Any]) -> None:
+    """ConfigError, with what to install, where a solver computes with a library that is not there. Making the solver
+    does not ask for it, so that a config can be checked without."""
+    if config["name"] in MACHINES:
+        make_solver(config, task="classification").check_installed()
 
 
 def make_solver(
