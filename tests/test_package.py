@@ -98,6 +98,6 @@ def test_a_release_writes_its_version_and_dates_its_changes():
 def test_every_optional_library_is_in_no_way_required():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     required = "\n".join(project["dependencies"])
-    for extra in ("svm", "cuda", "dask", "slurm", "docs"):
+    for extra in ("svm", "cuda", "dask", "slurm", "report", "docs"):
         for requirement in project["optional-dependencies"][extra]:
             assert requirement.partition(">=")[0] not in required
