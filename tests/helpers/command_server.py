@@ -23,8 +23,9 @@ class CommandServer:
 
     def __init__(self, folder, environment):
         self.folder, self.count = Path(folder), 0
+        alone = [sys.executable, "-P", __file__]  # the modules beside it hide none of the library's, such as html
         self.process = subprocess.Popen(
-            [sys.executable, __file__], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            alone, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def run(self, folder, arguments, environment, limit):

@@ -55,6 +55,7 @@ def test_in_python_they_say_the_same(library, solver, neither):
         machine.fit(X, np.where(X[:, 0] > 0, 1.0, -1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SOLVERS.names() if name != "none"])
 def test_every_solver_runs_without_them_by_default(name, tmp_path, embedded, neither):
     own = {"lambda": [0.1]} if "lambda" in SOLVERS.parameters(name) else {}
