@@ -9,23 +9,29 @@ Nothing heavy is imported before a command needs it.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import errno
+import io
 import json
 import math
 import os
+import re
+import shutil
 import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from rffbench import __version__
 from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
-from rffbench.plaintext import printable
+from rffbench.plaintext import printable, spelt_out
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -34,11 +40,14 @@ FORMATS = ("png", "pdf", "svg")
 INTERRUPTED = 130
 DEFECT = 70
 MANY_TRIALS = 1_000_000
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+SHELLS = ("bash", "zsh", "fish")
 
 
 def main() -> NoReturn:
     """Entry point of ``rffbench``: run the command, turn errors into messages and exit statuses."""
     _stand_in_for_closed_streams()
+    _write_what_readers_take()
     _stop_at_once_when_interrupted_again()
     try:
         status = cli.main(standalone_mode=False)
@@ -52,9 +61,6 @@ def main() -> NoReturn:
     except RffbenchError as error:
         _say(f"error: {error}")
         status = error.exit_status
-    except (_OutputClosed, BrokenPipeError):  # the reader, head for example, has seen enough
-        _say("stopped: standard output was closed before all was written")
-        status = INTERRUPTED
     except OSError as error:
         _say(f"error: {_words(error)}")
         status = ConfigError.exit_status
@@ -98,28 +104,37 @@ def _stop_at_once_when_interrupted_again() -> None:
     signal.signal(signal.SIGINT, interrupt)
 
 
-class _OutputClosed(Exception):
-    """Nobody reads standard output any more."""
+class _Output(io.TextIOWrapper):
+    """Standard output whose reader may leave before the end, as `head` does: the command goes on, its exit status is
+    what it would have been, and nobody reads the rest."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            self._write_nowhere()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._write_nowhere()
+            super().flush()
+
+    def _write_nowhere(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
 
 
-class _Commands(click.Group):
-    """Commands whose output may be closed before its end: click would exit with status 1 and say nothing."""
-
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _noticing_closed_output():
-            return super().make_context(*args, **options)
-
-    def invoke(self, context: click.Context) -> Any:
-        with _noticing_closed_output():
-            return super().invoke(context)
-
-
-@contextlib.contextmanager
-def _noticing_closed_output() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise _OutputClosed from error
+def _write_what_readers_take() -> None:
+    """Characters that a stream's encoding lacks are spelt out; standard output may be closed."""
+    codecs.register_error("spelt-out", spelt_out)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="spelt-out")
+    if isinstance(old := sys.stdout, io.TextIOWrapper):
+        encoding, by_line = old.encoding, old.line_buffering
+        sys.stdout = _Output(old.detach(), encoding=encoding, errors="spelt-out", line_buffering=by_line)
+        sys.__stdout__ = sys.stdout  # type: ignore[misc]  # the old one has nothing to write to any more
 
 
 def _words(error: Exception) -> str:
@@ -127,7 +142,7 @@ def _words(error: Exception) -> str:
     return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(version)s")
 def cli() -> None:
     """Benchmark random-feature methods for kernel approximation.
@@ -137,11 +152,89 @@ def cli() -> None:
     """
 
 
+# ---- Completion --------------------------------------------------------------------------------------------
+
+
+def _complete_config(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.resources import resource_folder
+
+    return _named((path.stem for path in resource_folder("configs").glob("*.yaml")), begun)
+
+
+def _complete_dataset(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.data.cards import card_names
+
+    return _named(card_names(), begun)
+
+
+def _complete_method(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.features import describe
+
+    return _named((row["name"] for row in describe()), begun)
+
+
+def _complete_metric(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.report.table import ALIASES
+    from rffbench.trials.metrics import METRICS
+
+    return _named([*ALIASES, *METRICS], begun)
+
+
+def _complete_executor(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.execution import executor_names
+
+    return _named(executor_names(), begun)
+
+
+def _complete_only(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """A key, then what the config has of it; several values are separated by commas."""
+    key, equals, values = begun.partition("=")
+    keys = {"dataset": "datasets", "method": "methods", "n_features": "", "trial": ""}
+    if not equals:
+        return [CompletionItem(f"{each}=") for each in keys if each.startswith(key)]
+    from rffbench.config.loading import load_experiment
+
+    try:
+        # Behind an option without its value yet, click has not read the arguments before it.
+        experiment = load_experiment(context.params.get("config") or "".join(context.args[:1]))
+    except (RffbenchError, OSError):  # there is no config yet, or none that can be read
+        return []
+    before, comma, last = values.rpartition(",")
+    known = getattr(experiment, keys[key]) if keys.get(key) else []
+    return [CompletionItem(f"{key}={before}{comma}{each}") for each in known if each.startswith(last)]
+
+
+def _named(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """The names that begin so; where none does, the shell's own files."""
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)] or [
+        CompletionItem(begun, type="file")
+    ]
+
+
 # ---- run ---------------------------------------------------------------------------------------------------
 
 
+def _quiet(_context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    _context.meta[_QUIET] = value
+
+
+def _json_file(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    context.meta[_ONLY_JSON] = value == "-"
+    return value
+
+
+_QUIET, _ONLY_JSON = "rffbench.quiet", "rffbench.only_json"  # what the command was told of its output
+_quiet_option = click.option(
+    "--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help="Print errors and warnings alone."
+)
+_json_option = click.option(
+    "--json", "json_file", is_flag=False, flag_value="-", metavar="[FILE]", callback=_json_file,
+    help="Write the result as JSON into FILE; without FILE print it, and nothing else.",
+)  # fmt: skip
+
+
 @cli.command()
-@click.argument("config")
+@click.argument("config", shell_complete=_complete_config)
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -157,6 +250,7 @@ def cli() -> None:
 @click.option(
     "--only",
     multiple=True,
+    shell_complete=_complete_only,
     metavar="KEY=VALUE",
     help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas. "
     "With several --only, a trial must meet all of them.",
@@ -168,6 +262,7 @@ def cli() -> None:
 )
 @click.option(
     "--executor",
+    shell_complete=_complete_executor,
     metavar="NAME",
     help="Where trials run: local (worker processes), serial (this process), dask (a cluster of dask on this machine), "
     "dask://HOST:PORT (one that is there), slurm (jobs), or one that a package adds. "
@@ -182,6 +277,8 @@ def cli() -> None:
     help="An option of the executor, for example partition=long; before what the config's executor says.",
 )
 @click.option("--yes", is_flag=True, help=f"Run an experiment of more than {MANY_TRIALS:,} trials.")
+@_quiet_option
+@_json_option
 def run(
     config: str,
     workers: int | None,
@@ -194,6 +291,7 @@ def run(
     scheduler_file: str | None,
     executor_options: tuple[str, ...],
     yes: bool,
+    json_file: str | None,
 ) -> int:
     """Run an experiment, or carry on with it.
 
@@ -227,10 +325,10 @@ def run(
                 retry_failed=retry_failed,
                 only=only,
                 progress=progress,
-                announce=_say if sys.stderr.isatty() else None,
-                tell=_say,
+                announce=_tell if sys.stderr.isatty() else None,
+                tell=_tell,
             )
-    return _finish(folder, summary)
+    return _finish(folder, summary, json_file)
 
 
 def _option(text: str) -> tuple[str, str]:
@@ -253,21 +351,26 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     return describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
 
 
-def _finish(folder: Path, summary: Any) -> int:
+def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     """Print the table, name the files; the exit status says how it went."""
     from rffbench.execution.log import log_files
-    from rffbench.report import redraw, up_to_date, write_table
+    from rffbench.report import FILES, described, make_table, redraw, up_to_date
 
     if summary.ok and not summary.run and up_to_date(folder):
-        _print((folder / "table.md").read_text(encoding="utf-8"))
-        _say("nothing was left to do")
+        table = (folder / "table.md").read_text(encoding="utf-8")
+        fits = max(map(len, table.splitlines())) <= _width()
+        _print(table if fits else make_table(folder, FILES).to_text(_width()))
+        _tell("nothing was left to do")
     elif summary.ok:
         drawn = redraw(folder)
-        table, _ = write_table(folder)
-        _print(table.to_text())
+        _print(make_table(folder, FILES).to_text(_width()))
         _name_files([*log_files(folder), *drawn])
+    if json_file:
+        about = described(folder) if summary.ok else {"name": folder.name, "folder": str(folder)}
+        counts = {name: getattr(summary, name) for name in ("ok", "failed", "unavailable", "run")}
+        _write_json(about | counts, json_file)
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
-    _say(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
+    (_say if lost else _tell)(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
     if lost:
         for reason, count in _reasons(folder):
             _say(f"  {count} × {reason}")
@@ -299,21 +402,31 @@ class _Progress:
         self._bar: Any = None
 
     def __enter__(self) -> _Progress:
+        self._warnings = warnings.catch_warnings()
+        self._warnings.__enter__()
+        show = warnings.showwarning
+
+        def beside(*warning: Any, **more: Any) -> None:
+            with _beside_bars():
+                show(*warning, **more)
+
+        warnings.showwarning = beside
         return self
 
     def __call__(self, done: int, total: int, ok: int, failed: int, eta: float | None) -> None:
-        if not sys.stderr.isatty():
+        if not sys.stderr.isatty() or _told(_QUIET):
             return
         if self._bar is None:
             from tqdm import tqdm
 
             layout = "{desc} {bar} {n_fmt}/{total_fmt}, {elapsed} gone{postfix}"
-            self._bar = tqdm(total=total, desc=self._name, file=sys.stderr, bar_format=layout)
+            self._bar = tqdm(total=total, desc=self._name, file=sys.stderr, bar_format=layout, dynamic_ncols=True)
         left = "" if eta is None else f", {self._bar.format_interval(eta)} left"
         self._bar.n, self._bar.total = done, total
         self._bar.set_postfix_str(f"{ok} ok, {failed} failed{left}", refresh=True)
 
     def __exit__(self, *_: object) -> None:
+        self._warnings.__exit__(None, None, None)
         if self._bar is not None:
             self._bar.close()
 
@@ -325,14 +438,14 @@ class _Download:
         self._bar: Any = None
 
     def __enter__(self) -> Callable[[str, int, int | None], None] | None:
-        return self._show if sys.stderr.isatty() else None
+        return self._show if sys.stderr.isatty() and not _told(_QUIET) else None
 
     def _show(self, file: str, received: int, total: int | None) -> None:
         if self._bar is None or self._bar.desc != file:
             from tqdm import tqdm
 
             self.__exit__()
-            self._bar = tqdm(desc=file, total=total, unit="B", unit_scale=True, file=sys.stderr)
+            self._bar = tqdm(desc=file, total=total, unit="B", unit_scale=True, file=sys.stderr, dynamic_ncols=True)
         self._bar.update(received - self._bar.n)
 
     def __exit__(self, *_: object) -> None:
@@ -361,32 +474,108 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
     metavar="png,pdf,svg",
     help="Formats of the figures, separated by commas.",
 )
-def plot(results: Path, formats: list[str]) -> int:
+@click.option(
+    "--style",
+    type=click.Choice(["screen", "paper"]),
+    default="screen",
+    show_default=True,
+    help="With paper, figures are as wide as one or both columns of an article (3.25 or 6.75 inches), in 8 pt.",
+)
+@_quiet_option
+def plot(results: Path, formats: list[str], style: str) -> int:
     """Draw the figures and write the tables of RESULTS again.
 
-    Both are made from the trials alone.
+    Both are made from the trials alone. The figures are all there are, those of `compare` too.
     """
     from rffbench.report import experiment_folders, redraw
 
-    return _in_every(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats)))
+    return _in_every(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats, style)))
+
+
+def _label(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"[A-Za-z][A-Za-z0-9:._-]*", value):
+        raise click.BadParameter(f"{value!r} must be a letter, then letters, digits, ':', '.', '_' and '-'")
+    return value
 
 
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
-def table(results: Path) -> int:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tex", "typst", "csv", "md"]),
+    help="Print the table for LaTeX (booktabs and graphicx), Typst, a spreadsheet or Markdown.",
+)
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 2),
+    default=2,
+    show_default=True,
+    help="How many columns of an article it is set across, in tex and typst.",
+)
+@click.option("--metric", metavar="NAME", shell_complete=_complete_metric,
+              help="A metric: time, memory or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
+@click.option("--no-seconds", "seconds", flag_value=False, default=True, help="Without times beside the scores.")
+@click.option("--best", type=click.Choice(["bold", "none"]), default="none", show_default=True,
+              help="How the best of the methods is set, in tex, typst and md.")  # fmt: skip
+@click.option("--caption", metavar="TEXT", help="The caption, in tex and typst. [default: the experiment's title]")
+@click.option("--label", metavar="NAME", callback=_label, help="The label, in tex and typst.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of printing.")
+@_quiet_option
+@_json_option
+def table(
+    results: Path,
+    form: str | None,
+    columns: int,
+    metric: str | None,
+    seconds: bool,
+    best: str,
+    caption: str | None,
+    label: str | None,
+    output: Path | None,
+    json_file: str | None,
+) -> int:
     """Print the table of RESULTS, and write it.
 
-    It writes table.csv, table.md, table.tex and summary.csv.
+    It writes table.csv, table.md, table.tex and summary.csv. With options, the table that they ask for is printed, and
+    no file but that of --output is written. With --format, names are as people write them: EEG, σ = 1.
     """
-    from rffbench.report import experiment_folders, write_table
+    from rffbench.report import Shown, described, experiment_folders, make_table, set_table, table_files
+
+    folders = experiment_folders(results)
+    if (label or output) and len(folders) > 1:
+        raise click.UsageError(f"{results} holds {len(folders)} experiments; --label and --output are for one")
+    shown = Shown(metric, seconds, best == "bold", written=form is not None)
+    found = []
 
     def show(folder: Path) -> None:
-        made, paths = write_table(folder)
-        _print(made.to_text())
-        for path in paths:
-            _say(f"wrote {path}")
+        if json_file:
+            found.append(described(folder))
+        if form or shown != Shown() or output:
+            made = make_table(folder, shown)
+            text = set_table(made, form, columns, caption, label) if form else made.to_text(_width())
+            if output:
+                output.write_text(text, encoding="utf-8")
+                _name_files([output])
+            else:
+                _print(text, nl=False)
+            return
+        made, texts = table_files(folder)
+        _print(made.to_text(_width()))
+        for name, text in texts.items():
+            try:
+                (folder / name).write_text(text, encoding="utf-8")
+            except OSError as error:
+                if error.errno not in UNWRITABLE:
+                    raise
+                _say(f"not written: {_words(error)}")
+                return
+            _tell(f"wrote {folder / name}")
 
-    return _in_every(experiment_folders(results), show)
+    status = _in_every(folders, show)
+    if json_file:
+        _write_json(found, json_file)
+    return status
 
 
 def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
@@ -447,7 +636,9 @@ def _a_number(_context: click.Context, _parameter: click.Parameter, value: float
 @click.option(
     "--search", is_flag=True, help="Instead, rank the protocols of a sweep by their distance to the reported numbers."
 )
-def compare(results: Path, tolerance: float | None, search: bool) -> int:
+@_quiet_option
+@_json_option
+def compare(results: Path, tolerance: float | None, search: bool, json_file: str | None) -> int:
     """Compare RESULTS with their reference, and methods with each other.
 
     The config's `reference` is a paper, with its numbers and claims, or a file that `record` wrote. The exit status is
@@ -460,10 +651,11 @@ def compare(results: Path, tolerance: float | None, search: bool) -> int:
 
     folders = experiment_folders(results)
     statuses: list[int] = []
+    found: list[dict[str, Any]] = []
     with _left_out() as told:
         for folder in folders:
             try:
-                statuses.append(_search(folder) if search else _compare(folder, tolerance))
+                statuses.append(_search(folder, found) if search else _compare(folder, tolerance, found))
             except (NoReference, NoSweep) as error:
                 if not statuses and folder == folders[-1]:  # there is nothing to compare
                     raise
@@ -471,49 +663,54 @@ def compare(results: Path, tolerance: float | None, search: bool) -> int:
             except Exception as error:
                 _pass_over(folder, error, folders)
                 statuses.append(1)
+    if json_file:
+        _write_json(found, json_file)
     if statuses and set(statuses) == {DataError.exit_status}:
         return DataError.exit_status
     return 1 if told or any(statuses) else 0
 
 
-def _compare(folder: Path, tolerance: float | None) -> int:
+def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]]) -> int:
     from rffbench.report import compare_folder
     from rffbench.report.compare import NoReference
-    from rffbench.report.writeup import to_text
+    from rffbench.report.writeup import to_json, to_text
 
     try:
         comparison, statistics, paths = compare_folder(folder, tolerance)
     except NoReference as error:
         if tolerance is not None:  # asked for is a comparison with a reference, and nothing else will do
             raise
-        return _compare_methods(folder, error)
+        return _compare_methods(folder, error, found)
+    found.append({"name": folder.name, **to_json(comparison), "methods": statistics.records() if statistics else []})
     if statistics:
-        _print(statistics.table().to_text())
-    _print(to_text(comparison))
+        _print(statistics.table().to_text(_width()))
+    _print(to_text(comparison, _width()))
     _name_files(paths)
     if not comparison.measured:
         return DataError.exit_status
     return 1 if comparison.outside or comparison.refuted else 0
 
 
-def _compare_methods(folder: Path, no_reference: ConfigError) -> int:
+def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[str, Any]]) -> int:
     """What can be said without a reference; where that is nothing either, the error."""
     from rffbench.report import compare_methods
 
     statistics, paths = compare_methods(folder)
     if statistics is None:
         raise no_reference
-    _print(statistics.table().to_text())
+    found.append({"name": folder.name, "title": statistics.title, "methods": statistics.records()})
+    _print(statistics.table().to_text(_width()))
     _name_files(paths)
-    _say(str(no_reference))
+    _tell(str(no_reference))
     return 0
 
 
-def _search(folder: Path) -> int:
+def _search(folder: Path, found: list[dict[str, Any]]) -> int:
     from rffbench.report import search_folder
 
-    found, paths = search_folder(folder)
-    _print(found.table().to_text())
+    searched, paths = search_folder(folder)
+    found.append({"name": folder.name, "title": searched.title, "protocols": searched.records()})
+    _print(searched.table().to_text(_width()))
     _name_files(paths)
     return 0
 
@@ -526,6 +723,7 @@ def _search(folder: Path) -> int:
     metavar="FILE",
     help="The file. [default: the config's own reference, else NAME_reference.csv]",
 )
+@_quiet_option
 def record(results: Path, output: Path | None) -> int:
     """Write what RESULTS came to as a reference file.
 
@@ -552,6 +750,7 @@ def record(results: Path, output: Path | None) -> int:
 @cli.command()
 @click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
 @click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The new folder.")
+@_quiet_option
 def merge(shards: tuple[Path, ...], into: Path) -> int:
     """Join RESULTS, shards of one experiment, into a new folder.
 
@@ -577,9 +776,10 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
     metavar="POINTS",
     help="How much worse a score may be: points of an accuracy, percent of an error.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write every cell as JSON.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write every cell as a test of JUnit.")
-def diff(old: str, new: str, tolerance: float, json_file: Path | None, junit: Path | None) -> int:
+@_quiet_option
+@_json_option
+def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
     """Compare the results NEW with the results OLD, cell by cell.
 
     Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3. The exit
@@ -597,7 +797,7 @@ def diff(old: str, new: str, tolerance: float, json_file: Path | None, junit: Pa
     for line in alone:
         _print(line)
     if json_file:
-        json_file.write_text(to_json(differences), encoding="utf-8")
+        _write_json_text(to_json(differences), json_file)
     if junit:
         junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
     if not any(each.compared for each in differences):
@@ -607,8 +807,8 @@ def diff(old: str, new: str, tolerance: float, json_file: Path | None, junit: Pa
 
 @cli.command()
 @click.argument("places", nargs=-1, required=True, metavar="RESULTS...")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write it all as JSON.")
-def history(places: tuple[str, ...], json_file: Path | None) -> int:
+@_json_option
+def history(places: tuple[str, ...], json_file: str | None) -> int:
     """Show how scores moved over several RESULTS of one experiment.
 
     FOLDER@REVISION is a folder as a git commit has it; of a single FOLDER, the history is that of the commits that
@@ -620,7 +820,7 @@ def history(places: tuple[str, ...], json_file: Path | None) -> int:
     found = history_of(places)
     _print(to_text(found), nl=False)
     if json_file:
-        json_file.write_text(to_json(found), encoding="utf-8")
+        _write_json_text(to_json(found), json_file)
     return 0
 
 
@@ -677,7 +877,8 @@ def datasets() -> None:
 
 
 @datasets.command("list")
-def list_datasets() -> int:
+@_json_option
+def list_datasets(json_file: str | None) -> int:
     """List every dataset, with its shape and its licence.
 
     Also says which ones are on this machine.
@@ -686,9 +887,10 @@ def list_datasets() -> int:
 
     _print(f"{'name':<22}{'rows':>8}{'columns':>9}  {'cached':<8}{'balance':<18}licence")
     _warn_of_cards()
+    found = []
     for name in card_names():
         try:
-            about = describe(name)
+            found.append(about := describe(name))
         except ConfigError as error:
             _say(f"warning: passed over: {error}")
             continue
@@ -698,12 +900,15 @@ def list_datasets() -> int:
             f"{name:<22}{about['rows']:>8}{about['columns']:>9}  {'yes' if about['cached'] else 'no':<8}"
             f"{balance:<18}{about['licence']}"
         )
-    _say(f"cache: {cache_folder()}")
+    if json_file:
+        _write_json(found, json_file)
+    _tell(f"cache: {cache_folder()}")
     return 0
 
 
 @datasets.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=_complete_dataset)
+@_quiet_option
 def fetch(names: tuple[str, ...]) -> int:
     """Fetch, parse and check datasets.
 
@@ -716,7 +921,8 @@ def fetch(names: tuple[str, ...]) -> int:
 
 
 @datasets.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=_complete_dataset)
+@_quiet_option
 def verify(names: tuple[str, ...]) -> int:
     """Check the files of datasets again.
 
@@ -728,7 +934,7 @@ def verify(names: tuple[str, ...]) -> int:
 
 
 @datasets.command()
-@click.argument("name")
+@click.argument("name", shell_complete=_complete_dataset)
 def info(name: str) -> int:
     """Describe a dataset.
 
@@ -764,7 +970,7 @@ def describe_file(file: Path, target: str | None, task: Any, card: Path | None) 
     number = target is not None and target.lstrip("-").isdigit()
     seen = look(file, target=int(target) if number and target else target, task=task)
     for what, value in described(seen):
-        click.echo(f"{what:<14}{value}")
+        _print(f"{what:<14}{value}")
     if card:
         write_card(seen, card)
         _name_files([card])
@@ -822,7 +1028,7 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> Non
 
 
 @cli.command("check-method")
-@click.argument("method", metavar="METHOD")
+@click.argument("method", metavar="METHOD", shell_complete=_complete_method)
 def check_method(method: str) -> int:
     """Check a feature map: one of one's own, ./mine.py:MyFeatures, or any by its name.
 
@@ -834,12 +1040,12 @@ def check_method(method: str) -> int:
     failed = 0
     for check in check_map(method):
         failed += not check.ok
-        click.echo(f"{'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
+        _print(f"{'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
     return 1 if failed else 0
 
 
 @cli.command()
-@click.argument("config")
+@click.argument("config", shell_complete=_complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
     from rffbench.config.loading import load_experiment
@@ -855,7 +1061,7 @@ def schema() -> int:
     """Print the JSON Schema of configs, for editors."""
     from rffbench.config.schema import json_schema
 
-    _print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    _write_json(json_schema())
     return 0
 
 
@@ -867,8 +1073,26 @@ def environment() -> int:
     """
     from rffbench.execution.environment import record
 
-    _print(json.dumps(record(), indent=2, ensure_ascii=False))
+    _write_json(record())
     return 0
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> int:
+    """Print what makes a shell complete commands, options, configs, datasets and methods.
+
+    bash and zsh: add `eval "$(rffbench completion bash)"` (or zsh) to ~/.bashrc or ~/.zshrc. fish: write it into
+    ~/.config/fish/completions/rffbench.fish.
+    """
+    complete = get_completion_class(shell)
+    if complete is None:
+        raise ConfigError(f"this version of click has no completion for {shell}")
+    _print(complete(cli, {}, "rffbench", "_RFFBENCH_COMPLETE").source())
+    return 0
+
+
+# ---- Printing ----------------------------------------------------------------------------------------------
 
 
 def _name_files(paths: Sequence[Path]) -> None:
@@ -877,12 +1101,56 @@ def _name_files(paths: Sequence[Path]) -> None:
 
 
 def _print(text: str, *, nl: bool = True) -> None:
-    click.echo(printable(text), nl=nl)
+    """A result, on standard output."""
+    if not _told(_QUIET) and not _told(_ONLY_JSON):
+        with _beside_bars():
+            click.echo(printable(text), nl=nl)
+
+
+def _write_json(value: Any, file: str = "-") -> None:
+    _write_json_text(json.dumps(value, indent=2, ensure_ascii=False), file)
+
+
+def _write_json_text(text: str, file: str) -> None:
+    """Into a file, or on standard output, whatever else is printed; there with codes for what its encoding lacks."""
+    if file != "-":
+        Path(file).write_text(text.rstrip() + "\n", encoding="utf-8")
+        return
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2)
+    click.echo(text.rstrip())
+
+
+def _tell(message: str) -> None:
+    """How it goes, on standard error."""
+    if not _told(_QUIET):
+        _say(message)
 
 
 def _say(message: str) -> None:
-    with contextlib.suppress(OSError):  # who has closed standard error wants none of it
+    """An error or a warning, on standard error."""
+    with contextlib.suppress(OSError), _beside_bars():  # who has closed standard error wants none of it
         click.echo(printable(message), err=True)
+
+
+def _told(what: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(what))
+
+
+def _width() -> int:
+    """The columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+@contextlib.contextmanager
+def _beside_bars() -> Iterator[None]:
+    """Within the block no bar is on the terminal; it is drawn again below what was written."""
+    bars = sys.modules.get("tqdm")
+    with bars.tqdm.external_write_mode() if bars else contextlib.nullcontext():
+        yield
 
 
 def _warn_of_cards() -> None:

@@ -122,9 +122,11 @@ def test_a_run_of_more_than_a_million_trials_asks_for_yes_at_once(rffbench, tmp_
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("datasets info digits | true", 130, "stopped: standard output was closed before all was written\n"),
-        ("--help | true", 130, "stopped: standard output was closed before all was written\n"),
-        ("--help 2>&1 | true", 130, ""),
+        ("datasets info digits | true", 0, ""),
+        ("datasets info digts | true", 2, "error: unknown dataset 'digts'; did you mean 'digits'?\n"),
+        ("--help | true", 0, ""),
+        ("--help 2>&1 | true", 0, ""),
+        ("datasets --help | true", 0, ""),
         ("datasets info digits >/dev/full", 2, "error: [Errno 28] No space left on device\n"),
         ("datasets info digits >&-", 0, ""),
         ("validate none.yaml >&- 2>&-", 2, ""),
@@ -134,6 +136,26 @@ def test_output_that_cannot_be_written_is_no_defect(command, status, message, en
     line = f"{sys.executable} -m rffbench {command}; exit ${{PIPESTATUS[0]}}"  # true is gone before a line is written
     done = subprocess.run(["bash", "-c", line], env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (status, message)
+
+
+def test_head_does_not_change_the_exit_status_nor_what_is_written(environment, tmp_path):
+    """A comparison out of tolerance, whose output is closed before its first line."""
+    config = log.config(n_features=["1d"], reference="liu2020-table3")
+    folder = log.write(tmp_path / "off", config, [log.ok(log.spec(trial=trial), 50.0 + trial) for trial in range(3)])
+    line = f"{sys.executable} -m rffbench compare off | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert (folder / "compare.md").is_file()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252", "utf-8"])
+def test_a_terminal_of_any_encoding_gets_the_table(rffbench, tmp_path, encoding):
+    title = "λ, σ² ≤ 1 — ‖K−K̃‖₂ 中"
+    folder = log.write(tmp_path / "run", log.config(title=title), [log.ok(log.spec(trial=t), 80.0) for t in range(3)])
+    shown = rffbench("table", folder, PYTHONIOENCODING=encoding)
+    assert (shown.returncode, "defect" in shown.stderr) == (0, False)
+    assert "eeg" in shown.stdout
+    assert title in json.loads(rffbench("table", folder, "--json", PYTHONIOENCODING=encoding).stdout)[0]["title"]
 
 
 INTERRUPTED_TWICE = """
@@ -355,7 +377,8 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     written = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     again = rffbench("run", tiny)
     assert (again.returncode, again.stderr) == (0, "nothing was left to do\n8 trials ok\n")
-    assert again.stdout == (folder / "table.md").read_text() + "\n"
+    assert again.stdout.strip() in run.stdout
+    assert rffbench("run", tiny, COLUMNS="200").stdout == (folder / "table.md").read_text() + "\n"
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == written
     (folder / "table.tex").unlink()  # as where a run was killed before it had drawn everything
     assert "wrote results/tiny/figures/" in rffbench("run", tiny).stdout
@@ -433,24 +456,181 @@ def test_compare_says_by_its_exit_status_that_a_claim_fails_or_that_nothing_coul
     refused(rffbench("compare", other), "this experiment is of digits")
 
 
+def read_all(terminal):
+    """What was written to a terminal until its other end was closed."""
+    shown = b""
+    while True:
+        try:
+            shown += (piece := os.read(terminal, 4096))
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+    os.close(terminal)
+    return shown
+
+
+BESIDE_A_BAR = """
+import sys, warnings
+from rffbench import cli
+with cli._Progress("bar") as progress:
+    progress(1, 4, 1, 0, None)
+    cli._say("a message")
+    cli._print("a result")
+    warnings.warn("a warning")
+    progress(2, 4, 2, 0, None)
+"""
+
+
+def test_messages_results_and_warnings_stand_on_lines_without_the_bar(environment):
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    command = [sys.executable, "-c", BESIDE_A_BAR]
+    process = subprocess.Popen(command, env=environment, stdout=child, stderr=child)
+    os.close(child)
+    shown = read_all(parent)
+    assert process.wait(timeout=60) == 0
+    lines = [line.rstrip(b"\r").rpartition(b"\r")[2] for line in shown.split(b"\n")]  # as left on the screen
+    for text in (b"a message", b"a result"):
+        assert text in lines
+    assert any(line.endswith(b"UserWarning: a warning") and b"bar" not in line for line in lines)
+    assert b"2/4" in lines[-1] + lines[-2]
+
+
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     command = [sys.executable, "-m", "rffbench", "run", str(tiny), "--only", "trial=0"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=child)
     os.close(child)
-    shown = b""
-    while True:
-        try:
-            shown += (piece := os.read(parent, 4096))
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-    os.close(parent)
+    shown = read_all(parent)
     assert process.wait(timeout=60) == 0
     assert b"4/4" in shown
-    assert b"4 ok, 0 failed" in shown
+
+
+# ---- Output of a table --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Results whose table is wider than a terminal, in two datasets."""
+    specs = [
+        log.spec(name, method, trial=trial) for name in ("eeg", "magic04") for method in log.METHODS for trial in (0, 1)
+    ]
+    rows = [log.ok(each, 80.0 + each.trial, contended=True) for each in specs]
+    return log.write(tmp_path / "results" / "wide", log.config(datasets=["eeg", "magic04"], trials=2), rows)
+
+
+def test_a_table_is_as_wide_as_the_terminal_and_80_columns_without_one(rffbench, wide):
+    for columns, expected in ((None, 80), ("50", 50), ("200", 200)):
+        shown = rffbench("table", wide, **({"COLUMNS": columns} if columns else {}))
+        assert shown.returncode == 0
+        assert expected / 2 < max(map(len, shown.stdout.splitlines())) <= expected
+        assert all(method in shown.stdout for method in log.METHODS)
+
+
+def test_a_table_in_a_format_is_printed_and_writes_no_other_file(rffbench, wide, tmp_path):
+    before = sorted(wide.iterdir())
+    tex = rffbench("table", wide, "--format", "tex", "--columns", "1", "--metric", "time", "--caption", "R&D",
+                   "--label", "tab:a", "--best", "bold")  # fmt: skip
+    assert tex.returncode == 0
+    assert tex.stdout.startswith("% needs")
+    for piece in (r"\begin{table}[tp]", r"\caption{R\&D}", r"\label{tab:a}", "EEG"):
+        assert piece in tex.stdout
+    assert "table.kind" not in rffbench("table", wide, "--format", "typst").stdout
+    assert rffbench("table", wide, "--format", "md", "--no-seconds").stdout.count("(") == 1  # the unit
+    written = rffbench("table", wide, "--format", "csv", "--output", "mine.csv")
+    assert (written.returncode, written.stdout) == (0, "wrote mine.csv\n")
+    assert "magic04" in (tmp_path / "mine.csv").read_text()
+    assert sorted(wide.iterdir()) == before
+    refused(rffbench("table", wide, "--metric", "acuracy"), "did you mean 'accuracy'?")
+    refused(rffbench("table", wide, "--metric", "rmse"), "no trial has rmse; measured: accuracy")
+    refused(rffbench("table", wide, "--format", "tex", "--label", "a}b"), "'a}b' must be a letter, then")
+    refused(rffbench("table", wide, "--format", "tex", "--columns", "3"), "--columns")
+    shutil.copytree(wide, wide.with_name("another"))
+    refused(rffbench("table", "results", "--format", "tex", "--output", "x.tex"), "holds 2 experiments")
+
+
+def test_a_table_of_a_folder_that_cannot_be_written_is_printed(environment, wide):
+    """As on a file system that is mounted read-only; root may write wherever permissions alone forbid it."""
+    code = (
+        "import errno, pathlib, sys; import rffbench.cli as cli\n"
+        "def refuse(path, *_, **__): raise OSError(errno.EROFS, 'Read-only file system', str(path))\n"
+        "pathlib.Path.write_text = refuse; sys.argv = ['rffbench', 'table', sys.argv[1]]; cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, wide], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "leverage-RFF" in done.stdout
+    assert done.stderr == f"not written: {wide}/summary.csv: Read-only file system\n"
+
+
+@pytest.mark.slow
+def test_quiet_prints_nothing_and_json_nothing_else(rffbench, wide, tiny, tmp_path):
+    assert [getattr(rffbench("table", wide, "--quiet"), name) for name in ("stdout", "stderr")] == ["", ""]
+    assert (wide / "table.md").is_file()
+    refused(rffbench("table", "nowhere", "--quiet"), "nowhere: no such results folder")
+    (found,) = json.loads(rffbench("table", wide, "--json").stdout)
+    assert (found["name"], len(found["cells"])) == ("wide", 2 * 4 * 8)
+    beside = rffbench("table", wide, "--json", "out.json")
+    assert "leverage-RFF" in beside.stdout
+    assert json.loads((tmp_path / "out.json").read_text()) == [found]
+    assert {row["name"] for row in json.loads(rffbench("datasets", "list", "--json").stdout)} >= {"eeg", "digits"}
+    run = rffbench("run", tiny, "--only", "trial=0", "--quiet", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert {name: json.loads(run.stdout)[name] for name in ("ok", "failed", "run")} == {"ok": 4, "failed": 0, "run": 4}
+
+
+def test_compare_prints_what_was_measured_and_a_line_for_the_rest(rffbench, tmp_path):
+    config = log.config(n_features=["1d"], reference="liu2020-table3")
+    rows = [
+        log.ok(log.spec(method=name, trial=t), 68.6 + t / 10, kernel_error=None)
+        for name in ("RFF", "QMC")
+        for t in range(3)
+    ]
+    folder = log.write(tmp_path / "part", config, rows)
+    compared = rffbench("compare", folder)
+    assert compared.returncode == 0
+    cells = [line for line in compared.stdout.splitlines() if "68.70±0.10" in line]
+    assert len(cells) == 2
+    assert compared.stdout.count("not measured") == 2  # the line, and the claims in the sum
+    assert "not measured: 30 cells" in compared.stdout
+    assert max(len(line) for line in compared.stdout.splitlines() if not line.startswith("wrote ")) <= 80
+    assert (folder / "compare.md").read_text().count("not measured") > 30
+    (found,) = json.loads(rffbench("compare", folder, "--json").stdout)
+    assert (found["compared"], found["outside"], len(found["cells"])) == (2, 0, 32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run", "quickst"], ["quickstart"]),
+        (["datasets", "fetch", "breast"], ["breast-cancer"]),
+        (["check-method", "surr"], ["surrogate-leverage"]),
+        (["table", "x", "--metric", "feature_"], ["feature_s"]),
+        (["run", "quickstart", "--only", "da"], ["dataset="]),
+        (["run", "quickstart", "--only", "method=RFF,Ou"], ["method=RFF,Ours"]),
+        (["run", "no-such-config", "--only", "method="], []),
+        (["run", "./mine"], ["./mine"]),  # a file's name, which the shell completes
+    ],
+)
+def test_completion_knows_configs_datasets_and_methods(environment, words, expected):
+    code = "import sys; sys.argv = ['rffbench']; from rffbench.cli import main; main()"
+    asked = {
+        "_RFFBENCH_COMPLETE": "fish_complete",
+        "COMP_WORDS": " ".join(["rffbench", *words]),
+        "COMP_CWORD": words[-1],
+    }
+    done = subprocess.run([sys.executable, "-c", code], env={**environment, **asked}, capture_output=True, text=True)
+    assert done.stderr == ""
+    given = [line.partition(",")[2].partition("\t")[0] for line in done.stdout.split()]
+    assert given == expected
+
+
+def test_completion_prints_a_script_for_each_shell_and_refuses_others(rffbench):
+    for shell in ("bash", "zsh", "fish"):
+        assert "_RFFBENCH_COMPLETE" in rffbench("completion", shell).stdout
+    refused(rffbench("completion", "csh"), "'csh' is not one of")
 
 
 # ---- An own baseline ---------------------------------------------------------------------------------------

@@ -230,6 +230,7 @@ class Card(_Model):
     files: list[File] = Field(default_factory=list)
     unavailable: str = Field(default="", description="why no source has the files; in place of files")
     folder: Inside = Field(default="", description="mirror and cache folder; the dataset's name unless given")
+    short: str = Field(default="", description="what people call it, as in figures and papers; its name unless given")
     bytes: int = Field(default=0, ge=0, description="of a file unpacked, where long texts make it larger than usual")
     licence: str
     citation: str

@@ -5,36 +5,50 @@ Everything here reads config.yaml and trials.jsonl, and writes files into the sa
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
-from rffbench.report.frame import Results, experiment_folders, load_protocols
-from rffbench.report.summary import write_summary
-from rffbench.report.table import write_table as _write_table
+from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols
+from rffbench.report.summary import summarise, summary_csv, summary_records
+from rffbench.report.table import FILES, Shown, folder_table
+from rffbench.report.table import table_files as _table_files
 from rffbench.report.text_table import Table
+from rffbench.report.typeset import to_latex, to_typst
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rffbench.report.compare import Comparison
     from rffbench.report.search import Search
     from rffbench.report.statistics import Statistics
 
 __all__ = [
+    "FILES",
+    "Shown",
     "Table",
     "compare_folder",
     "compare_methods",
+    "described",
     "experiment_folders",
+    "make_table",
     "redraw",
     "search_folder",
+    "set_table",
+    "table_files",
     "up_to_date",
     "write_table",
 ]
 
+TABLE_FORMATS = ("tex", "typst", "csv", "md")
 
-def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
+
+def redraw(folder: str | Path, formats: Sequence[str] = ("png",), style: str = "screen") -> list[Path]:
     """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv, yardsticks.csv,
-    leverage.csv) into one experiment's folder; the paths written."""
+    leverage.csv) into one experiment's folder; the paths written. ``style`` is one of the figures' ``STYLES``."""
     from rffbench.report.crossover import write_crossover
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
     from rffbench.report.leverage import write_leverage
@@ -42,13 +56,36 @@ def redraw(folder: str | Path, formats: Sequence[str] = ("png",)) -> list[Path]:
     from rffbench.report.yardsticks import write_yardsticks
 
     protocols = load_protocols(folder)
+    summaries = [summarise(results) for _, results in protocols]
     findings = [
         *write_slopes(protocols),
         *write_crossover(protocols),
         *write_yardsticks(protocols),
         *write_leverage(protocols),
     ]
-    return [write_summary(protocols), *_write_table(protocols)[1], *findings, *draw_figures(protocols, formats)]
+    texts = {"summary.csv": summary_csv(protocols, summaries), **_table_files(protocols, summaries)[1]}
+    figures = draw_figures(protocols, formats, style, summaries)
+    return [*_written(Path(folder), texts), *findings, *figures, *_compared(protocols, formats, style, summaries)]
+
+
+def _compared(
+    protocols: Protocols, formats: Sequence[str], style: str, summaries: Sequence[pd.DataFrame]
+) -> list[Path]:
+    """The figures of what is compared: with the reference, if there is one that has something in common with the
+    results, and of the methods with each other."""
+    from rffbench.report.compare import NotComparable, compare
+    from rffbench.report.figures.comparison import draw_comparison
+    from rffbench.report.figures.critical_difference import draw_critical_difference
+    from rffbench.report.statistics import compute_statistics
+
+    results = protocols[0][1]
+    paths = []
+    if results.config.get("reference"):
+        with contextlib.suppress(NotComparable, ConfigError):
+            paths += draw_comparison(compare(results, summary=summaries[0], judged=False), formats, style)
+    if (statistics := compute_statistics(results)) is not None:
+        paths += draw_critical_difference(statistics, results.folder, formats, style)
+    return paths
 
 
 def up_to_date(folder: str | Path) -> bool:
@@ -63,10 +100,35 @@ def up_to_date(folder: str | Path) -> bool:
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
     """Write one experiment's summary.csv and table.csv/.md/.tex; the table, and the paths written."""
+    table, texts = table_files(folder)
+    return table, _written(Path(folder), texts)
+
+
+def table_files(folder: str | Path) -> tuple[Table, dict[str, str]]:
+    """One experiment's table, and the files that `write_table` writes, by name."""
     protocols = load_protocols(folder)
-    summary = write_summary(protocols)
-    table, paths = _write_table(protocols)
-    return table, [summary, *paths]
+    summaries = [summarise(results) for _, results in protocols]
+    table, texts = _table_files(protocols, summaries)
+    return table, {"summary.csv": summary_csv(protocols, summaries), **texts}
+
+
+def described(folder: str | Path) -> dict[str, Any]:
+    """One experiment's name, title and summary, by cell and metric, as JSON can hold them."""
+    protocols = load_protocols(folder)
+    cells = summary_records(protocols, [summarise(results) for _, results in protocols])
+    return {"name": Path(folder).name, "folder": str(folder), "title": protocols[0][1].title, "cells": cells}
+
+
+def make_table(folder: str | Path, shown: Shown) -> Table:
+    """One experiment's table, of which nothing is written."""
+    return folder_table(load_protocols(folder), shown)
+
+
+def set_table(table: Table, form: str, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
+    """A table in one of ``TABLE_FORMATS``; columns, caption and label are of those that set it in an article."""
+    if form in ("tex", "typst"):
+        return (to_latex if form == "tex" else to_typst)(table, columns, caption, label)
+    return table.to_csv() if form == "csv" else table.to_markdown()
 
 
 def compare_folder(

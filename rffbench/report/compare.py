@@ -40,6 +40,7 @@ from rffbench.trials.metrics import TIMES, Metric
 
 REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"
 NOT_REPORTED = "not reported"
+NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"
 MOST = 6  # names in a sentence
 RATIO_FACTOR = 2.0  # how far from the paper's a ratio of costs may be and be reproduced
 
@@ -122,13 +123,15 @@ def compare(
     tolerance: float | None = None,
     protocols: Protocols | None = None,
     summary: pd.DataFrame | None = None,
+    *,
+    judged: bool = True,
 ) -> Comparison:
     """Compare an experiment with its config's ``reference``.
 
     ``tolerance`` takes the place of the reference's own. ``protocols`` are all those of a sweep, of which ``results``
-    are the first: claims are judged under each. ``summary`` is that of the results, where it is made already. Raises
-    NoReference where the config names none, ConfigError where it names an unknown one, NotComparable where finished
-    trials have nothing in common with it.
+    are the first: claims are judged under each, or not at all, for the numbers alone. ``summary`` is that of the
+    results, where it is made already. Raises NoReference where the config names none, ConfigError where it names an
+    unknown one, NotComparable where finished trials have nothing in common with it.
     """
     name = results.config.get("reference")
     where = results.folder / "config.yaml"
@@ -141,9 +144,8 @@ def compare(
     reported = _reported(reference, results)
     other_rows = _other_rows(reference, results)
     cells = _cells(reference, reported, results, tolerance, set(other_rows), summary)
-    findings = judge(
-        load_claims(reference.claims, reference.datasets.values()), protocols or [({}, results)], reference.datasets
-    )
+    claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
+    findings = judge(claims, protocols or [({}, results)], reference.datasets)
     comparison = Comparison(
         reference,
         results,
@@ -321,12 +323,12 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
         f"{what}: {'; '.join(names)}."
         for what, names in (
             ("Datasets without a trial yet", idle),
-            ("Not run yet", _places(absent[asked], cells)),
+            (NOT_RUN_YET, _places(absent[asked], cells)),
             (
                 "Fewer trials than planned",
                 [*few[:MOST], *([f"{len(few) - MOST} more cells"] if len(few) > MOST else [])],
             ),
-            ("Reported, but not asked for by this experiment", _places(absent[~asked], cells)),
+            (NOT_ASKED, _places(absent[~asked], cells)),
         )
         if names
     ]

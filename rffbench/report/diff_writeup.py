@@ -28,6 +28,7 @@ from rffbench.report.diff import (
     Difference,
 )  # fmt: skip
 from rffbench.report.junit import Case
+from rffbench.report.summary import records
 from rffbench.report.text_table import significant_digits
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
 from rffbench.units import amount
@@ -75,7 +76,7 @@ def to_json(differences: Sequence[Difference]) -> str:
             {
                 "experiment": each.name, "title": each.title, "old": each.old, "new": each.new,
                 "tolerance": each.tolerance, "outside": each.outside, "compared": each.compared, "notes": each.notes,
-                "cells": _records(each.cells), "costs": _records(each.costs),
+                "cells": records(each.cells), "costs": records(each.costs),
             }
             for each in differences
         ],
@@ -151,16 +152,6 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
         WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return wrapper.wrap(text)
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {
-            str(key): None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in row.items()
-        }
-        for row in table.to_dict("records")
-    ]
 
 
 def _signed(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Text as cells of CSV, Markdown and LaTeX: whatever it says, it stays text there."""
+"""Text as cells of CSV, Markdown, LaTeX and Typst: whatever it says, it stays text there."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ def markdown(text: str) -> str:
 
 def markdown_cell(text: str) -> str:
     return markdown(text).replace("|", r"\|")
+
+
+# ---- Typst -------------------------------------------------------------------------------------------------
+
+
+def typst(text: str) -> str:
+    """The text as a string of Typst's code, which no markup is read in."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 # ---- LaTeX -------------------------------------------------------------------------------------------------

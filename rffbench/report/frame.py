@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,10 +94,30 @@ class Results:
         """Whether the config has a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
         return self.grid.asks_for(dataset, method, size)
 
+    def called(self, dataset: str) -> str:
+        """The dataset's name as people write it: its card's, unless another dataset here is called the same."""
+        return self._called.get(dataset, dataset)
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        cards = {name: find_card(name) for name in self.datasets}
+        short = {name: (card.short if card else "") or as_written(name) for name, card in cards.items()}
+        counts = Counter(short.values())
+        return {name: each if counts[each] == 1 else name for name, each in short.items()}
+
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
         card = find_card(dataset)
         return card.mark if card else None
+
+
+_GREEK = dict(zip(["alpha", "beta", "gamma", "delta", "lambda", "mu", "rho", "sigma"], "αβγδλμρσ", strict=True))
+
+
+def as_written(label: str) -> str:
+    """A label as people write it: ``σ = 1`` for ``sigma=1``."""
+    label = re.sub(rf"\b({'|'.join(_GREEK)})(?=\s*=)", lambda match: _GREEK[match[1]], label)
+    return re.sub(r"(?<=[^\s=<>!:/?&])=(?=[^\s=])", " = ", label)
 
 
 def find_card(dataset: str) -> Any:

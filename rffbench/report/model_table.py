@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rffbench.report.frame import Results, cells, size_label
+from rffbench.report.frame import Results, as_written, cells, size_label
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 from rffbench.units import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
 
 
-def make_model_table(results: Results) -> Table:
+_TIMES = ("training", "test")
+
+
+def make_model_table(results: Results, *, written: bool = False, seconds: bool = True, best: bool = False) -> Table:
     """The table of an experiment whose methods say how large their model is.
 
     A row is a dataset, a size and a method: the model's size (support vectors, features D, or non-zeros), the score,
     seconds to train and to test, and the memory that training and testing took: the process's peak less what it held
-    before. Means ± standard deviations over trials; a row without a result says why.
+    before. Means ± standard deviations over trials; a row without a result says why. Names are as people write them if
+    ``written``; the times are left out without ``seconds``; ``best`` marks the best scores of a dataset and size.
     """
-    table = Table(results.title, list(HEADER))
-    datasets = {name: marked(name, results, table.notes) for name in results.datasets}
+    table = Table(results.title, list(HEADER), stub=HEADER.index("size"))
+    datasets = {
+        each: marked(each, results.called(each) if written else each, results, table.notes) for each in results.datasets
+    }
+    scores: dict[tuple[str, int], dict[int, float]] = {}
     for dataset, n_features, method, trials in cells(results.trials):
         ok = trials[trials["status"] == "ok"]
-        row = [datasets[dataset], size_label(n_features, trials["multiple"].iloc[0]), method]
+        shown = as_written(method) if written else method
+        row = [datasets[dataset], size_label(n_features, trials["multiple"].iloc[0]), shown]
         if ok.empty:
             row += [NOT_RUN, f"— ({failures(trials)})", NOT_RUN, NOT_RUN, NOT_RUN]
         else:
@@ -36,13 +44,31 @@ def make_model_table(results: Results) -> Table:
                 mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]),
                 NOT_RUN if pd.isna(memory) else amount(memory),
             ]  # fmt: skip
+            if score.better and ok[score.name].notna().any():
+                mean = float(ok[score.name].mean()) * (1 if score.better == "greater" else -1)
+                decimals = significant_digits(abs(mean), 3) if score.decimals is None else score.decimals
+                scores.setdefault((dataset, n_features), {})[len(table.rows)] = round(mean, decimals)
         table.rows.append(row)
-    scores = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
+    if best:
+        table.best = {
+            (row, HEADER.index("score"))
+            for rows in scores.values()
+            for row, score in rows.items()
+            if len(rows) > 1 and score == max(rows.values())
+        }
+    labels = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
+    times = "training and test in seconds; " if seconds else ""
+    contended = seconds and _contended(results)
     table.notes[:0] = [
-        f"size: support vectors, features D, or non-zeros; score: {'; '.join(scores)}; training and test in seconds; "
+        f"size: support vectors, features D, or non-zeros; score: {'; '.join(labels)}; {times}"
         "memory: the process's peak less what it held before. Mean ± standard deviation over trials.",
-        *(["~ some times were taken while other work used the processors."] if _contended(results) else []),
+        *(["Bold: the best score at a dataset and size."] if table.best else []),
+        *(["~ some times were taken while other work used the processors."] if contended else []),
     ]
+    if not seconds:
+        kept = [column for column, name in enumerate(HEADER) if name not in _TIMES]
+        table.header = [HEADER[column] for column in kept]
+        table.rows = [[row[column] for column in kept] for row in table.rows]
     return table
 
 

@@ -19,6 +19,7 @@ from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results
+from rffbench.report.summary import records
 from rffbench.report.text_table import Table
 from rffbench.seeds import stream
 
@@ -47,6 +48,9 @@ class Search:
 
     def to_csv(self) -> str:
         return self.ranking.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+
+    def records(self) -> list[dict[str, Any]]:
+        return records(self.ranking)
 
     def table(self) -> Table:
         """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""

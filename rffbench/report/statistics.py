@@ -19,6 +19,7 @@ from scipy import stats
 
 from rffbench.report.frame import Results
 from rffbench.report.significance import holm, mean_interval, paired_p_value
+from rffbench.report.summary import records
 from rffbench.report.text_table import Table
 
 ALL = "all"
@@ -59,6 +60,9 @@ class Statistics:
 
     def to_csv(self) -> str:
         return self.pairs.to_csv(index=False, lineterminator="\n")
+
+    def records(self) -> list[dict[str, Any]]:
+        return records(self.pairs)
 
     def table(self) -> Table:
         """What there is over all datasets."""

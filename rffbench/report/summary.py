@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rffbench.report.frame import Protocols, Results, cells
@@ -66,9 +69,27 @@ def summarise(results: Results) -> pd.DataFrame:
     return summary
 
 
-def write_summary(protocols: Protocols) -> Path:
-    """Write the folder's summary.csv, numbers in full precision; of a sweep, with one more column per axis."""
-    parts = [summarise(results).assign(**labels) for labels, results in protocols]
-    path = protocols[0][1].folder / "summary.csv"
-    pd.concat(parts).to_csv(path, index=False, lineterminator="\n")
-    return path
+def summary_csv(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> str:
+    """The folder's summary.csv, numbers in full precision; of a sweep, with one more column per axis."""
+    return _joined(protocols, summaries).to_csv(index=False, lineterminator="\n")
+
+
+def summary_records(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
+    """The same by row; None where there is no number."""
+    return records(_joined(protocols, summaries))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as JSON can hold them: no NaN, no infinity, no number of NumPy's."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _joined(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([part.assign(**labels) for (labels, _), part in zip(protocols, summaries, strict=True)])

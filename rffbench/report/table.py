@@ -2,113 +2,200 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
-from rffbench.report.frame import Protocols, Results, cells, size_label
+from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.report.frame import Protocols, Results, as_written, cells, size_label
 from rffbench.report.model_table import has_models, make_model_table
 from rffbench.report.significance import significance_settings
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
+from rffbench.report.typeset import to_latex
+from rffbench.trials.metrics import BYTES, SECONDS, Metric
+from rffbench.units import amount
+
+ALIASES = {"time": "feature_s", "memory": "peak_memory_bytes"}
 
 
-def make_table(results: Results) -> Table:
-    """The table of an experiment's results.
+@dataclass(frozen=True)
+class Shown:
+    """What a table shows: a metric by its name, or by one of ``ALIASES``, in place of what each dataset is judged by;
+    whether the seconds to generate the features stand beside a score; whether the best cells of a row are marked;
+    whether names are as people write them, not as a config has them."""
+
+    metric: str | None = None
+    seconds: bool = True
+    best: bool = False
+    written: bool = False
+
+
+FILES = Shown()
+"""What the files of a results folder show."""
+
+
+def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | None = None) -> Table:
+    """The table of an experiment's results, from its ``summary`` if that is at hand.
 
     A cell is the score's mean ± standard deviation over trials (accuracy in %; RMSE where a dataset has no
     accuracy) and, in brackets, the seconds to generate the training features. ``~`` marks times of which
     some were taken while other work used the processors. A cell with fewer finished trials than the config
     asks for says their number and why; one without any is a dash and why.
+
+    Raises ConfigError for a metric that does not exist, ResultsError for one that no trial here has.
     """
-    table = Table(results.title, ["dataset", "s", *results.methods])
-    summary = summarise(results)
-    scores = {
+    name = as_written if shown.written else str
+    table = Table(results.title, ["dataset", "s", *map(name, results.methods)])
+    summary = summarise(results) if summary is None else summary
+    metrics = _metrics(results, shown)
+    numbers = {
         (row["dataset"], row["n_features"], row["method"], row["metric"]): row for row in summary.to_dict("records")
     }
     largest = summary.groupby(["dataset", "metric"])["mean"].max().to_dict()
-    datasets = {name: marked(name, results, table.notes) for name in results.datasets}
+    datasets = {
+        each: marked(each, results.called(each) if shown.written else each, results, table.notes)
+        for each in results.datasets
+    }
     rows: dict[tuple[str, int], list[str]] = {}
+    found: list[dict[int, float]] = []  # of every row the numbers that may be the best, by column
     contended = False
     for dataset, n_features, method, trials in cells(results.trials):
         if (dataset, n_features) not in rows:
             size = size_label(n_features, trials["multiple"].iloc[0])
             rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN] * len(results.methods)]
-        metric = results.score(dataset)
-        decimals = metric.decimals or significant_digits(largest[dataset, metric.name], 3)
+            found.append({})
+        metric, column = metrics[dataset], 2 + results.methods.index(method)
+        number = numbers.get((dataset, n_features, method, metric.name))
         planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
-        cell = _cell(scores[dataset, n_features, method, metric.name], decimals, trials, planned)
+        decimals = metric.decimals or significant_digits(largest.get((dataset, metric.name), 0.0), 3)
+        cell = _cell(number, metric, decimals, trials, planned, shown)
         contended = contended or "~" in cell
-        rows[dataset, n_features][2 + results.methods.index(method)] = cell
+        rows[dataset, n_features][column] = cell
+        if number and number["n_ok"]:
+            found[-1][column] = math.nan if cell.startswith("~") else round(number["mean"], decimals)
     table.rows = list(rows.values())
-    table.notes[:0] = _legend(results, table.rows, contended)
+    if shown.best:
+        for index, ((dataset, _), numbers_of_row) in enumerate(zip(rows, found, strict=True)):
+            table.best |= {(index, column) for column in best_of(numbers_of_row, metrics[dataset])}
+    table.notes[:0] = _legend(results, table, metrics, contended, shown)
     return table
 
 
-def write_table(protocols: Protocols) -> tuple[Table, list[Path]]:
-    """Make the table and write table.csv, table.md and table.tex into the folder."""
-    table, folder = folder_table(protocols), protocols[0][1].folder
-    texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": table.to_latex()}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return table, [folder / name for name in texts]
+def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
+    """The columns with the best number, of two at least; none where the metric has no better direction, or a number
+    (NaN) cannot be compared."""
+    better = metric.better or ("less" if metric.unit in (SECONDS, BYTES) else None)
+    if better is None or len(numbers) < 2 or any(map(math.isnan, numbers.values())):
+        return []
+    best = max(numbers.values()) if better == "greater" else min(numbers.values())
+    return [column for column, number in numbers.items() if number == best]
 
 
-def folder_table(protocols: Protocols) -> Table:
-    """The table of a folder's results.
-
-    Of a sweep it is one table below the other, a protocol's labels in front of its datasets; a method that a protocol
-    does not have is left empty there.
-    """
-    make = make_model_table if any(has_models(results) for _, results in protocols) else make_table
-    tables = [make(results) for _, results in protocols]
-    table = tables[0]
-    if len(tables) > 1:
-        columns = list(dict.fromkeys(name for part in tables for name in part.header[1:]))  # methods may differ
-        rows = []
-        for (labels, _), part in zip(protocols, tables, strict=True):
-            for row in part.rows:
-                named = dict(zip(part.header, row, strict=True))
-                rows.append([f"{', '.join(labels.values())}: {row[0]}", *(named.get(name, "") for name in columns)])
-        notes = list(dict.fromkeys(note for part in tables for note in part.notes))
-        table = Table(table.title, [f"{', '.join(protocols[0][0])}: dataset", *columns], rows, notes)
+def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence[pd.DataFrame] | None = None) -> Table:
+    """The table of a folder. Of a sweep it is one table below the other, a protocol's labels in front of its datasets;
+    a method that a protocol does not have is left empty there."""
+    models = shown.metric is None and any(has_models(results) for _, results in protocols)
+    parts = []
+    for index, (_, results) in enumerate(protocols):
+        if models:
+            parts.append(make_model_table(results, written=shown.written, seconds=shown.seconds, best=shown.best))
+        else:
+            parts.append(make_table(results, shown, summaries[index] if summaries else None))
+    if len(parts) == 1:
+        return parts[0]
+    name = as_written if shown.written else str
+    columns = list(dict.fromkeys(name for part in parts for name in part.header[1:]))  # methods may differ
+    table = replace(parts[0], header=[f"{', '.join(protocols[0][0])}: dataset", *columns], rows=[], best=set())
+    for (labels, _), part in zip(protocols, parts, strict=True):
+        places = [0, *(1 + columns.index(each) for each in part.header[1:])]
+        table.best |= {(len(table.rows) + row, places[column]) for row, column in part.best}
+        for row in part.rows:
+            named = dict(zip(part.header, row, strict=True))
+            protocol = ", ".join(map(name, labels.values()))
+            table.rows.append([f"{protocol}: {row[0]}", *(named.get(each, "") for each in columns)])
+    table.notes = list(dict.fromkeys(note for part in parts for note in part.notes))
     return table
 
 
-def _cell(score: dict, decimals: int, trials: pd.DataFrame, planned: int) -> str:
+def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tuple[Table, dict[str, str]]:
+    """The table of a folder, and what its table.csv, table.md and table.tex hold; the last has names as people write
+    them, and fits across two columns."""
+    table = folder_table(protocols, FILES, summaries)
+    paper = folder_table(protocols, replace(FILES, written=True), summaries)
+    return table, {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": to_latex(paper)}
+
+
+def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:
+    """What each dataset's cells are."""
+    if shown.metric is None:
+        return {dataset: results.score(dataset) for dataset in results.datasets}
+    name = ALIASES.get(shown.metric, shown.metric)
+    if name not in results.metrics:
+        raise ConfigError(unknown("metric", shown.metric, [*ALIASES, *results.metrics]))
+    if results.trials[name].isna().all():
+        measured = [each for each in results.metrics if results.trials[each].notna().any()]
+        raise ResultsError(f"{results.folder}: no trial has {name}; measured: {', '.join(measured)}")
+    return dict.fromkeys(results.datasets, results.metrics[name])
+
+
+def _cell(
+    number: Mapping[Any, Any] | None,
+    metric: Metric,
+    decimals: int,
+    trials: pd.DataFrame,
+    planned: int,
+    shown: Shown,
+) -> str:
     lost = failures(trials)
-    if not score["n_ok"]:
-        return f"— ({lost or 'no score'})"
-    cell = plus_minus(score["mean"], score["std"], decimals)
+    if not number or not number["n_ok"]:
+        return f"— ({lost or ('no score' if shown.metric is None else 'not measured')})"
     ok = trials[trials["status"] == "ok"]
+    mark = "~" if ok["contended"].any() else ""
     seconds = ok["feature_s"]
-    if seconds.notna().any():
-        time = plus_minus(seconds.mean(), seconds.std(ddof=1), significant_digits(seconds.mean(), 2))
-        cell += f" ({'~' if ok['contended'].any() else ''}{time})"
-    if score["significant"]:
+    if metric.unit == BYTES:
+        cell = amount(number["mean"])
+    elif metric.unit == SECONDS:
+        cell = mark + _seconds(ok[metric.name])
+    else:
+        cell = plus_minus(number["mean"], number["std"], decimals)
+        if shown.seconds and seconds.notna().any():
+            cell += f" ({mark}{_seconds(seconds)})"
+    if number["significant"]:
         cell += " •"
-    if score["n_ok"] < planned:
-        cell += f" [n={score['n_ok']}" + (f", {lost}]" if lost else "]")
+    if number["n_ok"] < planned:
+        cell += f" [n={number['n_ok']}" + (f", {lost}]" if lost else "]")
     return cell
 
 
-def _legend(results: Results, rows: list[list[str]], contended: bool) -> list[str]:
-    scores: dict[str, list[str]] = {}
+def _seconds(values: pd.Series) -> str:
+    return plus_minus(values.mean(), values.std(ddof=1), significant_digits(values.mean(), 2))
+
+
+def _legend(results: Results, table: Table, metrics: Mapping[str, Metric], contended: bool, shown: Shown) -> list[str]:
+    labels: dict[str, list[str]] = {}
     for dataset in results.datasets:
-        scores.setdefault(results.score(dataset).label, []).append(dataset)
-    labels = [label + (f" of {', '.join(names)}" if len(scores) > 1 else "") for label, names in scores.items()]
-    legend = [
-        f"Mean ± standard deviation over trials: {'; '.join(labels)} (seconds to generate the training features)."
-    ]
+        called = results.called(dataset) if shown.written else dataset
+        labels.setdefault(metrics[dataset].label, []).append(called)
+    said = [label + (f" of {', '.join(names)}" if len(labels) > 1 else "") for label, names in labels.items()]
+    unit = {metric.unit for metric in metrics.values()}
+    beside = " (seconds to generate the training features)" if shown.seconds and not unit & {SECONDS, BYTES} else ""
+    spread = "Mean" if unit == {BYTES} else "Mean ± standard deviation"
+    legend = [f"{spread} over trials: {'; '.join(said)}{beside}."]
     settings = significance_settings(results)
-    if any("•" in cell for row in rows for cell in row):
+    if any("•" in cell for row in table.rows for cell in row):
         holm = ", Holm's correction over a dataset's cells" if settings["correction"] == "holm" else ""
         legend.append(
             f"• better than {' and '.join(settings['baselines'])}: one-sided paired t-test over"
             f" trials, level {settings['level']:g}{holm}."
         )
+    if table.best:
+        legend.append("Bold: the best at a dataset and size.")
     if contended:
         legend.append("~ times not comparable: some were taken while other work used the processors.")
-    if any(cell == NOT_RUN for row in rows for cell in row):
+    if any(cell == NOT_RUN for row in table.rows for cell in row):
         legend.append(f"{NOT_RUN} not run yet.")
     return legend

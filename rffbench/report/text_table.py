@@ -1,99 +1,160 @@
-"""A table of text for a terminal, Markdown, LaTeX and CSV, and how numbers stand in its cells."""
+"""A table of text for a terminal, Markdown and CSV, and how numbers stand in its cells."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from dataclasses import dataclass, field
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from rffbench.plaintext import in_one_line
-from rffbench.report.escape import csv_cell, markdown, markdown_cell, tex
+from rffbench.report.escape import csv_cell, markdown, markdown_cell
 from rffbench.report.frame import Results
 
 NOT_RUN = "–"
 _FOOTNOTES = "†‡§¶‖"
+_GAP = "  "  # between the columns of a terminal's table
 
 
 @dataclass
 class Table:
-    """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``notes`` explain the signs."""
+    """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``notes`` explain the signs.
+
+    The first ``stub`` columns name a row, and stand before every part of a table that is too wide. ``best`` are the
+    cells, by row and column, that are set in bold where there is bold.
+    """
 
     title: str
     header: list[str]
     rows: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    stub: int = 2
+    best: set[tuple[int, int]] = field(default_factory=set)
 
     def to_csv(self) -> str:
         """A cell that a spreadsheet would take for a formula is guarded by an apostrophe."""
         text = io.StringIO()
-        safe = self._in_lines()
+        safe = self.in_lines()
         rows = [[csv_cell(cell) for cell in row] for row in [safe.header, *safe.rows]]
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
-    def to_text(self) -> str:
-        """Aligned for a terminal, the dataset's name at its first row only."""
-        safe = self._in_lines()
-        widths = safe._widths(safe._sparse_rows())
-        lines = [safe.title, "", _aligned(safe.header, widths), "  ".join("─" * width for width in widths)]
-        for row, sparse in zip(safe.rows, safe._sparse_rows(), strict=True):
-            if row is not safe.rows[0] and sparse[0]:
-                lines.append("")
-            lines.append(_aligned(sparse, widths))
-        return "\n".join([*lines, "", *safe.notes]) + "\n"
+    def to_text(self, width: int | None = None) -> str:
+        """Aligned for a terminal, the dataset's name at its first row only.
+
+        What is wider than ``width`` columns turns: headings break into lines, then the first column's names stand
+        above their rows, then the other columns follow one another in blocks. What is still too wide breaks into lines.
+        """
+        safe = self.in_lines()
+        limit = math.inf if width is None else width
+        notes = [line for note in safe.notes for line in (_wrapped(note, width) if width else [note])]
+        title = _wrapped(safe.title, width) if width else [safe.title]
+        body = _Grid(safe, wrap_header=False, heading=False)
+        if body.width() > limit:
+            body = _Grid(safe, wrap_header=True, heading=False)
+        if body.width() > limit and self.stub > 1:
+            body = _Grid(safe, wrap_header=True, heading=True)
+        return "\n".join([*title, "", *body.lines(limit), "", *notes]) + "\n"
+
+    def narrowest(self) -> int:
+        """How wide a terminal must be for all columns to stand side by side, in what way ever."""
+        return _Grid(self.in_lines(), wrap_header=True, heading=self.stub > 1).width()
 
     def to_markdown(self) -> str:
         """Text stays text: no tag, entity or link of a label counts as one."""
-        safe = self._in_lines()
-        rows = [[markdown_cell(cell) for cell in row] for row in [safe.header, *safe._sparse_rows()]]
+        safe = self.in_lines()
+        rows = [[markdown_cell(cell) for cell in row] for row in [safe.header, *safe.sparse_rows()]]
+        for row, column in self.best:
+            rows[row + 1][column] = in_bold(rows[row + 1][column], "**{}**")
         widths = safe._widths(rows)
         rule = ["-" * width for width in widths]
         lines = [f"| {_aligned(row, widths, ' | ', strip=False)} |" for row in [rows[0], rule, *rows[1:]]]
         notes = [line for note in safe.notes for line in (markdown(note), "")]
         return "\n".join([f"**{markdown(safe.title)}**", "", *lines, "", *notes]).rstrip() + "\n"
 
-    def to_latex(self) -> str:
-        r"""A ``table*`` in booktabs' style (the document needs ``\usepackage{booktabs}``)."""
-        safe = self._in_lines()
-        body = []
-        for row, sparse in zip(safe.rows, safe._sparse_rows(), strict=True):
-            if row is not safe.rows[0] and sparse[0]:
-                body.append(r"\midrule")
-            body.append(" & ".join(tex(cell) for cell in sparse) + r" \\")
-        return (
-            "\n".join(
-                [
-                    r"\begin{table*}",
-                    r"\centering",
-                    rf"\caption{{{tex(safe.title)}. {tex(' '.join(safe.notes))}}}",
-                    rf"\begin{{tabular}}{{ll{'l' * (len(safe.header) - 2)}}}",
-                    r"\toprule",
-                    " & ".join(tex(name) for name in safe.header) + r" \\",
-                    r"\midrule",
-                    *body,
-                    r"\bottomrule",
-                    r"\end{tabular}",
-                    r"\end{table*}",
-                ]
-            )
-            + "\n"
-        )
-
-    def _in_lines(self) -> Table:
+    def in_lines(self) -> Table:
         """The same table, every text in one line and without what a terminal would act on."""
         rows = [[in_one_line(cell) for cell in row] for row in self.rows]
         header, notes = ([in_one_line(text) for text in texts] for texts in (self.header, self.notes))
-        return Table(in_one_line(self.title), header, rows, notes)
+        return replace(self, title=in_one_line(self.title), header=header, rows=rows, notes=notes)
 
-    def _sparse_rows(self) -> list[list[str]]:
+    def sparse_rows(self) -> list[list[str]]:
+        """The rows, the first column's name at the first of its rows only."""
         above = ["", *(row[0] for row in self.rows)]
         return [["" if row[0] == last else row[0], *row[1:]] for row, last in zip(self.rows, above, strict=False)]
 
     def _widths(self, rows: list[list[str]]) -> list[int]:
         return [max(len(row[column]) for row in [self.header, *rows]) for column in range(len(self.header))]
+
+
+class _Grid:
+    """A table as a terminal shows it: with its first column, or with that column's names as headings of their rows."""
+
+    def __init__(self, table: Table, wrap_header: bool, heading: bool) -> None:
+        first = 1 if heading else 0
+        self._stub = table.stub - first
+        self._groups = [row[0] for row in table.sparse_rows()]
+        self._heading = heading
+        self._rows = [row[first:] for row in table.sparse_rows()]
+        self._header = table.header[first:]
+        cells = [max((len(row[column]) for row in self._rows), default=0) for column in range(len(self._header))]
+        if wrap_header:
+            longest = [max(map(len, name.split()), default=0) for name in self._header]
+            self._widths = [max(pair) for pair in zip(cells, longest, strict=True)]
+        else:
+            self._widths = [max(width, len(name)) for width, name in zip(cells, self._header, strict=True)]
+
+    def width(self) -> int:
+        """Of all columns side by side."""
+        return sum(self._widths) + len(_GAP) * (len(self._widths) - 1)
+
+    def lines(self, limit: float) -> list[str]:
+        parts = side_by_side(self._widths, self._stub, limit, len(_GAP))
+        return [line for part in parts for line in ([""] if part is not parts[0] else []) + self._part(part, limit)]
+
+    def _part(self, columns: list[int], limit: float) -> list[str]:
+        widths = [self._widths[column] for column in columns]
+        taken = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
+        if taken + widths[-1] > limit:  # one column, and not even that fits
+            widths[-1] = max(int(limit) - taken, len(NOT_RUN) * 8)
+        lines = [*self._line(self._header, columns, widths), _GAP.join("─" * width for width in widths)]
+        for number, (group, row) in enumerate(zip(self._groups, self._rows, strict=True)):
+            if number and group:
+                lines.append("")
+            if group and self._heading:
+                lines += _wrapped(group, None if limit == math.inf else int(limit))
+            lines += self._line(row, columns, widths)
+        return lines
+
+    @staticmethod
+    def _line(row: list[str], columns: list[int], widths: list[int]) -> list[str]:
+        """The cells of a row, those too wide on several lines."""
+        cells = [_wrapped(row[column], width) for column, width in zip(columns, widths, strict=True)]
+        height = max(map(len, cells))
+        return [_aligned([*(cell[n] if n < len(cell) else "" for cell in cells)], widths) for n in range(height)]
+
+
+def side_by_side(widths: Sequence[float], stub: int, limit: float, gap: float) -> list[list[int]]:
+    """The columns of every block of a table that is at most ``limit`` wide, with the first ``stub`` in each of them;
+    a block has at least one other column. Blocks are as equal as their number allows."""
+    others = list(range(stub, len(widths)))
+    for count in range(1, len(others) + 1):
+        a_block = -(-len(others) // count)
+        blocks = [[*range(stub), *others[first : first + a_block]] for first in range(0, len(others), a_block)]
+        if all(sum(widths[each] for each in block) + gap * (len(block) - 1) <= limit for block in blocks):
+            return blocks
+    return [[*range(stub), other] for other in others] or [list(range(stub))]
+
+
+def in_bold(cell: str, bold: str) -> str:
+    """A cell's number, up to the first space, put into ``bold`` at its ``{}``; the rest as it is."""
+    number, space, rest = cell.partition(" ")
+    return bold.replace("{}", number) + space + rest
 
 
 def plus_minus(mean: float, std: float, decimals: int) -> str:
@@ -114,16 +175,23 @@ def significant_digits(value: float, digits: int) -> int:
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), 6)
 
 
-def marked(dataset: str, results: Results, notes: list[str]) -> str:
-    """The dataset's name, with a sign and a note where its card wants one."""
+def marked(dataset: str, called: str, results: Results, notes: list[str]) -> str:
+    """What the dataset is called here, with a sign and a note where its card wants one."""
     mark = results.mark(dataset)
     if not mark:
-        return dataset
+        return called
     sign = _FOOTNOTES[len(notes) % len(_FOOTNOTES)]
-    notes.append(f"{sign} {dataset}: {mark}")
-    return f"{dataset} {sign}"
+    notes.append(f"{sign} {called}: {mark}")
+    return f"{called} {sign}"
 
 
-def _aligned(row: list[str], widths: list[int], gap: str = "  ", strip: bool = True) -> str:
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """The text in lines of at most so many characters, at its spaces where that can be done."""
+    if width is None or len(text) <= width:
+        return [text]
+    return textwrap.wrap(re.sub(r"\s+", " ", text), width, break_on_hyphens=False) or [""]
+
+
+def _aligned(row: list[str], widths: list[int], gap: str = _GAP, strip: bool = True) -> str:
     line = gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
     return line.rstrip() if strip else line

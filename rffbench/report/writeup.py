@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,9 @@ from rffbench.report.compare import (
     CELL_COLUMNS,
     CLOSE,
     DIFFERS,
+    NOT_ASKED,
     NOT_REPORTED,
+    NOT_RUN_YET,
     OTHER_ROWS,
     RATIO_FACTOR,
     REPRODUCED,
@@ -23,6 +26,7 @@ from rffbench.report.compare import (
 )
 from rffbench.report.escape import markdown
 from rffbench.report.judge import Finding
+from rffbench.report.summary import records
 from rffbench.report.text_table import Table, plus_minus
 from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED, VERDICTS
 from rffbench.trials.metrics import METRICS
@@ -32,6 +36,7 @@ CSV_COLUMNS = [
     "protocol", "sizes", "evidence",
 ]  # fmt: skip
 _WIDTH = 110
+_INTERVAL = "95 %"
 _VERDICT = len(OPEN) + 1  # columns of a verdict
 _EXPLAINED = (
     f"A claim is judged on all its sizes together: a trial's number is the mean over sizes of its differences, or of "
@@ -40,11 +45,25 @@ _EXPLAINED = (
 )
 
 
-def to_text(comparison: Comparison) -> str:
-    """Everything for a terminal."""
-    parts = [table.to_text() for table in _tables(comparison)]
-    parts += [_claims_text(comparison), *(f"{line}\n" for line in comparison.missing), f"{summary_line(comparison)}\n"]
-    return "\n".join(part for part in parts if part)
+def to_text(comparison: Comparison, width: int | None = None) -> str:
+    """What was measured, for a terminal of so many columns, and a line for the rest, which compare.md names."""
+    parts = [table.to_text(width) for table in _tables(comparison, width)]
+    lines = [*_rest(comparison), summary_line(comparison)]
+    if width:
+        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    return (
+        "\n".join(part for part in (*parts, _claims_text(comparison, width or _WIDTH), "\n".join(lines)) if part) + "\n"
+    )
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The same for programs, and every cell: numbers in full precision, None where there is none."""
+    return {
+        "title": comparison.results.title, "reference": comparison.reference.citation, "outside": comparison.outside,
+        "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),
+        "costs": records(comparison.costs), "claims": records(pd.DataFrame(map(vars, comparison.findings))),
+        "missing": comparison.missing, "summary": summary_line(comparison),
+    }  # fmt: skip
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -89,6 +108,19 @@ def summary_line(comparison: Comparison) -> str:
     return "; ".join(said) + "."
 
 
+def _rest(comparison: Comparison) -> list[str]:
+    """In one line how much of what is reported was not measured; and what must be known of what was."""
+    cells = comparison.cells
+    counts = {
+        "cells": int(((cells["verdict"] == NOT_MEASURED) & cells["reported"].notna()).sum()),
+        "ratios of costs": int((comparison.costs["verdict"] == NOT_MEASURED).sum()),
+        "claims": sum(finding.verdict == NOT_MEASURED for finding in comparison.findings),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    kept = [line for line in comparison.missing if not line.startswith((NOT_RUN_YET, NOT_ASKED))]
+    return [*([f"{NOT_MEASURED}: {said}; compare.md names them."] if said else []), *kept]
+
+
 # ---- Tables ------------------------------------------------------------------------------------------------
 
 
@@ -110,21 +142,48 @@ def claims_table(comparison: Comparison) -> Table:
     return claims
 
 
-def _tables(comparison: Comparison) -> list[Table]:
+def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
+    """The tables of everything; for a terminal of so many columns, of what was measured."""
     cells = comparison.cells
     tables = []
     if cells["reported"].notna().any():
         tables = [_cells_table(comparison), _sums_table(comparison)]
     if len(comparison.costs):
         tables.append(costs_table(comparison))
-    return tables
+    if width is None:
+        return tables
+    found = [_measured(table, width) for table in tables]
+    return [table for table in found if table.rows]
+
+
+def _measured(table: Table, width: int) -> Table:
+    """Without the lines of what was not measured, and without intervals where they have no room."""
+
+    def empty(cell: str) -> bool:
+        return cell in ("", "–") or NOT_MEASURED in cell
+
+    table = _without(table, NOT_MEASURED)
+    kept = [row for row in table.rows if NOT_MEASURED not in row and not all(map(empty, row[table.stub :]))]
+    table = replace(table, rows=kept)
+    if _INTERVAL in table.header and table.narrowest() > width:
+        table = _without(table, _INTERVAL)
+        table.notes = [*table.notes, "compare.md has the intervals."]
+    return table
+
+
+def _without(table: Table, heading: str) -> Table:
+    """A table without the column of this heading."""
+    kept = [column for column, name in enumerate(table.header) if name != heading]
+    rows = [[row[column] for column in kept] for row in table.rows]
+    return replace(table, header=[table.header[column] for column in kept], rows=rows)
 
 
 def _cells_table(comparison: Comparison) -> Table:
     unit, metrics = _unit(comparison), comparison.results.metrics
     table = Table(
         f"{comparison.results.title}: measured against {comparison.reference.citation}",
-        ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", "95 %", "verdict"],
+        ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", _INTERVAL, "verdict"],
+        stub=3,
     )
     for cell in comparison.cells.to_dict("records"):
         decimals = metrics[cell["metric"]].decimals or 4
@@ -203,25 +262,24 @@ def costs_table(comparison: Comparison) -> Table:
     return table
 
 
-def _claims_text(comparison: Comparison) -> str:
-    """The claims with their evidence; those not measured by their reasons."""
-    if not comparison.findings:
+def _claims_text(comparison: Comparison, width: int) -> str:
+    """The claims that were measured, with their evidence."""
+    if all(finding.verdict == NOT_MEASURED for finding in comparison.findings):
         return ""
-    lines = [f"Claims of {comparison.reference.citation.rpartition(', ')[0] or comparison.reference.citation}", ""]
+    citation = comparison.reference.citation
+    lines = [*textwrap.wrap(f"Claims of {citation.rpartition(', ')[0] or citation}", width), ""]
     for finding in _sorted(comparison.findings):
         if finding.verdict != NOT_MEASURED:
             about = f"{finding.verdict:<{_VERDICT}}{finding.claim} — {_place(finding)}, {_methods(finding)}"
-            lines += textwrap.wrap(f"{about} [{finding.where}]", _WIDTH, subsequent_indent=" " * _VERDICT)
+            lines += textwrap.wrap(f"{about} [{finding.where}]", width, subsequent_indent=" " * _VERDICT)
             lines += textwrap.wrap(
                 f"{finding.evidence}; asked for {finding.asked}",
-                _WIDTH,
+                width,
                 initial_indent=" " * (_VERDICT + 2),
                 subsequent_indent=" " * (_VERDICT + 2),
                 max_lines=2,
                 placeholder=" … (in full in compare.md)",
             )
-    reasons = Counter(each.evidence for each in comparison.findings if each.verdict == NOT_MEASURED)
-    lines += [f"{NOT_MEASURED:<{_VERDICT}}{count} × {reason}" for reason, count in reasons.items()]
     return "\n".join(lines) + "\n"
 
 

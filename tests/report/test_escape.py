@@ -10,6 +10,7 @@ import pytest
 from rffbench.plaintext import in_one_line, printable
 from rffbench.report.escape import csv_cell, markdown_cell, tex
 from rffbench.report.text_table import Table
+from rffbench.report.typeset import to_latex, to_typst
 
 
 @pytest.mark.parametrize("formula", ["=1+1", "+A1", "-A1", "@SUM(A1)", "-1+cmd|' /C calc'!A0", "-2 | x", "--"])
@@ -55,7 +56,7 @@ def test_every_character_there_is_comes_to_latex_as_what_it_can_set():
 def test_no_table_holds_what_a_terminal_acts_on():
     bad = "\x1b[31mred\x9b\u202e\ud800\r\nnext\ttab"
     table = Table(bad, ["dataset", "s", bad], [[bad, "1d", "90.0"]], [bad])
-    for text in (table.to_text(), table.to_markdown(), table.to_latex(), table.to_csv()):
+    for text in (table.to_text(), table.to_markdown(), to_latex(table), to_typst(table), table.to_csv()):
         text.encode()
         assert not set(text) & set("\x1b\x9b\u202e\r\t")
     assert next(csv.reader(io.StringIO(table.to_csv())))[2] == r"\x1b[31mred\x9b\u202e\ud800 next tab"

@@ -203,7 +203,9 @@ def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(dimension_result
 
 
 def test_the_score_stands_against_training_time_where_seconds_are_comparable(tmp_path, monkeypatch):
-    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="regression"))
+    monkeypatch.setattr(
+        "rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", short="", task="regression")
+    )
     lines = [log.ok(log.spec(multiple=size, trial=trial), 0.5 / size, metric="relative_rmse", feature_s=0.1 * size)
              for size in (1, 2, 4) for trial in range(3)]  # fmt: skip
     settings = {"n_features": ["1d", "2d", "4d"]}

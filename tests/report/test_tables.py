@@ -1,6 +1,7 @@
 """Promises of the summary, the significance test and the table."""
 
 import csv
+import io
 import json
 import lzma
 import math
@@ -29,7 +30,7 @@ SCORES = {  # RFF and QMC are beaten by Ours in every trial, by leverage-RFF in 
 def marks(monkeypatch):
     """Cards' marks by dataset: the report's tests need no cards."""
     marks: dict[str, str] = {}
-    card = lambda name: SimpleNamespace(mark=marks.get(name, ""), task="classification")  # noqa: E731
+    card = lambda name: SimpleNamespace(mark=marks.get(name, ""), short="", task="classification")  # noqa: E731
     monkeypatch.setattr("rffbench.data.cards.load_card", card)
     return marks
 
@@ -197,7 +198,8 @@ def test_a_folder_or_a_folder_of_folders_is_found_and_those_moved_aside_are_not(
 
 def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
     results = loaded(tmp_path, grid())
-    written = pd.read_csv(summary.write_summary([({}, results)]))
+    text = summary.summary_csv([({}, results)], [summary.summarise(results)])
+    written = pd.read_csv(io.StringIO(text))
     assert list(written) == [
         "dataset",
         "n_features",

@@ -15,15 +15,20 @@ from numpy.typing import NDArray
 from rffbench.kernels import make_spectral_kernel
 from rffbench.report import theory as bounds
 from rffbench.report.figures.style import (
-    STYLES,
+    bars,
+    headline,
     legend_below,
     legend_label,
     log_axis,
+    note_size,
+    panels,
     room_for_text,
     size_axis,
+    spread,
+    style_of,
     tidy_panel,
 )
-from rffbench.report.frame import Protocols, Results, find_card
+from rffbench.report.frame import Protocols, Results, as_written, find_card
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
 from rffbench.trials.metrics import ENTRY_QUANTILE, METRICS
 
@@ -68,24 +73,21 @@ def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], F
 
 def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[str, str]) -> Figure | None:
     found = {relation: rows for relation, _, rows in series(trials)}
-    panels = [panel for panel in _panels(results, dataset, trials)
+    shown = [panel for panel in _panels(results, dataset, trials)
               if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
-    if not panels:
+    if not shown:
         return None
-    rows, columns = -(-len(panels) // 2), min(len(panels), 2)
-    figure = Figure(figsize=(3.7 * columns, 3.0 * rows + 0.4), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for unused in axes[len(panels) :]:
-        unused.remove()
-    for letter, axis, panel in zip("abcd", axes, panels, strict=False):
+    figure, axes = panels(len(shown), 3.7, 3.0, most=2, above=0.4)
+    for letter, axis, panel in zip("abcd", axes, shown, strict=False):
         _draw(axis, panel, found, results.methods)
         axis.set_title(f"({letter}) {panel.title or METRICS[panel.metric].heading}")
-    handles = {label: handle for axis in axes[: len(panels)]
+    handles = {label: handle for axis in axes
                for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
     names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
     legend_below(figure, {name: handles[name] for name in names})
-    figure.suptitle(f"{', '.join([dataset, *labels.values()])}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}",
-                    fontsize=8.5)  # fmt: skip
+    called = ", ".join([results.called(dataset), *map(as_written, labels.values())])
+    counts = trials.groupby(["method", "n_features", "points"])["trial"].nunique()
+    headline(figure, f"{called}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}", spread(counts))
     return figure
 
 
@@ -146,14 +148,14 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
         for index, method in enumerate(methods):
             cell = values[values["method"] == method].groupby("n_features")["value"]
             mean, std = cell.mean(), cell.std().fillna(0)
-            style = dict(STYLES[index % len(STYLES)])
+            style, name = style_of(index), as_written(method)
             if relation in _RELATION_LINES:
                 style["linestyle"] = _RELATION_LINES[relation]
-            axis.errorbar(mean.index, mean, yerr=np.stack([np.minimum(std, 0.9 * mean), std]), capsize=1.6,
-                          elinewidth=0.7, label=None if over_root else legend_label(method), **style)  # fmt: skip
+            axis.errorbar(mean.index, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
+                          label=None if over_root else legend_label(name), **style)  # fmt: skip
             slope = fitted_slope(values[values["method"] == method], "value")
             if slope is not None and (not over_root or index == 0):
-                slopes.append(f"{method}{f', {relation}' if over_root else ''}: {slope}")
+                slopes.append(f"{name}{f', {relation}' if over_root else ''}: {slope}")
         m = np.sort(rows["n_features"].unique()).astype(float)
         for name, bound in panel.bounds.items():
             line = _BOUND_STYLES[name] | ({"linestyle": _RELATION_LINES[relation]} if over_root else {})
@@ -163,8 +165,9 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
         axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
     axis.set_yscale("log")
     room_for_text(axis, len(slopes) + 1, "bottom")
-    log_axis(axis)
-    axis.text(0.03, 0.03, "\n".join(["exponents:", *slopes]), transform=axis.transAxes, fontsize=6.2, va="bottom",
+    log_axis(axis.yaxis)
+    lines = "\n".join(["exponents:", *slopes])
+    axis.text(0.03, 0.03, lines, transform=axis.transAxes, fontsize=note_size(), va="bottom",
               bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
     axis.set_xlabel("frequencies m")
     every = pd.concat([found[relation] for relation in panel.relations if relation in found])

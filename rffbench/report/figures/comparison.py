@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,9 +15,22 @@ from matplotlib.lines import Line2D
 from rffbench.papers.own import OwnReference
 from rffbench.report.claims import paper_name
 from rffbench.report.compare import Comparison, score_of
-from rffbench.report.figures.style import RC, STYLES, legend_label, saved, size_axis, tidy_panel
+from rffbench.report.figures.style import (
+    drawn_in,
+    headline,
+    legend_below,
+    legend_label,
+    panels,
+    saved,
+    size_axis,
+    spread,
+    style_of,
+    tidy_panel,
+)
+from rffbench.report.frame import as_written
 
 _PANELS_A_ROW = 4
+_LETTER = 0.045  # inches of height that a letter of a method's name takes, which stands aslant
 _MEASURED: dict[str, Any] = {"color": "#0072B2", "marker": "o", "linestyle": ""}
 _REPORTED: dict[str, Any] = {
     "color": "#D55E00",
@@ -28,7 +41,7 @@ _REPORTED: dict[str, Any] = {
 }
 
 
-def draw_comparison(comparison: Comparison) -> list[Path]:
+def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: str = "screen") -> list[Path]:
     """Write figures/compare.png: mean and ± one standard deviation, reported dashed, measured in full lines.
 
     One panel per dataset with a cell both measured and reported; nothing is written if no dataset has one.
@@ -37,46 +50,44 @@ def draw_comparison(comparison: Comparison) -> list[Path]:
     datasets = list(dict.fromkeys(both["dataset"]))
     if not datasets:
         return []
-    with mpl.rc_context(RC):
-        return saved(_comparison_figure(comparison, datasets), comparison.results.folder, "compare")
+    with drawn_in(style):
+        return saved(_comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
 
 
 def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
-    rows = -(-len(datasets) // _PANELS_A_ROW)
-    columns = min(len(datasets), _PANELS_A_ROW)
     by = _size_column(comparison)
+    both = comparison.cells.dropna(subset=["reported", "measured"])
     sized = comparison.cells[by].notna().any()
     width = 2.5 if sized else 3.4
-    figure = Figure(figsize=(max(width * columns, 4.6), 2.6 * rows + 0.5), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    named = 0.0 if sized else _LETTER * both["method"].map(lambda name: len(as_written(name))).max()
+    figure, axes = panels(len(datasets), width, 2.6 + named, most=_PANELS_A_ROW, least=4.6, above=0.6)
     labels = [score_of(comparison.reference, comparison.results, dataset).label for dataset in datasets]
-    for panel, dataset in zip(panels, datasets, strict=False):
+    for panel, dataset in zip(axes, datasets, strict=True):
         cells = comparison.cells[comparison.cells["dataset"] == dataset]
         (_draw_curves if sized else _draw_points)(panel, cells, comparison)
-        panel.set_title(dataset)
+        panel.set_title(comparison.results.called(dataset))
         tidy_panel(panel)
-    for panel in panels[len(datasets) :]:
-        panel.set_visible(False)
     for index, label in enumerate(labels):
-        if index % columns == 0 or label != labels[index - 1]:
-            panels[index].set_ylabel(label)
+        place = axes[index].get_subplotspec()
+        if (place is not None and place.is_first_col()) or label != labels[index - 1]:
+            axes[index].set_ylabel(label)
     handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label="reported", **_REPORTED)]
     if sized:
         handles = [
             *(
-                Line2D([], [], label=legend_label(method), **_of_method(comparison, method) | {"linestyle": "-"})
+                Line2D(
+                    [],
+                    [],
+                    label=legend_label(as_written(method)),
+                    **_of_method(comparison, method) | {"linestyle": "-"},
+                )
                 for method in dict.fromkeys(comparison.cells["method"])
             ),
             Line2D([], [], label="measured", color="#444444"),
             Line2D([], [], label="reported", color="#444444", linestyle="--"),
         ]
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=min(len(handles), 3 if len(datasets) == 1 else 6),
-        frameon=False,
-    )
-    figure.suptitle(f"{comparison.results.title} (± one standard deviation)", fontsize=8.5, wrap=True)
+    legend_below(figure, {str(handle.get_label()): handle for handle in handles})
+    headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"))
     return figure
 
 
@@ -113,10 +124,10 @@ def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
         places, cells["measured"], yerr=np.nan_to_num(cells["measured_std"].to_numpy(float)), capsize=1.8, **_MEASURED
     )
     panel.plot(places, cells["reported"], **_REPORTED)
-    panel.set_xticks(places, cells["method"].str.replace("$", r"\$"), rotation=60, ha="right")
+    panel.set_xticks(places, cells["method"].map(as_written).str.replace("$", r"\$"), rotation=60, ha="right")
 
 
 def _of_method(comparison: Comparison, method: str) -> dict[str, Any]:
     labels = list(dict.fromkeys([*comparison.results.methods, *comparison.cells["method"]]))
     name = method if method in labels else paper_name(method)
-    return STYLES[labels.index(name) % len(STYLES)]
+    return style_of(labels.index(name))

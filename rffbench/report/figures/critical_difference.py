@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import RC, saved
+from rffbench.report.figures.style import drawn_in, fitting, headline, saved
+from rffbench.report.frame import as_written
 from rffbench.report.significance import LEVEL
 from rffbench.report.statistics import ALL, Statistics, significance_matrix
 
@@ -21,7 +21,9 @@ _AROUND = 0.8  # for the title and the ticks
 _AXIS, _LETTER = 3.2, 0.075  # the axis's length, and room for a letter
 
 
-def draw_critical_difference(statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
+def draw_critical_difference(
+    statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",), style: str = "screen"
+) -> list[Path]:
     """Write figures/critical_difference.png (Demšar 2006, JMLR 7): the better half of the methods to the left of the
     axis of mean ranks, the others to its right; joined are those that Wilcoxon's test with Holm's correction does not
     tell apart (Benavoli et al. 2016, JMLR 17). Nothing for fewer than FEWEST_METHODS or FEWEST_DATASETS."""
@@ -32,12 +34,13 @@ def draw_critical_difference(statistics: Statistics, folder: Path, formats: Sequ
     bars = _joined(list(ranks.index), statistics)
     half = -(-len(ranks) // 2)
     below = _STEM + _BAR * len(bars) + _LABEL * half
-    with mpl.rc_context(RC):
+    with drawn_in(style):
         height = below + _AROUND
         beside = _LETTER * max(len(f"{name}  0.00") for name in ranks.index)
-        width = _AXIS + 2 * beside
+        width = fitting(_AXIS + 2 * beside)
+        axis = width - 2 * beside
         figure = Figure(figsize=(width, height))
-        axes = figure.add_axes((beside / width, 0.1 / height, _AXIS / width, below / height))
+        axes = figure.add_axes((beside / width, 0.1 / height, axis / width, below / height))
         axes.set_xlim(1, len(ranks))
         axes.set_ylim(-below, 0)
         axes.xaxis.tick_top()
@@ -52,13 +55,13 @@ def draw_critical_difference(statistics: Statistics, folder: Path, formats: Sequ
             axes.plot(ends, [depth, depth], color="#D55E00", linewidth=2.5, solid_capstyle="butt", clip_on=False)
         names = list(ranks.items())
         for row, (name, rank) in enumerate(names[:half]):
-            _label(axes, f"{name}  {rank:.2f}", rank, _depth(row, bars), 1, "right")
+            _label(axes, f"{as_written(str(name))}  {rank:.2f}", rank, _depth(row, bars), 1, "right")
         for row, (name, rank) in enumerate(reversed(names[half:])):
-            _label(axes, f"{rank:.2f}  {name}", rank, _depth(row, bars), len(ranks), "left")
-        figure.suptitle(
-            f"mean rank by {statistics.measured}, over {statistics.cells} cells of {datasets} datasets; 1 is best\n"
+            _label(axes, f"{rank:.2f}  {as_written(str(name))}", rank, _depth(row, bars), len(ranks), "left")
+        headline(
+            figure,
+            f"mean rank by {statistics.measured}, over {statistics.cells} cells of {datasets} datasets; 1 is best",
             f"joined: not told apart (Wilcoxon, Holm, level {LEVEL:g})",
-            fontsize=8,
         )
         return saved(figure, folder, "critical_difference", formats)
 

@@ -9,16 +9,30 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import STYLES, legend_below, legend_label, log_axis, tidy_panel
-from rffbench.report.frame import Results, size_label
-from rffbench.trials.metrics import METRICS, SCORES
+from rffbench.report.figures.style import (
+    HOLLOW,
+    bars,
+    coinciding,
+    fitting,
+    headline,
+    hollow,
+    legend_below,
+    legend_label,
+    log_axis,
+    panels,
+    spread,
+    style_of,
+    tidy_panel,
+)
+from rffbench.report.frame import Results, as_written, size_label
+from rffbench.trials.metrics import METRICS, PERCENT, SCORES
 
 MOST_SIZES = 4
 """Panels of a λ figure: more sizes than these are thinned out evenly."""
 LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
 
 
-def path_figure(results: Results, dataset: str) -> Figure | None:
+def path_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
     """The test score at every λ against the effective λ, a panel per size, a curve per method; None without such paths.
 
     The effective λ is λ over the mean squared length of a row of features: where methods differ by a scale of their
@@ -36,26 +50,34 @@ def path_figure(results: Results, dataset: str) -> Figure | None:
     sizes = curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
     sizes = sizes.iloc[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
     narrowest = 4.2 if len(yardsticks) == 1 else 5.8
-    figure = Figure(figsize=(max(2.05 * len(sizes), narrowest), 0.5 + 2.2 * len(yardsticks)), layout="constrained")
+    width = fitting(max(2.05 * len(sizes), narrowest))
+    figure = Figure(figsize=(width, 0.7 + 2.2 * len(yardsticks)), layout="constrained")
     rows = figure.subplots(len(yardsticks), len(sizes), squeeze=False, sharey=True)
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
-    for panels, (yardstick, label) in zip(rows, yardsticks.items(), strict=True):
-        for panel, (n, multiple) in zip(panels, sizes.itertuples(index=False), strict=True):
+    same: list[str] = []
+    for row, (yardstick, label) in zip(rows, yardsticks.items(), strict=True):
+        for panel, (n, multiple) in zip(row, sizes.itertuples(index=False), strict=True):
             here, chosen = curves[curves["n_features"] == n], trials[trials["n_features"] == n]
             for index, method in enumerate(results.methods):
                 mine = here[here["method"] == method].dropna(subset=[yardstick])
                 if not mine.empty:
-                    style = STYLES[index % len(STYLES)]
-                    _draw_path(panel, mine, chosen[chosen["method"] == method], yardstick, score.name, method, style)
-            panel.set_xscale("log")
+                    picked = chosen[chosen["method"] == method]
+                    _draw_path(panel, mine, picked, yardstick, score.name, method, style_of(index))
             if yardstick == "effective_dimension":
                 panel.set_xlim(left=LEAST_DIMENSION)
+            log_axis(panel.xaxis)
+            by_lambda = {as_written(str(method)): rows.groupby("lambda")[score.name].mean()
+                         for method, rows in here.groupby("method", sort=False)}  # fmt: skip
+            if row is rows[0]:
+                same += [f"at s = {size_label(n, multiple)}, by λ, {each}" for each in coinciding(by_lambda, False)]
             panel.set_title(f"s = {size_label(n, multiple)}")
             panel.set_xlabel(label)
             tidy_panel(panel)
-        panels[0].set_ylabel(score.label)
+        row[0].set_ylabel(score.label)
     _legend(figure, rows[0][0])
-    figure.suptitle(f"{dataset}: the score at every λ (large dots: λ by cross-validation)", fontsize=8.5)
+    counts = curves.groupby(["method", "n_features"])["trial"].nunique()
+    headline(figure, f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)",
+             spread(counts, "bands"), *same)  # fmt: skip
     return figure
 
 
@@ -71,15 +93,16 @@ def _draw_path(
     by_lambda = curve.groupby("lambda")
     at = np.exp(by_lambda[yardstick].apply(lambda values: np.log(values).mean()))
     mean, std = by_lambda[score].mean(), by_lambda[score].std().fillna(0)
-    panel.plot(at, mean, label=legend_label(method), **{**style, "markersize": 2.6})
+    panel.plot(at, mean, label=_label(method), **{**style, "markersize": 2.6})
     panel.fill_between(at, mean - std, mean + std, color=style["color"], alpha=0.12, linewidth=0)
     chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", yardstick]], on=["trial", "lambda"])
     x = float(np.exp(np.log(chosen[yardstick]).mean()))
     panel.plot([x], [trials[score].mean()], "o", color=style["color"], markersize=6, alpha=0.55, markeredgewidth=0)
 
 
-def progress_figure(results: Results, dataset: str) -> Figure | None:
-    """Objective and test error against a solver's time, one curve per method that kept them; None if none did.
+def progress_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
+    """Objective and test error against a solver's time, one curve per trial of the methods that kept them; None if none
+    did. The test error is in percent, as accuracies are, or what a regression is judged by.
 
     Methods that kept no curve but have an objective or a score (the kernel machine) are dashed lines across.
     """
@@ -88,58 +111,70 @@ def progress_figure(results: Results, dataset: str) -> Figure | None:
         return None
     curves = curves[curves["time"].notna()]
     shown = [name for name in ("objective", "test_error", "nonzeros") if name in curves and curves[name].notna().any()]
-    figure = Figure(figsize=(2.6 * len(shown), 2.8), layout="constrained")
-    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    figure, axes = panels(len(shown), 2.6, 2.6, above=0.35)
     with_curves = set(curves["method"])
-    for panel, name in zip(panels, shown, strict=True):
+    score = results.score(dataset)
+    for panel, name in zip(axes, shown, strict=True):
+        in_percent = name == "test_error" and score.unit == PERCENT
         for index, method in enumerate(results.methods):
-            style = STYLES[index % len(STYLES)]
+            style = style_of(index)
             if method in with_curves:
                 for number, (_, mine) in enumerate(curves[curves["method"] == method].groupby("trial")):
-                    panel.plot(mine["time"], mine[name], label=legend_label(method) if number == 0 else None,
-                               **{**style, "marker": "", "linewidth": 1.0})  # fmt: skip
+                    values = 100 * mine[name] if in_percent else mine[name]
+                    panel.plot(mine["time"], values, label=_label(method) if number == 0 else None,
+                               **{**style, "marker": ""})  # fmt: skip
             elif (level := _level(results, dataset, method, name)) is not None:
-                panel.axhline(
-                    level, label=legend_label(method), color=style["color"], linestyle=(0, (6, 3)), linewidth=0.9
-                )
+                panel.axhline(level, label=_label(method), color=style["color"], linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_xlabel(METRICS["train_s"].label)
-        panel.set_title(METRICS[name].label)
-        panel.set_xscale("log")
+        if name == "test_error":
+            panel.set_title(f"test error ({PERCENT})" if in_percent else score.label)
+        else:
+            panel.set_title(METRICS[name].label)
+        log_axis(panel.xaxis)
         if name == "objective":
-            log_axis(panel)
+            log_axis(panel.yaxis)
         tidy_panel(panel)
-    _legend(figure, panels[0])
-    figure.suptitle(dataset, fontsize=8.5)
+    handles = {label: handle for panel in axes
+               for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}  # fmt: skip
+    legend_below(figure, handles)
+    trials = results.trials[(results.trials["dataset"] == dataset) & results.trials["method"].isin(with_curves)]
+    beside = "some trials ran beside other work: their times are not comparable" if trials["contended"].any() else ""
+    across = "dashed across: means of methods without a curve" if len(handles) > len(with_curves) else ""
+    headline(figure, called or results.called(dataset), "a line is a single trial", across, beside)
     return figure
 
 
-def score_time_figure(results: Results, dataset: str) -> Figure | None:
+def score_time_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
     """The score against the time to make the training features and to learn, both means over trials: one curve per
     method through its sizes, or a dot if it has no features. Where a dataset has a relative RMSE, it is that.
 
-    None where the trials' seconds are not comparable (timing: exclusive was not asked for) or nothing was learnt.
+    None where the trials' seconds are not comparable (timing: exclusive was not asked for), nothing was learnt, or
+    there is a single point.
     """
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     score = METRICS["relative_rmse"] if trials["relative_rmse"].notna().any() else results.score(dataset)
     trials = trials.dropna(subset=[score.name, "train_s"])
-    if results.grid.exclusive is not True or score.name not in SCORES or trials.empty:
+    points = trials.groupby(["method", "n_features"]).ngroups
+    if results.grid.exclusive is not True or score.name not in SCORES or points < 2:
         return None
-    figure = Figure(figsize=(4.6, 3.4), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = panels(1, 4.6, 3.4)
     for index, method in enumerate(results.methods):
-        sizes = trials[trials["method"] == method].groupby("n_features")[["train_s", score.name]]
+        mine, style = trials[trials["method"] == method], style_of(index)
+        sizes = mine.groupby("n_features")[["train_s", score.name]]
         mean, std = sizes.mean(), sizes.std().fillna(0)
         if len(mean):
-            panel.errorbar(mean["train_s"], mean[score.name], xerr=np.minimum(std["train_s"], 0.9 * mean["train_s"]),
-                           yerr=std[score.name], label=legend_label(method), elinewidth=0.7, capsize=1.4,
-                           **STYLES[index % len(STYLES)])  # fmt: skip
-    panel.set_xscale("log")
+            panel.errorbar(mean["train_s"], mean[score.name], xerr=bars(mean["train_s"], std["train_s"]),
+                           yerr=std[score.name], elinewidth=0.7, capsize=1.4, label=_label(method),
+                           **style)  # fmt: skip
+            beside = mean[mine.groupby("n_features")["contended"].any()]
+            hollow(panel, beside["train_s"], beside[score.name], style)
+    log_axis(panel.xaxis)
     panel.set_xlabel("time to map the training rows and to learn (s)")
     panel.set_ylabel(score.label)
     tidy_panel(panel)
     _legend(figure, panel)
-    contended = " (seconds not comparable: other work ran beside some)" if trials["contended"].any() else ""
-    figure.suptitle(dataset + contended, fontsize=8.5)
+    headline(figure, called or results.called(dataset), spread(trials.groupby(["method", "n_features"]).size()),
+             HOLLOW if trials["contended"].any() else "")  # fmt: skip
     return figure
 
 
@@ -149,10 +184,14 @@ def _level(results: Results, dataset: str, method: str, name: str) -> float | No
     mine = trials[(trials["dataset"] == dataset) & (trials["method"] == method) & (trials["status"] == "ok")]
     score = results.score(dataset)
     if name == "test_error":
-        value = 1 - mine["accuracy"].mean() / 100 if score == METRICS["accuracy"] else mine[score.name].mean()
+        value = 100 - mine["accuracy"].mean() if score == METRICS["accuracy"] else mine[score.name].mean()
     else:
         value = mine[name].mean() if name in mine else np.nan
     return None if pd.isna(value) else float(value)
+
+
+def _label(method: str) -> str:
+    return legend_label(as_written(method))
 
 
 def _legend(figure: Figure, panel: Axes) -> None:

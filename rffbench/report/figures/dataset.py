@@ -10,43 +10,74 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import STYLES, legend_below, legend_label, log_axis, size_axis, tidy_panel
-from rffbench.report.frame import Results
-from rffbench.trials.metrics import MAP_MEASURES, PERCENT, SCORES, Metric
+from rffbench.report.figures.style import (
+    HOLLOW,
+    bars,
+    coinciding,
+    headline,
+    hollow,
+    legend_below,
+    legend_label,
+    log_axis,
+    panels,
+    size_axis,
+    spread,
+    style_of,
+    tidy_panel,
+)
+from rffbench.report.frame import Results, as_written
+from rffbench.trials.metrics import MAP_MEASURES, PERCENT, SCORES, TIMES
 
 
-def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str) -> Figure | None:
-    """One dataset's panels from its rows of the summary; None where nothing was measured."""
+def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
+    """One dataset's panels from its rows of the summary; None where nothing was measured at two sizes."""
     own, score = results.own_metrics, results.score(dataset).name
     wanted = [results.metrics[name] for name in
               dict.fromkeys([*MAP_MEASURES, score, "relative_rmse", *own, "feature_s"])]  # fmt: skip
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = without_size(results, summary)
-    measured = set(summary.loc[~summary["method"].isin(levels), "metric"])
+    sized = summary[~summary["method"].isin(levels)]
+    measured = set(sized["metric"])
     metrics = [metric for metric in wanted if metric.name in measured]
-    if not metrics:
+    if not metrics or sized["n_features"].nunique() < 2:
         return None
-    figure = Figure(figsize=(2.45 * len(metrics), 2.75), layout="constrained")
-    panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    figure, axes = panels(len(metrics), 2.45, 2.55, above=0.35)
     handles: dict[str, Any] = {}
-    for letter, panel, metric in zip(ascii_lowercase, panels, metrics, strict=False):
+    contended, same = _contended(results, dataset), []
+    for letter, panel, metric in zip(ascii_lowercase, axes, metrics, strict=False):
         here = summary[summary["metric"] == metric.name]
-        sized = here[~here["method"].isin(levels)]
-        _draw_panel(panel, sized, metric, results.methods)
+        mine = here[~here["method"].isin(levels)]
+        logarithmic = metric.unit != PERCENT and bool((mine["mean"] > 0).all())
+        _draw_panel(panel, mine, logarithmic, results.methods, contended if metric.name in TIMES else set())
         for method, mean in here.loc[here["method"].isin(levels), ["method", "mean"]].itertuples(index=False):
             if metric.name in (*SCORES, *own):
-                color = STYLES[results.methods.index(method) % len(STYLES)]["color"]
-                panel.axhline(mean, label=legend_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
+                color = style_of(results.methods.index(method))["color"]
+                panel.axhline(mean, label=_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_title(f"({letter}) {metric.label}")
-        panel.set_xlabel(_size_name(results, sized))
+        panel.set_xlabel(_size_name(results, mine))
         found, names = panel.get_legend_handles_labels()
         handles |= dict(zip(names, found, strict=True))
-    labels = map(legend_label, results.methods)
+        curves = {as_written(str(method)): rows.set_index("n_features")["mean"]
+                  for method, rows in mine.groupby("method", sort=False)}  # fmt: skip
+        same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
+    labels = map(_label, results.methods)
     legend_below(figure, {label: handles[label] for label in labels if label in handles})
-    mark = results.mark(dataset)
-    figure.suptitle(f"{dataset}: {mark}" if mark else dataset, fontsize=8.5)
+    shows_contended = "feature_s" in measured and bool(contended)
+    headline(figure, ": ".join(filter(None, [called or results.called(dataset), results.mark(dataset)])),
+             spread(sized["n_ok"]), HOLLOW if shows_contended else "", *same)  # fmt: skip
     return figure
+
+
+def _label(method: str) -> str:
+    return legend_label(as_written(method))
+
+
+def _contended(results: Results, dataset: str) -> set[tuple[str, int]]:
+    """The methods and sizes some of whose trials ran beside other work."""
+    trials = results.trials
+    mine = trials[(trials["dataset"] == dataset) & (trials["status"] == "ok") & trials["contended"]]
+    return set(zip(mine["method"], mine["n_features"], strict=True))
 
 
 def without_size(results: Results, summary: pd.DataFrame) -> list[str]:
@@ -57,31 +88,24 @@ def without_size(results: Results, summary: pd.DataFrame) -> list[str]:
     return levels if len(levels) < len(sizes) else []
 
 
-def _draw_panel(panel: Axes, summary: pd.DataFrame, metric: Metric, methods: list[str]) -> None:
-    logarithmic = metric.unit != PERCENT and bool((summary["mean"] > 0).all())
+def _draw_panel(
+    panel: Axes, summary: pd.DataFrame, logarithmic: bool, methods: list[str], contended: set[tuple[str, int]]
+) -> None:
     for index, method in enumerate(methods):
         cells = summary[summary["method"] == method]
         if cells.empty:
             continue
         s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
-        below = above = np.nan_to_num(std)
-        if logarithmic:  # a bar that would reach zero ends a decade below the mean
-            below = np.minimum(below, 0.9 * mean)
         # Methods that agree would hide each other: each stands a little to the side of its size.
-        side = 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
-        panel.errorbar(
-            s * side,
-            mean,
-            yerr=np.stack([below, above]),
-            label=legend_label(method),
-            capsize=1.8,
-            elinewidth=0.8,
-            capthick=0.8,
-            **STYLES[index % len(STYLES)],
-        )
+        at = s * 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
+        style = style_of(index)
+        panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=_label(method),
+                       capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
+        beside = np.array([(method, size) in contended for size in cells["n_features"]])
+        hollow(panel, at[beside], mean[beside], style)
     panel.set_xscale("log")
     if logarithmic:
-        log_axis(panel)
+        log_axis(panel.yaxis)
     size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     tidy_panel(panel)
 

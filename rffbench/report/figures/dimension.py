@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from rffbench.report.crossover import by_dimension, crossovers
-from rffbench.report.figures.style import STYLES, legend_below, legend_label, log_axis, room_for_text, tidy_panel
-from rffbench.report.frame import Results
+from rffbench.report.figures.style import (
+    HOLLOW,
+    bars,
+    headline,
+    hollow,
+    legend_below,
+    legend_label,
+    log_axis,
+    note_size,
+    panels,
+    room_for_text,
+    spread,
+    style_of,
+    tidy_panel,
+)
+from rffbench.report.frame import Results, as_written
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 
@@ -24,18 +39,23 @@ def dimension_figure(results: Results) -> Figure | None:
     if trials is None:
         return None
     names = [name for name in _PANELS if trials[name].notna().any()]
-    figure = Figure(figsize=(2.6 * len(names), 3.0), layout="constrained")
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for letter, panel, name in zip("abcd", panels, names, strict=False):
+    figure, axes = panels(len(names), 2.6, 2.8, above=0.3)
+    counts: list[pd.Series] = []
+    for letter, panel, name in zip("abcd", axes, names, strict=False):
         for index, method in enumerate(results.methods):
-            cell = trials[trials["method"] == method].groupby("d")[name]
+            mine = trials[trials["method"] == method]
+            cell, style = mine.groupby("d")[name], style_of(index)
+            counts.append(cell.count())
             middle = cell.median() if name == "feature_s" else cell.mean()
             if len(middle):
                 std = cell.std().fillna(0)
-                panel.errorbar(middle.index, middle, yerr=np.stack([np.minimum(std, 0.9 * middle), std]), capsize=1.6,
-                               elinewidth=0.7, label=legend_label(method), **STYLES[index % len(STYLES)])  # fmt: skip
+                panel.errorbar(middle.index, middle, yerr=bars(middle, std), capsize=1.6, elinewidth=0.7,
+                               label=legend_label(as_written(method)), **style)  # fmt: skip
+                if name == "feature_s":
+                    beside = mine.groupby("d")["contended"].any()
+                    hollow(panel, middle.index[beside], middle[beside], style)
         panel.set_xscale("log")
-        log_axis(panel)
+        log_axis(panel.yaxis)
         dimensions = np.sort(trials["d"].unique())
         panel.set_xticks(dimensions, [str(d) if i % 2 == 0 else "" for i, d in enumerate(dimensions)])
         panel.xaxis.set_minor_locator(NullLocator())
@@ -45,10 +65,12 @@ def dimension_figure(results: Results) -> Figure | None:
     found = crossovers(results)
     if found and names[-1] == "feature_s":
         lines = [f"quicker than {found[0].baseline}:", *map(str, found)]
-        room_for_text(panels[-1], len(lines), "top")
-        panels[-1].text(0.03, 0.97, "\n".join(lines), transform=panels[-1].transAxes, fontsize=6.0, va="top",
+        room_for_text(axes[-1], len(lines), "top")
+        axes[-1].text(0.03, 0.97, "\n".join(lines), transform=axes[-1].transAxes, fontsize=note_size(), va="top",
                         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
-    handles, labels = panels[0].get_legend_handles_labels()
+    handles, labels = axes[0].get_legend_handles_labels()
     legend_below(figure, dict(zip(labels, handles, strict=True)))
-    figure.suptitle(f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies", fontsize=8.5)
+    contended = "feature_s" in names and bool(trials["contended"].any())
+    headline(figure, f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies", spread(pd.concat(counts)),
+             "of seconds the median" if "feature_s" in names else "", HOLLOW if contended else "")  # fmt: skip
     return figure

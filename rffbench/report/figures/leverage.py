@@ -11,8 +11,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import STYLES, legend_below, legend_label, log_axis, size_axis, tidy_panel
-from rffbench.report.frame import Protocols
+from rffbench.report.figures.style import (
+    STYLES,
+    bars,
+    fitting,
+    headline,
+    legend_below,
+    legend_label,
+    log_axis,
+    note_size,
+    size_axis,
+    spread,
+    style_of,
+    tidy_panel,
+)
+from rffbench.report.frame import Protocols, as_written
 from rffbench.report.leverage import DIMENSIONS, Measured, exponent_in_n, mean_spectrum, measured, of_points
 from rffbench.report.theory import delta_error_bound
 from rffbench.trials.metrics import METRICS
@@ -39,25 +52,32 @@ def leverage_figures(protocols: Protocols) -> Iterator[tuple[str, Figure]]:
         return
     methods = list(dict.fromkeys(method for _, results in protocols for method in results.methods))
     for dataset in found.trials["dataset"].unique():
-        yield str(dataset), _figure(found, str(dataset), methods)
+        called = next((each.called(dataset) for _, each in protocols if dataset in each.datasets), str(dataset))
+        yield str(dataset), _figure(found, str(dataset), called, methods)
 
 
-def _figure(found: Measured, dataset: str, methods: list[str]) -> Figure:
+def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> Figure:
     trials = found.trials[found.trials["dataset"] == dataset]
     sizes = trials.groupby("points")["n_features"].nunique()
     n = int(str(sizes.idxmax()))
-    figure = Figure(figsize=(7.6, 5.4), layout="constrained")
+    figure = Figure(figsize=(fitting(7.6), 5.6), layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     axes[-1].remove()
     _draw_spectra(axes[0], found, dataset)
     _draw_growth(axes[1], of_points(trials))
     for letter, panel, (metric, exact) in zip("cde", axes[2:], _AGAINST_S.items(), strict=False):
         _draw_sizes(panel, trials[trials["points"] == n], metric, exact, methods)
-        panel.set_title(f"({letter}) {METRICS[metric].heading}", fontsize=7.5)
+        panel.set_title(f"({letter}) {METRICS[metric].heading}")
     handles, labels = axes[4].get_legend_handles_labels()
     legend_below(figure, dict(zip(labels, handles, strict=True)))
-    figure.suptitle(f"{dataset}: λ = 1/√n; (c)–(e) on n = {n} points", fontsize=8.5)
+    headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n))
     return figure
+
+
+def _spread(trials: pd.DataFrame, n: int) -> str:
+    """What the bars of (b) to (e) are."""
+    cells = trials[trials["points"] == n].groupby(["method", "n_features"])["effective_dimension"]
+    return spread(pd.concat([cells.count(), of_points(trials).groupby("points").size()]))
 
 
 def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
@@ -67,11 +87,11 @@ def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
         spectrum = mean_spectrum(found.curves, dataset, n)
         panel.plot(spectrum["rank"], spectrum["eigenvalue"], color=shade, label=f"n = {n}", linewidth=1.0)
     panel.axhline(1 / np.sqrt(counts[-1]), color="#888888", linewidth=0.8, linestyle=(0, (1, 1.2)))
-    panel.set_xscale("log")
-    log_axis(panel)
+    log_axis(panel.xaxis)
+    log_axis(panel.yaxis)
     panel.set_xlabel("rank i")
-    panel.set_title("(a) eigenvalues of K/n (dots: λ)", fontsize=7.5)
-    panel.legend(fontsize=6, frameon=False)
+    panel.set_title("(a) eigenvalues of K/n (dots: λ)")
+    panel.legend(fontsize=note_size(), frameon=False)
     tidy_panel(panel)
 
 
@@ -82,12 +102,12 @@ def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
         label = symbol if slope is None else f"{symbol} ∝ n^{slope.exponent:.2f}"
         panel.errorbar(by_n.mean().index, by_n.mean(), yerr=by_n.std().fillna(0), capsize=1.6, label=label, **style)
     panel.set_xscale("log")
-    log_axis(panel)
+    log_axis(panel.yaxis)
     counts = pd.DataFrame({"n_features": sorted(kernels["points"].unique())}).assign(multiple=None)
     size_axis(panel, counts)
     panel.set_xlabel("points n")
-    panel.set_title("(b) dimensions of K", fontsize=7.5)
-    panel.legend(fontsize=6.5, frameon=False)
+    panel.set_title("(b) dimensions of K")
+    panel.legend(fontsize=note_size(), frameon=False)
     tidy_panel(panel)
 
 
@@ -96,8 +116,8 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
         cell = trials[trials["method"] == method].groupby("n_features")[metric]
         if len(cell):
             mean, std = cell.mean(), cell.std().fillna(0)
-            panel.errorbar(mean.index, mean, yerr=np.stack([np.minimum(std, 0.9 * mean), std]), capsize=1.6,
-                           elinewidth=0.7, label=legend_label(method), **STYLES[index % len(STYLES)])  # fmt: skip
+            panel.errorbar(mean.index, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
+                           label=legend_label(as_written(method)), **style_of(index))  # fmt: skip
     kernel = trials[list(DIMENSIONS)].mean()
     if exact:
         panel.axhline(kernel[exact], **_THEORY)
@@ -106,7 +126,7 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
         d, D = (kernel[name] for name in DIMENSIONS)
         panel.plot(s, delta_error_bound(s, D, d, DELTA), label=f"Lemma 1, δ = {DELTA:g}; of K in (c), (d)", **_THEORY)
     panel.set_xscale("log")
-    log_axis(panel)
+    log_axis(panel.yaxis)
     size_axis(panel, trials[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     panel.set_xlabel("frequencies s")
     tidy_panel(panel)

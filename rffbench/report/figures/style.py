@@ -1,32 +1,41 @@
-"""How every figure looks: colours, line styles, fonts, the axis of sizes."""
+"""How every figure looks: colours, line styles, fonts, widths, ticks, and what stands above and below the panels."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike, NDArray
 
 from rffbench.report.frame import size_label
 
-# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness
-# too; marker, filling and line style tell the methods apart in grey print.
+# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness too; marker
+# and line style tell the methods apart in grey print. Later lines are thinner and lie on top, so that of lines that
+# coincide each is seen. A hollow marker has one meaning: seconds that cannot be compared.
 STYLES: list[dict[str, Any]] = [
-    {"color": "#000000", "marker": "o", "linestyle": "-", "markerfacecolor": "white"},
-    {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 1.6))},
-    {"color": "#0072B2", "marker": "^", "linestyle": (0, (5, 1.4, 1, 1.4)), "markerfacecolor": "white"},
-    {"color": "#D55E00", "marker": "D", "linestyle": (0, (1, 1.1))},
-    {"color": "#56B4E9", "marker": "v", "linestyle": (0, (7, 1.4, 1, 1.4, 1, 1.4))},
-    {"color": "#009E73", "marker": "P", "linestyle": (0, (3, 2)), "markerfacecolor": "white"},
-    {"color": "#CC79A7", "marker": "X", "linestyle": (0, (8, 2))},
-    {"color": "#7F7F7F", "marker": "*", "linestyle": "-"},
+    {"color": "#000000", "marker": "o", "linestyle": "-", "linewidth": 1.8},
+    {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 1.6)), "linewidth": 1.8},
+    {"color": "#0072B2", "marker": "^", "linestyle": (0, (5, 1.4, 1, 1.4)), "linewidth": 1.6},
+    {"color": "#D55E00", "marker": "D", "linestyle": (0, (1, 1.1)), "linewidth": 1.5},
+    {"color": "#56B4E9", "marker": "v", "linestyle": (0, (7, 1.4, 1, 1.4, 1, 1.4)), "linewidth": 1.3},
+    {"color": "#009E73", "marker": "P", "linestyle": (0, (3, 2)), "linewidth": 1.2},
+    {"color": "#CC79A7", "marker": "X", "linestyle": (0, (8, 2)), "linewidth": 1.1},
+    {"color": "#7F7F7F", "marker": "*", "linestyle": "-", "linewidth": 1.0},
 ]
 
 RC: dict[Any, Any] = {
@@ -46,6 +55,7 @@ RC: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "ytick.minor.width": 0.4,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
     "svg.hashsalt": "rffbench",
@@ -57,6 +67,144 @@ METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     "svg": {"Date": None},
 }
+
+PLAIN = 1e-4, 1e5  # ticks from here to there are plain numbers, on an axis with others all are powers of ten
+_TOUCHING = 0.03  # inches between two ticks' numbers that still run into each other
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Style:
+    """``widths`` are those that a figure may have, in inches, any if there are none; ``rc`` what it changes of ``RC``;
+    ``narrowest`` the width of a panel below which panels go on in the next row; ``note`` the size of small print."""
+
+    widths: tuple[float, ...] = ()
+    rc: Mapping[Any, Any] = field(default_factory=dict)
+    narrowest: float = 0.0
+    note: float = 6.2
+
+
+FIGURE_STYLES = {
+    "screen": Style(),
+    "paper": Style((3.25, 6.75), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=7.0),
+}
+"""By name; paper's widths are of one and of both columns of an article."""
+
+_current: ContextVar[Style] = ContextVar("style", default=FIGURE_STYLES["screen"])
+
+
+@contextmanager
+def drawn_in(style: str) -> Iterator[None]:
+    """Within the block figures are drawn in one of ``FIGURE_STYLES``."""
+    token = _current.set(FIGURE_STYLES[style])
+    try:
+        with mpl.rc_context({**RC, **_current.get().rc}):
+            yield
+    finally:
+        _current.reset(token)
+
+
+def style_of(index: int) -> dict[str, Any]:
+    """How the method of this number is drawn; no two of the first 64 have the same colour, marker and line."""
+    again, first = divmod(index, len(STYLES))
+    shape = STYLES[(first + 3 * again) % len(STYLES)]
+    return {**STYLES[first], "marker": shape["marker"], "linestyle": shape["linestyle"]}
+
+
+def note_size() -> float:
+    """The size of small print in panels and legends, in points."""
+    return _current.get().note
+
+
+# ---- Figures and panels ------------------------------------------------------------------------------------
+
+
+def fitting(width: float) -> float:
+    """The width of a figure that would be so wide: the style's least that is not much narrower, or its widest."""
+    widths = _current.get().widths
+    return next((each for each in widths if width <= 1.45 * each), widths[-1]) if widths else width
+
+
+def panels(
+    count: int, width: float, height: float, *, most: int = 12, least: float = 0.0, above: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels of about this width and height, in inches, ``most`` in a row; it is at least
+    ``least`` wide, and has the height ``above`` besides."""
+    columns = min(count, most)
+    total = fitting(max(width * columns, least))
+    narrowest = _current.get().narrowest
+    if narrowest:
+        columns = min(columns, max(int(total / narrowest), 1))
+    rows = -(-count // columns)
+    columns = -(-count // rows)
+    figure = Figure(figsize=(total, height * rows + above), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for unused in axes[count:]:
+        unused.remove()
+    return figure, axes[:count]
+
+
+def headline(figure: Figure, title: str, *notes: str) -> None:
+    """A title above all panels, and below it what a reader must know, in lines as long as the figure is wide."""
+    size = mpl.rcParams["font.size"]
+    letters = int(figure.get_figwidth() * 72 / (0.52 * size))
+    lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
+    figure.suptitle("\n".join(lines), fontsize=size)
+
+
+def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] = "bars") -> str:
+    """What a point and its bar or band are, from the numbers of trials of all points."""
+    counts = trials[trials > 0]
+    if counts.empty or counts.max() == 1:
+        return "single trials"
+    few, many = int(counts.min()), int(counts.max())
+    over = f"{many} trials" if few == many else f"{few} to {many} trials"
+    return f"means over {over}, {what}: ± one standard deviation"
+
+
+def bars(mean: ArrayLike, std: ArrayLike) -> NDArray[np.float64]:
+    """Of ± one standard deviation on a logarithmic axis: one that would reach zero ends a decade below the mean."""
+    above = np.nan_to_num(np.asarray(std, float))
+    return np.stack([np.minimum(above, 0.9 * np.asarray(mean, float)), above])
+
+
+def hollow(panel: Axes, x: ArrayLike, y: ArrayLike, style: Mapping[str, Any]) -> None:
+    """Mark points whose seconds cannot be compared: some were taken while other work used the processors."""
+    panel.plot(x, y, linestyle="", marker=style["marker"], color=style["color"], markerfacecolor="white", zorder=3)
+
+
+HOLLOW = "hollow: other work used the processors, not comparable"
+
+
+def coinciding(curves: Mapping[str, pd.Series], logarithmic: bool) -> list[str]:
+    """Which curves, each of y by x, lie on one another: ``RFF = QMC`` where they are equal, ``≈`` where no reader could
+    see that they are not."""
+    if not curves:
+        return []
+    scaled = {name: np.log(curve) if logarithmic else curve for name, curve in curves.items()}
+    every = pd.concat(list(scaled.values()))
+    span = float(every.max() - every.min())
+    groups: list[list[str]] = []
+    for name, curve in scaled.items():
+        for group in groups:
+            if curve.index.equals(scaled[group[0]].index) and _apart(curve, scaled[group[0]]) <= _SEEN * span:
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    said = []
+    for group in groups:
+        if len(group) > 1:
+            equal = max(_apart(curves[name], curves[group[0]]) for name in group) <= _EQUAL * float(every.abs().max())
+            said.append((" = " if equal else " ≈ ").join(group))
+    return said
+
+
+_SEEN, _EQUAL = 0.005, 1e-9  # of an axis, what is too little to be seen; what rounding does
+
+
+def _apart(curve: pd.Series, other: pd.Series) -> float:
+    return float((curve - other).abs().max())
 
 
 def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
@@ -83,18 +231,18 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
     """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for."""
     widest = 0.75 + 0.063 * max(len(label) for label in handles)  # inches of a line and of the longest label
     columns = max(1, min(len(handles), int(figure.get_figwidth() / widest)))
+    columns = -(-len(handles) // -(-len(handles) // columns))  # as many rows, and as equal as can be
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
                   handlelength=3.2, columnspacing=1.6)  # fmt: skip
 
 
-def log_axis(panel: Axes) -> None:
-    """A logarithmic y axis whose labels are plain numbers."""
-    panel.set_yscale("log")
-    low, high = panel.get_ylim()
+def log_axis(axis: Axis) -> None:
+    """Make an axis logarithmic, with ticks at 1, 2 and 5 of a decade where it has few decades."""
+    (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
+    low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
-    panel.yaxis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
-    panel.yaxis.set_major_formatter("{x:g}")
-    panel.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def room_for_text(panel: Axes, lines: int, where: Literal["top", "bottom"]) -> None:
@@ -111,12 +259,68 @@ def tidy_panel(panel: Axes) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
+# ---- Ticks -------------------------------------------------------------------------------------------------
+
+
+def settle_ticks(figure: Figure) -> None:
+    """Fix every axis's ticks: on a logarithmic one all plain numbers or all powers of ten, never a lone one; and of
+    numbers that would run into each other only some are written."""
+    figure.draw_without_rendering()
+    every = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis) if axis.get_visible()]
+    for axis in every:
+        low, high = sorted(axis.get_view_interval())
+        fixed = isinstance(axis.get_major_locator(), FixedLocator)
+        if axis.get_scale() == "log" and not fixed:
+            ticks = _within(axis.get_majorticklocs(), low, high)
+            if len(ticks) < 2:
+                ticks = _within(MaxNLocator(4).tick_values(low, high), low, high)
+            axis.set_ticks(ticks, notation(ticks))
+    figure.draw_without_rendering()
+    for axis in every:
+        _thin_out(axis, _TOUCHING * figure.dpi)
+
+
+def notation(ticks: Sequence[float]) -> list[str]:
+    """The numbers of one axis's ticks: all plain, or all with powers of ten."""
+    if all(PLAIN[0] <= tick < PLAIN[1] for tick in ticks):
+        return [f"{tick:g}" for tick in ticks]
+    return [_power(tick) for tick in ticks]
+
+
+def _power(value: float) -> str:
+    mantissa, _, exponent = f"{value:.6e}".partition("e")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+    return power if float(mantissa) == 1 else f"{float(mantissa):g}·{power}"
+
+
+def _within(ticks: ArrayLike, low: float, high: float) -> list[float]:
+    return [float(tick) for tick in np.asarray(ticks, float) if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+
+
+def _thin_out(axis: Axis, gap: float) -> None:
+    """Leave out numbers, every other or more of them, until none touches the next; names that stand aslant stay."""
+    labels = [tick.label1 for tick in axis.get_major_ticks()]
+    labels = [label for label in labels if label.get_visible() and label.get_text() and not label.get_rotation()]
+    boxes = [label.get_window_extent().padded(gap / 2) for label in labels]
+    for step in range(1, len(labels)):
+        if not any(one.overlaps(other) for one, other in pairwise(boxes[::step])):
+            break
+    else:
+        return
+    for number, label in enumerate(labels):
+        label.set_visible(number % step == 0)
+
+
+# ---- Files -------------------------------------------------------------------------------------------------
+
+
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths.
 
     A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn.
     """
     _take_literally(figure)
+    settle_ticks(figure)
     stem = re.sub(r"[^\w.-]+", "_", stem)
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
     paths[0].parent.mkdir(exist_ok=True)

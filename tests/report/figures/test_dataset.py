@@ -1,11 +1,13 @@
 """Promises of the figures."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import image
 from matplotlib.colors import to_rgb
@@ -23,7 +25,9 @@ SIZES = [1, 2, 4, 8]
 
 @pytest.fixture(autouse=True)
 def no_cards(monkeypatch):
-    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
+    monkeypatch.setattr(
+        "rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", short="", task="classification")
+    )
 
 
 def folder(tmp_path, score=80.0, metric="accuracy", datasets=("eeg",), **config):
@@ -140,9 +144,13 @@ def test_a_regression_is_judged_by_its_rmse_on_a_log_axis(tmp_path):
 
 def test_a_bar_that_would_reach_zero_stays_on_the_log_axis(tmp_path):
     path = folder(tmp_path)
-    rows = [log.ok(log.spec(trial=trial), 80.0, feature_s=s) for trial, s in enumerate([0.01, 0.01, 1.0])]
-    log.write(path, log.config(), rows)
-    (bar,) = drawn(path).axes[2].containers[0][2][0].get_segments()
+    rows = [
+        log.ok(log.spec(multiple=multiple, trial=trial), 80.0, feature_s=s)
+        for trial, s in enumerate([0.01, 0.01, 1.0])
+        for multiple in (1, 2)
+    ]
+    log.write(path, log.config(n_features=["1d", "2d"]), rows)
+    bar, _ = drawn(path).axes[2].containers[0][2][0].get_segments()
     assert bar[0, 1] == pytest.approx(0.034)
     assert bar[1, 1] > 0.9
 
@@ -150,26 +158,29 @@ def test_a_bar_that_would_reach_zero_stays_on_the_log_axis(tmp_path):
 def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
     path = folder(tmp_path)
     rows = [
-        log.ok(log.spec(method=method, trial=trial), 80.0, kernel_error=None)
-        for method in ("RFF", "QMC") for trial in range(3)
+        log.ok(log.spec(method=method, trial=trial, multiple=multiple), 80.0, kernel_error=None)
+        for method in ("RFF", "QMC") for trial in range(3) for multiple in (1, 2)
     ]  # fmt: skip
     rows += [log.lost(log.spec("cpu", trial=trial), "unavailable") for trial in range(3)]
-    log.write(path, log.config(datasets=["eeg", "cpu"]), rows)
+    log.write(path, log.config(datasets=["eeg", "cpu"], n_features=["1d", "2d"]), rows)
     titles = [panel.get_title() for panel in drawn(path).axes]
     assert titles == ["(a) test accuracy (%)", "(b) feature time (s)"]
     assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
 
 
-def test_one_method_at_one_size_makes_no_figure(tmp_path):
+@pytest.mark.parametrize("methods", [["RFF"], ["RFF", "QMC"]])
+def test_one_size_makes_no_figure_of_a_lone_tick(tmp_path, methods):
     path = folder(tmp_path)
-    log.write(path, log.config(), [log.ok(log.spec(trial=trial), 80.0) for trial in range(3)])
+    rows = [log.ok(log.spec(method=method, trial=trial), 80.0) for method in methods for trial in range(3)]
+    log.write(path, log.config(), rows)
     assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == []
 
 
 def test_there_is_no_panel_of_feature_times_where_no_method_has_features(tmp_path):
     path = folder(tmp_path)
-    rows = [log.ok(log.spec(trial=trial), 80.0, kernel_error=None, feature_s=0.0) for trial in range(3)]
-    log.write(path, log.config(), rows)
+    specs = [log.spec(multiple=multiple, trial=trial) for multiple in (1, 2) for trial in range(3)]
+    rows = [log.ok(each, 80.0, kernel_error=None, feature_s=0.0) for each in specs]
+    log.write(path, log.config(n_features=["1d", "2d"]), rows)
     assert [panel.get_title() for panel in drawn(path).axes] == ["(a) test accuracy (%)"]
 
 
@@ -189,7 +200,9 @@ def test_an_unknown_format_is_refused(tmp_path):
 
 
 def test_a_method_without_features_is_a_line_across(tmp_path, monkeypatch):
-    monkeypatch.setattr("rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", task="classification"))
+    monkeypatch.setattr(
+        "rffbench.data.cards.load_card", lambda name: SimpleNamespace(mark="", short="", task="classification")
+    )
     methods = {"RFF": {"features": "fourier"}, "exact": {"features": "none", "n_features": [1]}}
     exact = replace(log.spec(), method="exact", features={"name": "none"}, n_features=1, multiple=None)
     lines = [log.ok(log.spec(multiple=size), 80.0 + size) for size in (1, 2)]
@@ -234,3 +247,102 @@ def test_a_label_that_begins_with_an_underscore_is_in_the_legend(tmp_path):
     figure = drawn(log.write(tmp_path / "run", log.config(methods=methods, n_features=["1d", "2d"]), rows))
     (legend,) = figure.legends
     assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_own"]
+
+
+# ---- What a reader must be told, and can tell apart ---------------------------------------------------------
+
+
+def said(figure):
+    return " ".join(figure.get_suptitle().split())
+
+
+def two_sizes(tmp_path, **timing):
+    """Two sizes and methods; QMC as good as RFF in every trial."""
+    specs = [
+        log.spec(method=method, multiple=m, trial=t) for method in ("RFF", "QMC") for m in (1, 2) for t in range(3)
+    ]
+    rows = [
+        log.ok(each, 80.0 + each.multiple + each.trial, kernel_error=0.1 / each.multiple, **timing)
+        | {"timing": {"feature_s": each.n_features * (1 + (each.method == "QMC")), "contended": each.multiple == 2}}
+        for each in specs
+    ]
+    methods = {name: log.METHODS[name] for name in ("RFF", "QMC")}
+    return log.write(tmp_path / "run", log.config(n_features=["1d", "2d"], methods=methods), rows)
+
+
+def test_a_figure_says_what_its_bars_are_and_which_curves_lie_on_one_another(tmp_path):
+    figure = drawn(two_sizes(tmp_path))
+    assert "means over 3 trials, bars: ± one standard deviation" in said(figure)
+    assert "(a) RFF = QMC; (b) RFF = QMC" in said(figure)
+    assert "(c)" not in said(figure)  # twice the time
+    assert "means over 2 to 3 trials" in said(drawn(folder(tmp_path / "lost")))
+
+
+def test_times_that_cannot_be_compared_are_hollow_and_no_other_marker_is(tmp_path):
+    figure = drawn(two_sizes(tmp_path))
+    assert style.HOLLOW in said(figure)
+    hollow = {
+        panel.get_title(): [line for line in panel.lines if line.get_markerfacecolor() == "white"]
+        for panel in figure.axes
+    }
+    assert [len(lines) for lines in hollow.values()] == [2, 2, 2]
+    for title, lines in hollow.items():
+        sizes = [x for line in lines for x in line.get_xdata()]
+        assert [round(x / 28) for x in sizes] == ([1, 1] if "time" in title else [])
+    assert all(each.get("markerfacecolor") is None for each in style.STYLES)
+
+
+def test_curves_count_as_the_same_only_where_no_reader_could_tell_them_apart():
+    first = pd.Series([1.0, 50.0, 100.0], [1, 2, 4])
+    curves = {"a": first, "b": first + 0.1, "c": first + 5.0, "d": first[:2]}
+    assert style.coinciding(curves, logarithmic=False) == ["a ≈ b"]
+    assert style.coinciding({"a": first, "b": first * (1 + 1e-12)}, logarithmic=True) == ["a = b"]
+    assert style.coinciding(curves, logarithmic=True) == []  # 1 and 1.1 are apart there
+
+
+def test_the_ticks_of_an_axis_have_one_notation():
+    assert style.notation([0.001, 0.5, 20.0]) == ["0.001", "0.5", "20"]
+    assert style.notation([1e-7, 0.1, 1.0, 20.0]) == ["10⁻⁷", "10⁻¹", "10⁰", "2·10¹"]
+
+
+@pytest.mark.parametrize("limits", [(1e-9, 1.0), (2.9, 4.1), (0.99, 1.02), (3.0, 70.0)])
+def test_no_axis_has_a_lone_number_nor_numbers_that_touch(limits):
+    figure, (panel,) = style.panels(1, 1.6, 1.6)
+    panel.plot(limits, limits)
+    for axis in (panel.xaxis, panel.yaxis):
+        style.log_axis(axis)
+    style.settle_ticks(figure)
+    figure.draw_without_rendering()
+    for axis in (panel.xaxis, panel.yaxis):
+        shown = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible()]
+        boxes = [label.get_window_extent() for label in shown if label.get_text()]
+        assert len(boxes) >= 2
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+
+
+def test_64_methods_differ_in_what_they_are_drawn_with():
+    every = [style.style_of(index) for index in range(64)]
+    assert len({(each["color"], each["marker"], str(each["linestyle"])) for each in every}) == 64
+
+
+@pytest.mark.parametrize("datasets", [("eeg",), ("eeg", "cpu")])
+def test_papers_figures_have_a_columns_width_and_8_points(tmp_path, datasets):
+    path = folder(tmp_path, datasets=datasets)
+    (svg, *_) = (file for file in report.redraw(path, ["svg"], "paper") if file.suffix == ".svg")
+    text = svg.read_text()
+    width = float(re.search(r'width="([\d.]+)pt"', text)[1]) / 72
+    assert width in (3.25, 6.75)
+    with pytest.raises(ConfigError, match=r"'poster'.*screen, paper"):
+        report.redraw(path, ["svg"], "poster")
+
+
+def test_names_are_as_people_write_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("rffbench.data.cards.load_card",
+                        lambda name: SimpleNamespace(mark="", short="EEG", task="classification"))  # fmt: skip
+    results = frame.load_results(folder(tmp_path))
+    assert results.called("eeg") == "EEG"
+    assert said(drawn(folder(tmp_path))).startswith("EEG means over")
+    both = frame.load_results(folder(tmp_path / "both", datasets=("eeg", "cpu")))
+    assert [both.called(name) for name in ("eeg", "cpu")] == ["eeg", "cpu"]  # one name for both tells nothing
+    assert frame.as_written("sigma=1, lambda = 2, λN=3") == "σ = 1, λ = 2, λN = 3"
+    assert frame.as_written("RFF (-s 2), a==b, x <= y") == "RFF (-s 2), a==b, x <= y"
