@@ -27,9 +27,10 @@ from pydantic import ValidationError
 
 from rffbench import yamlfile
 from rffbench.data import openml
-from rffbench.data.cards import Card, Source, card_names, load_card, own_card
+from rffbench.data.cards import Card, ShardsFormat, Source, card_names, load_card, own_card
 from rffbench.data.fetch import cache_folder, locked, raw_path
 from rffbench.data.parse import Lines, is_number, read_npz, read_parquet, svmlight
+from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
 
@@ -482,7 +483,10 @@ def without_folders(card: Card) -> Card:
         file.model_copy(update={"urls": [url for url in file.urls if not url.url.startswith("file:")]})
         for file in card.files
     ]
-    return card.model_copy(update={"files": files})
+    shown: dict[str, Any] = {"files": files}
+    if isinstance(card.format, ShardsFormat) and not is_url(card.format.folder):
+        shown["format"] = card.format.model_copy(update={"folder": Path(card.format.folder).name})
+    return card.model_copy(update=shown)
 
 
 def openml_card(reference: str) -> Card:

@@ -7,6 +7,7 @@ up once, from their headers; the card says it, and a file that is another when i
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -53,15 +54,16 @@ def read_shard(
 
 
 def look(
-    folder: str, *, name: str, target: int | str | None = None, task: Task | None = None,
+    folder: str, *, name: str | None = None, target: int | str | None = None, task: Task | None = None,
     split: dict[str, Any] | None = None,
 ) -> Card:  # fmt: skip
-    """The card of the shards in ``folder``, a path or a URL.
+    """The card of the shards in ``folder``, a path or a URL, called ``name`` or as the folder.
 
     The headers are read, and, unless it is told to be a regression, the targets: of .npy files with all their columns.
     ``split`` is {rule: given, train: …, test: …} in rows, test the rest unless given; the first half and the second
     unless given. ConfigError where there are no shards or no such column, DataError where they do not fit together.
     """
+    name = name or re.sub(r"[^\w.-]+", "-", folder.rstrip("/").rpartition("/")[2]).strip("-.") or "data"
     places = _listed(folder)
     shards, names, at = [], list[str](), 0
     for each in places:

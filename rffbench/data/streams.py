@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rffbench import seeds
 from rffbench.data.cards import Card, GeneratedFormat, ShardsFormat
 from rffbench.data.shards import read_shard
 from rffbench.data.store import targets
@@ -141,7 +142,7 @@ class Generated(Stream):
     """X uniform on [0,1]^d; y = f(x) + noise with f(x) = √(2/20)·Σⱼ cos(wⱼᵀx + bⱼ), 20 frequencies wⱼ of the Gaussian
     kernel exp(−‖Δ‖²/(2σ²)), so that f² is 1 on average over the phases.
 
-    Rows 4096k…4096k+4095 are drawn from ``SeedSequence((seed, k))``: any of them are made without the others, the same
+    Rows 4096k…4096k+4095 have the stream of (seed, k): any of them are made without the others, the same
     on every machine.
     """
 
@@ -153,7 +154,7 @@ class Generated(Stream):
 
     @cached_property
     def _function(self) -> tuple[np.ndarray, np.ndarray]:
-        rng = np.random.default_rng(self._draw.seed)
+        rng = np.random.default_rng(seeds.stream("function", self._draw.seed))
         W = rng.standard_normal((self.shape[1], FREQUENCIES)) / self._draw.sigma
         return W, rng.uniform(0, 2 * np.pi, FREQUENCIES)
 
@@ -166,7 +167,7 @@ class Generated(Stream):
 
     def _chunk(self, chunk: int) -> tuple[np.ndarray, np.ndarray]:
         if chunk != self._last:  # blocks smaller than a chunk would make it again and again
-            rng = np.random.default_rng(np.random.SeedSequence((self._draw.seed, chunk)))
+            rng = np.random.default_rng(seeds.stream("rows", self._draw.seed, chunk))
             X = rng.random((CHUNK_ROWS, self.shape[1]))
             W, b = self._function
             y = np.sqrt(2 / FREQUENCIES) * np.cos(X @ W + b).sum(axis=1)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from rffbench.errors import EnvironmentFault
+from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
 from rffbench.execution.local import ENSURE, WORK
@@ -52,6 +52,11 @@ class ClusterExecutor(ABC):
     workers: int
 
     def __init__(self, experiment: Experiment, *, work: str = WORK, ensure: str = ENSURE) -> None:
+        if any(spec.solver.get("blocks") for spec in experiment.grid()):
+            raise ConfigError(
+                f"executor {self.name}: a trial with blocks: dask shares out its own work; run it with --executor "
+                "local, and name its cluster's scheduler in DASK_SCHEDULER_ADDRESS"
+            )
         self.machines: dict[str, dict[str, Any]] = {}
         self.lacking: defaultdict[str, dict[str, Failure]] = defaultdict(dict)
         self._settings: dict[str, Any] = {

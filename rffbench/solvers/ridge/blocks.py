@@ -180,8 +180,8 @@ class _BlockedRidge(_StreamedRidge):
     def _for_workers(self) -> _StreamedRidge:
         """This estimator with the fitted map that solves, and nothing else that is large."""
         small = copy.copy(self)
-        for name in ("coef_", "path_", "cv_results_", "features_"):
-            small.__dict__.pop(name, None)
+        for name in [name for name in vars(small) if name.endswith("_")]:  # what was learnt, maybe by the fit before
+            del small.__dict__[name]
         small.features = None if self.features is None else "fitted"
         small._distinct = None
         return small

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
+import warnings
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from distributed import Client, Future, LocalCluster
 from threadpoolctl import threadpool_limits
 
 from rffbench.errors import EnvironmentFault
+from rffbench.linalg import triangles, waves
 from rffbench.linalg.threads import thread_count
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
@@ -46,7 +48,9 @@ def _engine() -> DaskEngine:
     """Connected once a process: its trials use the same workers."""
     address = dask.config.get("scheduler-address", None)
     if address is None:
-        return DaskEngine(Client(_cluster_here(), set_as_default=False))
+        client = Client(_cluster_here(), set_as_default=False)
+        client.run(introduce)
+        return DaskEngine(client)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by messages of our own
     try:
         client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
@@ -57,7 +61,7 @@ def _engine() -> DaskEngine:
             "DASK_SCHEDULER_ADDRESS names it"
         ) from None
     here = software()
-    for worker, there in client.run(software, on_error="return").items():
+    for worker, there in client.run(introduce, on_error="return").items():
         if there != here:
             client.close()
             raise EnvironmentFault(f"blocks: dask: the software on {worker} differs: {_difference(here, there)}")
@@ -86,12 +90,12 @@ class DaskEngine:
             nodes, futures = pairs(len(parts)), dict[int, Future]()
             for number in depth_first(len(parts), nodes):
                 if number < len(parts):
-                    given: tuple = (do, work, slots, here, *parts[number])
+                    task: tuple = (do, work, slots, here, *parts[number])
                 else:
                     left, right = nodes[number - len(parts)]
-                    given = (add, futures.pop(left), futures.pop(right))
+                    task = (add, futures.pop(left), futures.pop(right))
                 # Depth-first, so that the sums that wait are few.
-                futures[number] = self.client.submit(*given, pure=False, priority=-place)
+                futures[number] = self.client.submit(*task, pure=False, priority=-place)
                 place += 1
             sums.append(futures.popitem()[1])
         while sums:
@@ -109,7 +113,9 @@ class DaskEngine:
             yield away.popleft().result()
 
     def _share(self, shared: Any) -> Future:
-        return self.client.scatter(shared, broadcast=True, hash=False)
+        """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that it is large
+            return self.client.submit(given, shared, pure=False)
 
     def _slots(self) -> dict[str, int]:
         """How many tasks are done at a time on each host."""
@@ -119,13 +125,29 @@ class DaskEngine:
         return dict(slots)
 
 
-def do(work: Work, slots: dict[str, int], *given: Any) -> Any:
-    """``work(*given)`` on a worker, with its share of the machine's threads."""
+def given(shared: Any) -> Any:
+    return shared
+
+
+def do(work: Work, slots: dict[str, int], *parts: Any) -> Any:
+    """``work(*parts)`` on a worker, with its share of the machine's threads."""
     worker = distributed.get_worker()
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
-    numba.set_num_threads(min(share, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    numba.set_num_threads(share)
     threadpool_limits(share)
-    return work(*given)
+    return work(*parts)
+
+
+async def introduce() -> dict[str, str]:
+    """A worker's software; its kernels are compiled, or loaded, meanwhile, which is no part of what is timed."""
+
+    def warm_up() -> None:
+        waves.warm_up("float64")
+        triangles.warm_up()
+
+    await asyncio.to_thread(warm_up)
+    return software()
 
 
 def software() -> dict[str, str]:

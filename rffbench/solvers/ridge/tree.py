@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 from rffbench.linalg.triangles import packed_length
 
 LEAF_ROWS = 1 << 14
-"""Rows of a leaf: so many that sending its triangle, 4p² bytes, takes about a hundredth of computing it, rows·p²/2
-multiply-adds, where a node does 5·10¹⁰ of them a second and the network moves 10⁹ bytes."""
+"""Rows of a leaf: so many that sending its triangle, 4p² bytes, takes a twentieth of computing it, rows·p²/2
+multiply-adds, where a node does 10¹¹ of them a second and the network moves 10⁹ bytes."""
 
 
 class Node(NamedTuple):
@@ -59,7 +59,7 @@ def depth_first(count: int, nodes: Sequence[Node]) -> list[int]:
 
 
 class Cost(NamedTuple):
-    """What a tree comes to; see `cost`."""
+    """What gathering comes to; see `cost`."""
 
     leaves: int
     depth: int
@@ -67,30 +67,39 @@ class Cost(NamedTuple):
     most_held: int
 
 
-def cost(count: int, workers: int, columns: int, targets: int = 1) -> Cost:
-    """A tree over ``count`` leaves, simulated: leaf i is computed by worker i modulo ``workers``, each sum by the
-    worker of its left part, which is sent the right one.
+def cost(rows: int, folds: int, workers: int, columns: int, targets: int = 1) -> Cost:
+    """Gathering so many rows, simulated: leaf i is computed by worker i modulo ``workers``, each sum by the worker of
+    its left part, which is sent the right one; everybody goes through the trees depth-first, a leaf at a time.
 
-    ``depth``: sums one after the other; ``bytes_moved`` between workers, and of the last sum to the client;
-    ``most_held``: sums that one worker holds at most, where everybody goes through the tree depth-first.
+    ``depth``: sums one after the other; ``bytes_moved`` between workers, and of each fold's sum to the client;
+    ``most_held``: sums that one worker holds at most at a time, copies it was sent included.
     """
-    size = 8 * (packed_length(columns) + columns * (targets + 1) + 2 * targets)
-    nodes = pairs(count)
-    at, depth = [leaf % workers for leaf in range(count)], [0] * count
-    moved = 1  # to the client
-    for left, right in nodes:
-        moved += at[left] != at[right]
-        at.append(at[left])
-        depth.append(1 + max(depth[left], depth[right]))
-    held, most = [0] * workers, 0
-    for number in depth_first(count, nodes):
-        held[at[number]] += 1
-        copied = number >= count and at[nodes[number - count].right] != at[number]
-        most = max(most, held[at[number]] + copied)
-        if number >= count:
-            for each in nodes[number - count]:
-                held[at[each]] -= 1
-    return Cost(count, depth[-1], moved * size, most)
+    moved, deepest, most, held, first = 0, 0, 0, [0] * workers, 0
+    for size in _fold_sizes(rows, folds):
+        count = len(leaves(0, size))
+        nodes = pairs(count)
+        at, depth = [(first + leaf) % workers for leaf in range(count)], [0] * count
+        for left, right in nodes:
+            moved += at[left] != at[right]
+            at.append(at[left])
+            depth.append(1 + max(depth[left], depth[right]))
+        for number in depth_first(count, nodes):
+            parts = nodes[number - count] if number >= count else ()
+            held[at[number]] += 1
+            most = max(most, held[at[number]] + sum(at[each] != at[number] for each in parts))
+            for part in parts:
+                held[at[part]] -= 1
+        moved, deepest, first = moved + 1, max(deepest, depth[-1]), first + count
+    return Cost(first, deepest, moved * bytes_of_a_sum(columns, targets), most)
+
+
+def bytes_of_a_sum(columns: int, targets: int = 1) -> int:
+    """Of a packed Gram triangle, the right sides, the columns' sums and the targets' moments."""
+    return 8 * (packed_length(columns) + columns * (targets + 1) + 2 * targets)
+
+
+def _fold_sizes(rows: int, folds: int) -> list[int]:
+    return [rows // folds + (fold < rows % folds) for fold in range(folds)]
 
 
 Work = Callable[..., Any]  # a module's function: it goes by name
