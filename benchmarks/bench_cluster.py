@@ -4,8 +4,7 @@ fit by row blocks costs more than here, and what the client comes to hold."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -16,7 +15,6 @@ from distributed import Client, LocalCluster
 
 from benchmarks.measure import disturbed, result, single, threads
 from rffbench import RandomFourierFeatures, data
-from rffbench.data.rows import Rows
 from rffbench.execution.channel import Channel
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
@@ -38,14 +36,36 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_TH
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Overhead and scaling of trials, overhead and scaling of one fit, the client's memory."""
     rows, columns = (QUICK_ROWS, QUICK_COLUMNS) if quick else (ROWS, COLUMNS)
+    waiting, computing, watched = (12, 4, 80) if quick else (2000, 100, 20_000)
     repeats = 1 if quick else 3
+    others = disturbed()
+    with _cluster(1) as one:
+        trials_1 = _computing(one, computing, repeats)
+        fits_1, fits_here = _fits(one, rows, columns, repeats, here=True)
+    with _cluster(WORKERS) as two:
+        overhead = _overhead(two, waiting)
+        trials_2 = _computing(two, computing, repeats)
+        fits_2, _ = _fits(two, rows, columns, repeats)
+        memory = _memory(two, watched)
+    busy: dict[str, Any] = {"contended": others or disturbed()}
+    fit = f"ridge by row blocks on {{}}, {rows:,} × {columns}, 1 thread each"
+    rate = rows * columns**2 / 2 / median(fits_1)
     return [
-        _overhead(40 if quick else 2000),
-        _scaling(8 if quick else 100, repeats),
-        _one_fit(rows, columns, repeats),
-        _two_fits(rows, columns, repeats),
-        _memory(400 if quick else 20_000),
-    ]
+        {**overhead, **busy},
+        result(
+            f"{WORKERS} dask workers, {computing} trials that compute", trials_2, trials_1, goal=SCALING_GOAL,
+            bound="at least", unit="s", peer_name="1 dask worker", **busy,
+        ),
+        result(
+            fit.format("1 dask worker"), fits_1, fits_here, goal=BLOCKS_GOAL, bound="at most", unit="s",
+            peer_name="the same fit here", multiply_adds_a_second=rate, **busy,
+        ),
+        result(
+            fit.format(f"{WORKERS} dask workers"), fits_2, fits_1, goal=SCALING_GOAL, bound="at least", unit="s",
+            peer_name="1 dask worker", **busy,
+        ),
+        memory,
+    ]  # fmt: skip
 
 
 # ---- Trials ------------------------------------------------------------------------------------------------
@@ -67,21 +87,14 @@ def _specs(count: int) -> list[TrialSpec]:
     return [TrialSpec("none", "", "RFF", 1, trial, 0, {"name": ""}, {"name": ""}, {}) for trial in range(count)]
 
 
-@contextmanager
-def _on_dask(specs: list[TrialSpec], workers: int, work: Callable[..., None]) -> Iterator[DaskExecutor]:
-    def connect() -> tuple[Client, LocalCluster]:
-        cluster = _cluster(workers)
-        return Client(cluster, set_as_default=False), cluster
-
+def _on_dask(cluster: LocalCluster, work: Callable[..., None]) -> DaskExecutor:
+    """An executor on the cluster, whose workers have the process that trials are forked from."""
     executor = DaskExecutor(
-        Asked(specs), connect, work=f"{__name__}:{work.__name__}", ensure=f"{__name__}:have_it", timeout=120.0
-    )
-    try:
-        warm: list[TrialResult] = []  # what workers fork from is started now
-        executor.run([[spec] for spec in _specs(2 * workers)], warm.append)
-        yield executor
-    finally:
-        executor.close()
+        Asked([]), lambda: (Client(cluster, set_as_default=False), None), work=f"{__name__}:{work.__name__}",
+        ensure=f"{__name__}:have_it", timeout=120.0,
+    )  # fmt: skip
+    executor.run([[spec] for spec in _specs(2 * len(cluster.workers))], [].append)
+    return executor
 
 
 def _cluster(workers: int) -> LocalCluster:
@@ -132,34 +145,30 @@ def _seconds(executor: Any, specs: list[TrialSpec]) -> float:
     return seconds
 
 
-def _overhead(trials: int) -> dict[str, Any]:
-    specs, others = _specs(trials), disturbed()
+def _overhead(cluster: LocalCluster, trials: int) -> dict[str, Any]:
+    specs = _specs(trials)
     local = LocalExecutor(workers=WORKERS, threads=1, work=f"{__name__}:wait")
     _seconds(local, specs[:4])
     here = _seconds(local, specs)
-    with _on_dask(specs, WORKERS, wait) as executor:
-        there = _seconds(executor, specs)
+    executor = _on_dask(cluster, wait)
+    there = _seconds(executor, specs)
+    executor.close()
     return single(
         f"seconds a trial more than local takes, {trials:,} trials of {1e3 * TRIAL_S:g} ms, {WORKERS} workers, "
         "a task each", [(there - here) / trials], (there - here) / trials, goal=OVERHEAD_GOAL_S,
         peer=f"local: {1e3 * here / trials:.1f} ms a trial", unit="s", local_s=here, dask_s=there,
-        contended=others or disturbed(),
     )  # fmt: skip
 
 
-def _scaling(trials: int, repeats: int) -> dict[str, Any]:
-    specs, others = _specs(trials), disturbed()
-    seconds: dict[int, list[float]] = {1: [], 2: []}
-    for workers, found in seconds.items():
-        with _on_dask(specs, workers, compute) as executor:
-            found += [_seconds(executor, specs) for _ in range(repeats)]
-    return result(
-        f"2 dask workers, {trials} trials that compute", seconds[2], seconds[1], goal=SCALING_GOAL, bound="at least",
-        unit="s", peer_name="1 dask worker", contended=others or disturbed(),
-    )  # fmt: skip
+def _computing(cluster: LocalCluster, trials: int, repeats: int) -> list[float]:
+    executor = _on_dask(cluster, compute)
+    try:
+        return [_seconds(executor, _specs(trials)) for _ in range(repeats)]
+    finally:
+        executor.close()
 
 
-def _memory(trials: int) -> dict[str, Any]:
+def _memory(cluster: LocalCluster, trials: int) -> dict[str, Any]:
     """What this process, the client, holds after a tenth of the trials, and after all."""
     specs, done, held = _specs(trials), 0, list[float]()
 
@@ -169,8 +178,9 @@ def _memory(trials: int) -> dict[str, Any]:
         if done % (trials // 10) == 0:
             held.append((private_memory() or 0) / 1e6)
 
-    with _on_dask(specs, WORKERS, nothing) as executor:
-        executor.run((specs[start : start + GROUP] for start in range(0, trials, GROUP)), count)
+    executor = _on_dask(cluster, nothing)
+    executor.run((specs[start : start + GROUP] for start in range(0, trials, GROUP)), count)
+    executor.close()
     return single(
         f"growth of the client's memory from the {trials // 10:,}th trial to the {trials:,}th", held,
         held[-1] / held[0], goal=GROWTH_GOAL, peer="1 is flat", unit="MB",
@@ -180,53 +190,29 @@ def _memory(trials: int) -> dict[str, Any]:
 # ---- One fit -----------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _engine(workers: int) -> Iterator[None]:
-    """Fits by row blocks use a cluster of so many workers, a thread each."""
+def _fits(
+    cluster: LocalCluster, rows: int, columns: int, repeats: int, here: bool = False
+) -> tuple[list[float], list[float]]:
+    """Seconds of the fit by the cluster's workers, and, in turn with it, of the same one in this process."""
+    split = data.train_test("generated", seed=0, trial=0, train_rows=rows)
+
+    def seconds(estimator: type) -> float:
+        model = estimator(
+            [1e-7, 1e-6], folds=2, features=RandomFourierFeatures(columns, gamma=0.2, random_state=0)
+        )  # fmt: skip
+        started = perf_counter()
+        model.fit(split.X_train, split.y_train)
+        return perf_counter() - started
+
     dask_blocks._engine.cache_clear()
-    with (
-        _cluster(workers) as cluster,
-        dask.config.set({"scheduler-address": cluster.scheduler_address}),
-        dask_blocks.engine() as engine,
-    ):
-        yield
+    theirs, ours = list[float](), list[float]()
+    with dask.config.set({"scheduler-address": cluster.scheduler_address}), dask_blocks.engine() as engine:
+        seconds(BlockedRidgeCV)  # does not count
+        for _ in range(repeats):
+            theirs.append(seconds(BlockedRidgeCV))
+            if here:
+                with threads(1):
+                    ours.append(seconds(StreamedRidgeCV))
         engine.client.close()
     dask_blocks._engine.cache_clear()
-
-
-def _fit(estimator: type, X: Rows, y: Any, columns: int) -> float:
-    features = RandomFourierFeatures(columns, gamma=0.2, random_state=0)
-    model = estimator([1e-7, 1e-6], folds=2, features=features)
-    started = perf_counter()
-    model.fit(X, y)
-    return perf_counter() - started
-
-
-def _one_fit(rows: int, columns: int, repeats: int) -> dict[str, Any]:
-    split, others = data.train_test("generated", seed=0, trial=0, train_rows=rows), disturbed()
-    there, here = list[float](), list[float]()
-    with _engine(1):
-        _fit(BlockedRidgeCV, split.X_train, split.y_train, columns)
-        for _ in range(repeats):
-            there.append(_fit(BlockedRidgeCV, split.X_train, split.y_train, columns))
-            with threads(1):
-                here.append(_fit(StreamedRidgeCV, split.X_train, split.y_train, columns))
-    return result(
-        f"ridge by row blocks on one dask worker, {rows:,} × {columns}", there, here, goal=BLOCKS_GOAL, bound="at most",
-        unit="s", peer_name="the same fit here, 1 thread", contended=others or disturbed(),
-        multiply_adds_a_second=rows * columns**2 / 2 / median(there),
-    )  # fmt: skip
-
-
-def _two_fits(rows: int, columns: int, repeats: int) -> dict[str, Any]:
-    split, others = data.train_test("generated", seed=0, trial=0, train_rows=rows), disturbed()
-    seconds: dict[int, list[float]] = {1: [], 2: []}
-    for workers, found in seconds.items():
-        with _engine(workers):
-            _fit(BlockedRidgeCV, split.X_train, split.y_train, columns)
-            found += [_fit(BlockedRidgeCV, split.X_train, split.y_train, columns) for _ in range(repeats)]
-    return result(
-        f"ridge by row blocks on 2 dask workers, {rows:,} × {columns}", seconds[2], seconds[1], goal=SCALING_GOAL,
-        bound="at least", unit="s", peer_name="1 dask worker", contended=others or disturbed(),
-        multiply_adds_a_second=rows * columns**2 / 2 / median(seconds[2]),
-    )  # fmt: skip
+    return theirs, ours

@@ -563,13 +563,27 @@ def reference(name: str) -> str:
     """What another process, which has the same cache, finds the card by: the name, and for own data ``name@hash``;
     that card is then kept in the cache."""
     card = own_card(name)
-    if card is None:
-        return name
-    place = _kept(name, card.content_hash)
+    return name if card is None else keep(card)
+
+
+def keep(card: Card) -> str:
+    """Have the cache hold the card of own data; its reference."""
+    place = _kept(card.name, card.content_hash)
     if not place.is_file():
         place.parent.mkdir(parents=True, exist_ok=True)
         _replace(place, card.model_dump_json())
     return place.stem
+
+
+def for_other_machines(reference: str) -> str | None:
+    """The card of own data as text, which `keep_text` takes there; None of a dataset that has its card everywhere."""
+    card = own_card(reference.partition("@")[0])
+    return None if card is None else card.model_dump_json()
+
+
+def keep_text(text: str) -> str:
+    """Have this machine's cache hold the card that `for_other_machines` gave; its reference."""
+    return keep(Card.model_validate_json(text))
 
 
 def find(reference: str, data_hash: str = "") -> Card:

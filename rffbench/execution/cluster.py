@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from rffbench.data.own import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
@@ -100,13 +101,15 @@ class ClusterExecutor(ABC):
                     if lacking and not self._elsewhere(lacking):
                         give_up(sent, next(iter(lacking.values())))
                         continue
-                    away[self._send(Errand(sent.specs, exclusive=bool(exclusive), **self._settings))] = sent
-                for errand, kind, value in self._news():
+                    card = for_other_machines(sent.specs[0].dataset)
+                    errand = Errand(sent.specs, exclusive=bool(exclusive), card=card, **self._settings)
+                    away[self._send(errand)] = sent
+                for name, kind, value in self._news():
                     if kind == "result":
                         tell(value)
                         faults.count(value)
-                    elif errand in away:
-                        sent = away.pop(errand)
+                    elif name in away:
+                        sent = away.pop(name)
                         sent.specs = [spec for spec in sent.specs if spec.key in waiting]
                         if failure := self._end(sent, value):
                             give_up(sent, failure)
