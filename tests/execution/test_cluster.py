@@ -222,7 +222,7 @@ def test_a_node_without_the_file_of_own_data_says_so(a_node, tmp_path):
     failure = ready("mine", data_hash=card.content_hash, card=card.model_dump_json())
     assert failure.status == "unavailable"
     assert "mine: no source has a right copy of 'mine.csv'" in failure.message
-    assert "file mine.csv: No such file or directory" in failure.message
+    assert "file mine.csv: no such file" in failure.message
 
 
 def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
