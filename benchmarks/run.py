@@ -24,6 +24,7 @@ Each section names the commit that was measured. Later commits are not measured 
 """
 MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
+    "cluster": "On a dask cluster",
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
     "ridge": "Ridge regression with cross-validation",

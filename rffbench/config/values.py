@@ -57,7 +57,7 @@ class OwnData(BaseModel):
 
     path: StrictStr = Field(
         description="The file, from the config's folder: .csv, .tsv, .npz, .svm, .libsvm, .txt, .parquet, or one of "
-        "these packed as .gz, .bz2 or .xz."
+        "these packed as .gz, .bz2 or .xz. Or a folder of .npy or .parquet shards, or its URL."
     )
     name: Annotated[StrictStr, Field(pattern=r"^\w[\w.-]*$")] | None = Field(
         default=None, description="What tables call it. [default: the file's name]"
@@ -85,6 +85,8 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     from rffbench.data.cards import add_card, read_card
     from rffbench.data.openml import SCHEME
     from rffbench.data.own import is_data_path, look, openml_card
+    from rffbench.data.shards import is_url
+    from rffbench.data.shards import look as look_at_folder
 
     if isinstance(value, str) and value.startswith(SCHEME):
         try:
@@ -102,11 +104,22 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     own = OwnData.model_validate(given)
     path = (info.context or {}).get("folder", Path()) / Path(own.path).expanduser()
     try:
+        if is_url(own.path) or path.is_dir():
+            return add_card(look_at_folder(own.path if is_url(own.path) else str(path.resolve()), **_of_shards(own)))
         if path.suffix in (".yaml", ".yml"):
             return add_card(read_card(path))
         return add_card(look(path, **own.model_dump(exclude={"path"})).card())
     except RffbenchError as error:
         raise ValueError(str(error)) from None
+
+
+def _of_shards(own: OwnData) -> dict[str, Any]:
+    """What is said of a folder of shards, which takes less than a file does."""
+    for key in ("ignore", "header"):
+        if getattr(own, key) != OwnData.model_fields[key].default:
+            raise Misplaced(f"{own.path} is a folder of shards, for which there is no {key}", key)
+    split = {"rule": own.split} if isinstance(own.split, str) else own.split
+    return {"name": own.name, "target": own.target, "task": own.task, "split": split}
 
 
 def check_preprocess(step: str) -> None:

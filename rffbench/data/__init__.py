@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rffbench.data import own, store
+from rffbench.data import own, shards, store, streams
 from rffbench.data.cards import Card, card_names, load_card
 from rffbench.data.fetch import Progress, cache_folder
 from rffbench.data.own import reference
 from rffbench.data.preprocess import Preprocessor, check_steps
 from rffbench.data.rows import Rows
 from rffbench.data.split import held_out_rows, split_rows
+from rffbench.data.streams import Stream, Targets
 from rffbench.errors import ConfigError, DataError
 
 __all__ = [
@@ -39,19 +40,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Dataset:
-    """A whole dataset, memory-mapped: ``X`` (n, d) and ``y`` (n,) float64; binary classes are −1 and +1."""
+    """A whole dataset, memory-mapped or streamed: ``X`` (n, d) and ``y`` (n,) float64; binary classes are −1 and +1."""
 
     card: Card
-    X: np.ndarray
-    y: np.ndarray
+    X: np.ndarray | Stream
+    y: np.ndarray | Targets
 
 
 @dataclass(frozen=True)
 class Split:
-    """One trial's rows. ``X_train`` and ``X_test`` are fetched and scaled as they are read; ``y`` float64."""
+    """One trial's rows. ``X_train`` and ``X_test`` are fetched and scaled as they are read; ``y`` float64, and of the
+    training rows of a stream read as it is asked for, too."""
 
     X_train: Rows
-    y_train: np.ndarray
+    y_train: np.ndarray | Targets
     X_test: Rows
     y_test: np.ndarray
     task: Literal["classification", "regression"]
@@ -65,19 +67,26 @@ def ensure(name: str, progress: Progress | None = None) -> None:
     DataUnavailable if no source has the files, DataError if they are not what the card says,
     ConfigError for an unknown name. Own data is given by its `reference`.
     """
-    store.prepare(own.find(name), progress, checked=True)
+    card = own.find(name)
+    if not card.is_streamed:
+        store.prepare(card, progress, checked=True)
+    elif card.format.kind == "shards":
+        shards.check(card)
 
 
 def is_cached(name: str) -> bool:
-    """Whether the cache holds ``name``, parsed and undamaged as far as sizes and times of its files tell."""
-    return store.is_ready(own.find(name))
+    """Whether the cache holds ``name``, parsed and undamaged as far as sizes and times of its files tell; of what is
+    streamed nothing is ever cached, and nothing has to be."""
+    card = own.find(name)
+    return card.is_streamed or store.is_ready(card)
 
 
 def data_hash(name: str) -> str | None:
     """The checksum of the arrays parsed from ``name``'s files: ``sha256:…`` of X's bytes, then y's, as float64 in rows.
-    None where the cache does not hold them, or no card has that name."""
+    None where the cache does not hold them, where they are streamed, or where no card has that name."""
     try:
-        return store.cached_checksum(load_card(name))
+        card = load_card(name)
+        return None if card.is_streamed else store.cached_checksum(card)
     except ConfigError:
         return None
 
@@ -87,6 +96,9 @@ def load(name: str, data_hash: str = "") -> Dataset:
 
     ``data_hash``, a card's content hash, tells which of several files of a user's own is meant."""
     card = own.find(name, data_hash)
+    if card.is_streamed:
+        rows = streams.stream(card)
+        return Dataset(card, rows, Targets(rows, range(card.rows)))
     store.prepare(card)
     arrays = store.open_arrays(card)
     if arrays is None:
@@ -114,6 +126,8 @@ def train_test(
     what is chosen by such a score has seen no test row.
     """
     data = load(name, data_hash)
+    if isinstance(data.X, Stream):
+        return _streamed(data.card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
     train, test = split_rows(data.card, seed, trial)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
@@ -121,12 +135,33 @@ def train_test(
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
     scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
     return Split(
-        Rows(data.X, train, scaling, dtype),
+        Rows(data.X, train, scaling, dtype, data.card),
         data.y[train],
-        Rows(data.X, test, scaling, dtype),
+        Rows(data.X, test, scaling, dtype, data.card),
         data.y[test],
         data.card.task,
         data.card,
+    )
+
+
+def _streamed(
+    card: Card, rows: Stream, preprocess: Sequence[str], preprocess_fit: str, dtype: Any, train_rows: int | None,
+    held_out: float | None,
+) -> Split:  # fmt: skip
+    """The same of a stream, whose training rows are its first ones, in order, in every trial: no index is held."""
+    train, test = range(card.n_train), range(card.n_train, card.n_train + card.n_test)
+    if held := held_out_rows(held_out, len(train)):
+        train, test = train[:-held], train[-held:]
+    train = train[:train_rows]
+    fitted_on = train if preprocess_fit == "train" else range(card.rows)
+    scaling = Preprocessor(preprocess).fit(Rows(rows, fitted_on).blocks)
+    return Split(
+        Rows(rows, train, scaling, dtype, card),
+        Targets(rows, train),
+        Rows(rows, test, scaling, dtype, card),
+        np.asarray(Targets(rows, test)),
+        card.task,
+        card,
     )
 
 
@@ -154,7 +189,7 @@ def describe(name: str) -> dict[str, Any]:
         "unavailable": card.unavailable,
         "content_hash": card.content_hash,
         "cached": is_cached(name),
-        "path": str(store.arrays_folder(card)),
+        "path": "" if card.is_streamed else str(store.arrays_folder(card)),
     }
 
 
@@ -163,4 +198,8 @@ def verify(name: str) -> None:
 
     Raises DataUnavailable where the cache lacks something, DataError where something is wrong.
     """
-    store.check(load_card(name))
+    card = load_card(name)
+    if card.is_streamed:
+        ensure(name)
+    else:
+        store.check(card)

@@ -170,6 +170,38 @@ class SyntheticFormat(_Model):
     noise: float = Field(ge=0)
 
 
+class GeneratedFormat(_Model):
+    """A seeded draw of any length, whose rows are made where they are read and stored nowhere (see streams.py).
+
+    ``seed``, ``sigma`` and ``noise`` as in `SyntheticFormat`.
+    """
+
+    kind: Literal["generated"]
+    seed: int
+    sigma: float = Field(gt=0)
+    noise: float = Field(ge=0)
+
+
+class Shard(_Model):
+    """One file of a folder of shards, by its name there, with its rows and bytes."""
+
+    name: Inside
+    rows: int = Field(gt=0)
+    bytes: int = Field(gt=0)
+
+
+class ShardsFormat(_Model):
+    """Parquet or npy files of ``folder``, a path or a URL, read where and when a block of rows is asked for.
+
+    ``target`` is a column: of .npy counted from 0, negative from the end; of Parquet its name.
+    """
+
+    kind: Literal["shards"]
+    folder: str
+    shards: tuple[Shard, ...] = Field(min_length=1)
+    target: int | str
+
+
 Format = Annotated[
     LibsvmFormat
     | ArffFormat
@@ -179,7 +211,9 @@ Format = Annotated[
     | IdxFormat
     | MatFormat
     | SklearnFormat
-    | SyntheticFormat,
+    | SyntheticFormat
+    | GeneratedFormat
+    | ShardsFormat,
     Field(discriminator="kind"),
 ]
 
@@ -268,7 +302,11 @@ class Card(_Model):
             raise ValueError(f"split: {self.split.rule} needs the part, train or test, of each of the files")
         if self.unavailable and self.files:
             raise ValueError("'unavailable' takes the place of files")
-        embedded = self.format.kind in ("sklearn", "synthetic")
+        if self.is_streamed and self.split.rule != "given":
+            raise ValueError(f"format {self.format.kind} needs the split {{rule: given}}: its rows are read in order")
+        if self.format.kind == "generated" and self.task != "regression":
+            raise ValueError("format generated is for regression: how many rows of a class it has is not known")
+        embedded = self.is_streamed or self.format.kind in ("sklearn", "synthetic")
         if embedded == bool(self.files or self.unavailable):
             raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")
         if self.format.kind == "idx" and len(self.files) % 2:
@@ -286,6 +324,11 @@ class Card(_Model):
     @property
     def split_is_given(self) -> bool:
         return self.split.rule in ("given", "given-sampled")
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether its rows are read, or made, a block at a time, and never stored in the cache."""
+        return self.format.kind in ("generated", "shards")
 
     @property
     def most_bytes(self) -> int:
@@ -306,7 +349,9 @@ class Card(_Model):
     def _hash(self, fields: set[str]) -> str:
         defining = self.model_dump(mode="json", include=fields)
         # What is not given stays out, so that a card's hash outlives options that came after it.
-        defining["format"] = self.format.model_dump(mode="json", exclude_none=True)
+        # Nor does it count where shards lie.
+        elsewhere = {"folder"} if isinstance(self.format, ShardsFormat) else None
+        defining["format"] = self.format.model_dump(mode="json", exclude_none=True, exclude=elsewhere)
         if self.target_scale is not None:
             defining["target_scale"] = self.target_scale
         file_fields = {"checksum", "content", "member", "part"}

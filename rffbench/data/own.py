@@ -27,9 +27,10 @@ from pydantic import ValidationError
 
 from rffbench import yamlfile
 from rffbench.data import openml
-from rffbench.data.cards import Card, Source, card_names, load_card, own_card
+from rffbench.data.cards import Card, ShardsFormat, Source, card_names, load_card, own_card
 from rffbench.data.fetch import cache_folder, locked, raw_path
 from rffbench.data.parse import Lines, is_number, read_npz, read_parquet, svmlight
+from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
 
@@ -482,7 +483,10 @@ def without_folders(card: Card) -> Card:
         file.model_copy(update={"urls": [url for url in file.urls if not url.url.startswith("file:")]})
         for file in card.files
     ]
-    return card.model_copy(update={"files": files})
+    shown: dict[str, Any] = {"files": files}
+    if isinstance(card.format, ShardsFormat) and not is_url(card.format.folder):
+        shown["format"] = card.format.model_copy(update={"folder": Path(card.format.folder).name})
+    return card.model_copy(update=shown)
 
 
 def openml_card(reference: str) -> Card:
@@ -559,13 +563,27 @@ def reference(name: str) -> str:
     """What another process, which has the same cache, finds the card by: the name, and for own data ``name@hash``;
     that card is then kept in the cache."""
     card = own_card(name)
-    if card is None:
-        return name
-    place = _kept(name, card.content_hash)
+    return name if card is None else keep(card)
+
+
+def keep(card: Card) -> str:
+    """Have the cache hold the card of own data; its reference."""
+    place = _kept(card.name, card.content_hash)
     if not place.is_file():
         place.parent.mkdir(parents=True, exist_ok=True)
         _replace(place, card.model_dump_json())
     return place.stem
+
+
+def for_other_machines(reference: str) -> str | None:
+    """The card of own data as text, which `keep_text` takes there; None of a dataset that has its card everywhere."""
+    card = own_card(reference.partition("@")[0])
+    return None if card is None else card.model_dump_json()
+
+
+def keep_text(text: str) -> str:
+    """Have this machine's cache hold the card that `for_other_machines` gave; its reference."""
+    return keep(Card.model_validate_json(text))
 
 
 def find(reference: str, data_hash: str = "") -> Card:

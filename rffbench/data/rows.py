@@ -1,4 +1,4 @@
-"""A view of chosen rows of a memory-mapped matrix, scaled as they are fetched."""
+"""A view of chosen rows of a memory-mapped matrix, or of a stream of rows, scaled as they are fetched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from rffbench.data import store
+from rffbench.data.cards import Card
 from rffbench.data.preprocess import Preprocessor
+from rffbench.data.streams import Stream, shifted
+from rffbench.errors import DataError
 
 BLOCK_ROWS = 8192
 
@@ -19,22 +23,49 @@ class Rows:
     ``rows[a:b]`` (step 1) and ``rows[integers]`` give ndarrays in C order and of ``dtype``; scaling is done
     in float64. ``shape``, ``dtype``, ``ndim`` and ``len`` are an array's. ``numpy.asarray(rows)`` makes the
     whole matrix, which is only for small ones. ``seconds`` is the time spent fetching and scaling so far,
-    for a stopwatch to leave out.
+    for a stopwatch to leave out. ``index`` is an array, or a range of the rows of a stream.
+
+    ``rows.part(a:b)`` are some of them, still lazy. With the ``card`` of what ``base`` holds, rows are small when they
+    are sent to another process: that opens its own cache. Without one the whole of ``base`` is sent.
     """
 
     ndim = 2
 
     def __init__(
         self,
-        base: np.ndarray,
-        index: np.ndarray,
+        base: np.ndarray | Stream,
+        index: np.ndarray | range,
         preprocess: Preprocessor | None = None,
         dtype: Any = np.float64,
+        card: Card | None = None,
     ) -> None:
         self.base, self.index, self.preprocess = base, index, preprocess
         self.dtype = np.dtype(dtype)
         self.shape = (len(index), base.shape[1])
         self.seconds = 0.0
+        self.card = card
+
+    def part(self, rows: slice) -> Rows:
+        """Some of the rows, in order, as rows of the same base."""
+        return type(self)(self.base, self.index[rows], self.preprocess, self.dtype, self.card)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self.card is not None and isinstance(self.base, np.ndarray):
+            del state["base"]
+        return state
+
+    def __getattr__(self, name: str) -> Any:
+        """``base`` in another process, looked up when it is needed; DataUnavailable where that cannot have it."""
+        if name != "base" or self.__dict__.get("card") is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        assert self.card is not None
+        store.prepare(self.card)
+        arrays = store.open_arrays(self.card)
+        if arrays is None:
+            raise DataError(f"{self.card.name}: {store.arrays_folder(self.card)} was removed while it was being opened")
+        self.base = arrays[0]
+        return self.base
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -48,8 +79,9 @@ class Rows:
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
                 raise IndexError("Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest")
         start = perf_counter()
-        # Indexing by integers copies, so the block may be scaled in place.
-        block = np.ascontiguousarray(self.base[self.index[rows]], dtype=np.float64)
+        # Indexing by integers copies, and so does a stream, so the block may be scaled in place.
+        chosen = shifted(self.index, rows) if isinstance(self.index, range) else self.index[rows]
+        block = np.ascontiguousarray(self.base[chosen], dtype=np.float64)
         if self.preprocess is not None:
             self.preprocess.apply(block)
         block = block.astype(self.dtype, copy=False)

@@ -225,7 +225,7 @@ def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Itera
         rows += len(block.X)
         if block.part:
             parts[block.part] += len(block.X)
-        y = _targets(card, block.target, labels)
+        y = targets(card, block.target, labels)
         if rows <= card.rows:
             yield block.X, y
     if rows != card.rows:
@@ -246,7 +246,7 @@ def _parts_fault(card: Card, parts: Mapping[str, int]) -> str | None:
     return f"the data has {train} training and {test} test rows, the card says {due[0]} and {due[1]}"
 
 
-def _targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
+def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
     """The block's y: the scaled number (regression), ±1 by the card's rule, or the class's place on the card.
 
     ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.

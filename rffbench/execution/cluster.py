@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from rffbench.errors import EnvironmentFault
+from rffbench.data.own import for_other_machines
+from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
 from rffbench.execution.local import ENSURE, WORK
@@ -52,6 +53,11 @@ class ClusterExecutor(ABC):
     workers: int
 
     def __init__(self, experiment: Experiment, *, work: str = WORK, ensure: str = ENSURE) -> None:
+        if any(spec.solver.get("blocks") for spec in experiment.grid()):
+            raise ConfigError(
+                f"executor {self.name}: a trial with blocks: dask shares out its own work; run it with --executor "
+                "local, and name its cluster's scheduler in DASK_SCHEDULER_ADDRESS"
+            )
         self.machines: dict[str, dict[str, Any]] = {}
         self.lacking: defaultdict[str, dict[str, Failure]] = defaultdict(dict)
         self._settings: dict[str, Any] = {
@@ -95,13 +101,15 @@ class ClusterExecutor(ABC):
                     if lacking and not self._elsewhere(lacking):
                         give_up(sent, next(iter(lacking.values())))
                         continue
-                    away[self._send(Errand(sent.specs, exclusive=bool(exclusive), **self._settings))] = sent
-                for errand, kind, value in self._news():
+                    card = for_other_machines(sent.specs[0].dataset)
+                    errand = Errand(sent.specs, exclusive=bool(exclusive), card=card, **self._settings)
+                    away[self._send(errand)] = sent
+                for name, kind, value in self._news():
                     if kind == "result":
                         tell(value)
                         faults.count(value)
-                    elif errand in away:
-                        sent = away.pop(errand)
+                    elif name in away:
+                        sent = away.pop(name)
                         sent.specs = [spec for spec in sent.specs if spec.key in waiting]
                         if failure := self._end(sent, value):
                             give_up(sent, failure)

@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from rffbench.data.own import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Experiment, option
 from rffbench.execution.cluster import ClusterExecutor, News, another_software
@@ -128,13 +129,15 @@ class DaskExecutor(ClusterExecutor):
         client = self.open()
         if announce:
             announce(f"{dataset}: made ready on {len(self._slots)} workers, fetched where a cache lacks it")
-        found: dict[str, Any] = client.run(prepare, dataset, self._settings["ensure"], on_error="return")
+        found: dict[str, Any] = client.run(
+            prepare, dataset, self._settings["ensure"], for_other_machines(dataset), on_error="return"
+        )
+        lacking = self.lacking[dataset.partition("@")[0]]  # a user's own data is prepared by its reference
         for address, failure in found.items():
             if isinstance(failure, BaseException):
                 failure = Failure.of(failure)
             if failure:
-                self.lacking[dataset][address] = failure
-        lacking = self.lacking[dataset]
+                lacking[address] = failure
         return None if self._elsewhere(lacking) or not lacking else next(iter(lacking.values()))
 
     def _most(self) -> int:
@@ -309,9 +312,9 @@ async def introduce() -> tuple[dict[str, str | None], dict[str, Any]]:
     return await asyncio.to_thread(lambda: (own_software(), machine()))
 
 
-async def prepare(dataset: str, ensure: str) -> Failure | None:
+async def prepare(dataset: str, ensure: str, card: str | None) -> Failure | None:
     """Make a dataset ready on a worker, while it goes on answering."""
-    return await asyncio.to_thread(ready, dataset, ensure)
+    return await asyncio.to_thread(ready, dataset, ensure, "", card)
 
 
 def own_software() -> dict[str, str | None]:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import util
+from multiprocessing import process, util
 from pathlib import Path
 
 from rffbench.filelock import lock
@@ -40,6 +40,9 @@ def tidy_up() -> None:
             with contextlib.suppress(OSError):  # no lock, one that is held, another user's
                 _remove(folder)
     sockets = Path(util.get_temp_dir())
+    if (sockets / OWNER).exists() or not sockets.is_dir():  # handed down by the process that started this one
+        process.current_process()._config["tempdir"] = None  # type: ignore[attr-defined]
+        sockets = Path(util.get_temp_dir())
     _claim(sockets)
     # Somebody may clear the temporary folder: multiprocessing would complain at the end (priority -100) that its own is
     # gone.

@@ -33,7 +33,7 @@ class Errand:
     """A task for another machine: its trials, their limits, and the software they are to be done with.
 
     ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; ``exclusive`` trials get every
-    processor's thread.
+    processor's thread; ``card`` is that of a user's own data, as text.
     """
 
     specs: Task
@@ -43,6 +43,7 @@ class Errand:
     memory_limit: int | None = None
     work: str = WORK
     ensure: str = ENSURE
+    card: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def carry_out(
     """
     if difference := differences(errand.software, software()):
         return Report(node, machine(), refused=difference)
-    if failure := ready(errand.specs[0].dataset, errand.ensure, errand.specs[0].data_hash):
+    if failure := ready(errand.specs[0].dataset, errand.ensure, errand.specs[0].data_hash, errand.card):
         return Report(node, machine(), lacking=failure)
     executor = _in_children(
         threads=None if errand.exclusive else threads,
@@ -90,16 +91,21 @@ def carry_out(
     return Report(node, machine(), done=True)
 
 
-def ready(dataset: str, ensure: str = ENSURE, data_hash: str | None = None) -> Failure | None:
-    """Have this machine's cache hold a dataset, with the content hash that trials ask for; why it cannot, or None."""
-    if ensure == ENSURE and data_hash:
-        from rffbench.data import load_card
+def ready(dataset: str, ensure: str = ENSURE, data_hash: str = "", card: str | None = None) -> Failure | None:
+    """Have this machine's cache hold a dataset, with the content hash that trials ask for; why it cannot, or None.
+
+    ``card``: of a user's own data, which this machine may not know; the file must be where that says, or be cached.
+    """
+    if ensure == ENSURE:
+        from rffbench.data import own
         from rffbench.errors import ConfigError, DataError
 
         try:
-            if load_card(dataset).content_hash != data_hash:
+            if card is not None:
+                dataset = own.keep_text(card)
+            if data_hash and own.find(dataset).content_hash != data_hash:
                 return Failure.of(DataError(f"{dataset}: its card on this node is another; give every node the same"))
-        except ConfigError as error:
+        except (ConfigError, OSError) as error:
             return Failure.of(DataError(str(error)))
     if (ensure, dataset) in _READY:
         return None

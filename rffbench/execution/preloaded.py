@@ -7,7 +7,7 @@ from functools import partial
 
 with suppress(Exception):  # what fails here fails again in a worker, which can say so
     import rffbench.features.fourier
-    import rffbench.solvers.ridge.streamed
+    import rffbench.solvers.ridge.make
     import rffbench.trials.together  # noqa: F401
     from rffbench.linalg import threads, waves
 

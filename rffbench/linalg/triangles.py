@@ -125,6 +125,21 @@ class Triangle:
         corner = np.tril_indices(m)
         lower[start : start + m, start : start + m][corner] = rows[:, start : start + m][corner]
 
+    def packed(self) -> NDArray[np.float64]:
+        """The lower triangle's columns, one after the other: (p(p+1)/2,), a copy of half the matrix's numbers."""
+        lower, packed, at = self.lower, np.empty(packed_length(self.p)), 0
+        for j in range(self.p):
+            packed[at : at + self.p - j] = lower[j:, j]
+            at += self.p - j
+        return packed
+
+    def set_packed(self, packed: NDArray[np.float64]) -> None:
+        """Become the matrix that ``packed()`` gave."""
+        lower, at = self.lower, 0
+        for j in range(self.p):
+            lower[j:, j] = packed[at : at + self.p - j]
+            at += self.p - j
+
     def scale(self, factor: float) -> None:
         """Multiply the matrix by ``factor``."""
         lower = self.lower
@@ -251,6 +266,11 @@ class TriangleStack:
     @staticmethod
     def bytes_needed(count: int, p: int) -> int:
         return 8 * ((count + 1) // 2) * p * (p + 1)
+
+
+def packed_length(p: int) -> int:
+    """Numbers in the lower triangle of a p×p matrix."""
+    return p * (p + 1) // 2
 
 
 def blas_bytes(p: int) -> int:

@@ -42,7 +42,7 @@ _COMMON = ("task", "features", "kernel", "gamma", "n_features", "random_state", 
 _NONE = "No learner: the feature maps are measured by themselves."
 
 BUILT_IN = {
-    "ridge": "rffbench.solvers.ridge.streamed:make_ridge",
+    "ridge": "rffbench.solvers.ridge.make:make_ridge",
     "kernel-ridge": "rffbench.solvers.ridge.exact:make_kernel_ridge",
     "kernel-svm": "rffbench.solvers.svm.kernel:make_kernel_svm",
     "linear-svm": "rffbench.solvers.svm.linear:make_linear_svm",

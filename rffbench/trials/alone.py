@@ -72,7 +72,10 @@ class Problem:
     @cached_property
     def labels(self) -> NDArray | None:
         """The classes as they are learnt, sorted; None of a regression."""
-        return np.unique(self.split.y_train) if self.split.task == "classification" else None
+        y = self.split.y_train
+        if self.split.task != "classification":
+            return None
+        return np.unique(y) if isinstance(y, np.ndarray) else y.labels
 
     @property
     def n_classes(self) -> int:

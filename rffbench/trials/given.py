@@ -24,7 +24,7 @@ class GivenRows(Rows):
 
     @classmethod
     def of(cls, rows: Rows) -> GivenRows:
-        return cls(rows.base, rows.index, rows.preprocess, rows.dtype)
+        return cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
 
     def __getitem__(self, rows: slice | NDArray) -> NDArray:
         block = super().__getitem__(rows)
@@ -37,8 +37,9 @@ class GivenRows(Rows):
 
 
 def given(split: Split) -> Split:
-    """``split`` with rows and targets that are read-only."""
-    split.y_train.setflags(write=False)
+    """``split`` with rows and targets that are read-only; of targets that are streamed each block is a new one."""
+    if isinstance(split.y_train, np.ndarray):
+        split.y_train.setflags(write=False)
     split.y_test.setflags(write=False)
     return replace(split, X_train=GivenRows.of(split.X_train), X_test=GivenRows.of(split.X_test))
 

@@ -38,7 +38,8 @@ Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
     """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
-    if specs[0].solver["name"] != "ridge" or specs[0].device != "cpu" or problem.n_classes > 2:
+    solver = specs[0].solver
+    if solver["name"] != "ridge" or solver.get("blocks") or specs[0].device != "cpu" or problem.n_classes > 2:
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}
     alone = []
@@ -111,7 +112,7 @@ class SharedPool:
 
     def __init__(self, problem: Problem, members: list[Member]) -> None:
         self.problem = problem
-        X, y = problem.split.X_train, problem.split.y_train
+        X, y = problem.split.X_train, np.asarray(problem.split.y_train)
         sizes = sorted({pool_size(features) for _, features in members})
         self.edges = [0, *sizes]
         strips = list(zip(self.edges[:-1], self.edges[1:], strict=True))
@@ -147,7 +148,7 @@ class SharedPool:
     def measure(self, spec: TrialSpec, features: Any, memory: int | None) -> TrialResult:
         """One trial of the pool."""
         split = self.problem.split
-        y = split.y_train
+        y = np.asarray(split.y_train)
         n, d = split.X_train.shape
         size = pool_size(features)
         strips = self.edges.index(size)

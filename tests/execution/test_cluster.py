@@ -3,12 +3,14 @@
 import json
 import sys
 from collections import deque
+from dataclasses import replace
 
 import pytest
 
-from rffbench.data import load_card
-from rffbench.errors import ConfigError, EnvironmentFault
-from rffbench.execution import make_executor
+from rffbench import data
+from rffbench.data import cards, load_card, own
+from rffbench.errors import ConfigError, DataError, EnvironmentFault
+from rffbench.execution import make_executor, node
 from rffbench.execution.cluster import ClusterExecutor, News
 from rffbench.execution.failure import Failure
 from rffbench.execution.log import read_rows
@@ -179,6 +181,71 @@ def test_a_node_whose_card_is_another_says_so_and_does_nothing():
         "unavailable", "digits: its card on this node is another; give every node the same",
     )  # fmt: skip
     assert ready("digitz", data_hash=load_card("digits").content_hash).status == "unavailable"
+
+
+class Here:
+    """What makes data ready in this process, and not in a child, which may have been forked with another cache."""
+
+    def prepare(self, dataset):
+        try:
+            data.ensure(dataset)
+        except DataError as error:
+            return Failure.of(error)
+
+
+@pytest.fixture
+def a_node(tmp_path, monkeypatch):
+    """With a cache of its own, where nobody knows a user's card."""
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "of the node"))
+    monkeypatch.delenv("RFFBENCH_MIRROR", raising=False)
+    monkeypatch.setattr(node, "_in_children", lambda ensure: Here())
+    monkeypatch.setattr(node, "_READY", set())
+
+
+def own_card(folder):
+    """The card of a user's own file, which the client has looked at."""
+    lines = [f"{a},{a % 7},{a % 2}" for a in range(40)]
+    (folder / "mine.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    return own.look(folder / "mine.csv").card()
+
+
+def test_own_data_is_found_on_a_node_by_the_card_that_comes_with_it(a_node, tmp_path):
+    card = own_card(tmp_path)
+    assert "unknown dataset 'mine'" in ready("mine", data_hash=card.content_hash).message
+    assert ready("mine", data_hash=card.content_hash, card=card.model_dump_json()) is None
+    assert data.load("mine", card.content_hash).X.shape == (40, 2)
+
+
+def test_a_node_without_the_file_of_own_data_says_so(a_node, tmp_path):
+    card = own_card(tmp_path)
+    (tmp_path / "mine.csv").unlink()
+    failure = ready("mine", data_hash=card.content_hash, card=card.model_dump_json())
+    assert failure.status == "unavailable"
+    assert "mine: no source has a right copy of 'mine.csv'" in failure.message
+    assert "file mine.csv: no such file" in failure.message
+
+
+def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
+    cards.add_card(own_card(tmp_path))
+    try:
+        experiment = FakeExperiment([spec(), spec(dataset="mine", trial=1)])
+        sent = {}
+
+        def play(errand, node):
+            sent[errand.specs[0].dataset] = errand.card
+            return does_all(errand, node)
+
+        PlayedCluster(experiment, play).run([[each] for each in experiment.grid()], [].append)
+    finally:
+        cards._own.pop("mine")
+    assert sent["digits"] is None
+    assert cards.Card.model_validate_json(sent["mine"]).name == "mine"
+
+
+def test_a_trial_that_shares_out_its_own_work_is_refused():
+    blocks = replace(spec(), solver={"name": "ridge", "blocks": "dask"})
+    with pytest.raises(ConfigError, match="executor played: a trial with blocks: dask shares out its own work"):
+        PlayedCluster(FakeExperiment([spec(), blocks]), does_all)
 
 
 # ---- Options -----------------------------------------------------------------------------------------------

@@ -122,6 +122,15 @@ class FoldStatistics:
         moments.y_squares += np.einsum("ij,ij->j", y, y)
         return seconds
 
+    def packed(self, fold: int) -> tuple[NDArray[np.float64], Moments]:
+        """What a fold has gathered, to be sent to another process: its Gram triangle, packed, and its moments."""
+        return self._grams[fold].packed(), self._moments[fold]
+
+    def set_packed(self, fold: int, gram: NDArray[np.float64], moments: Moments) -> None:
+        """Have ``fold`` be what another process has gathered."""
+        self._grams[fold].set_packed(gram)
+        self._moments[fold] = moments
+
     def moments(self, folds: Sequence[int]) -> Moments:
         """The moments of the rows of ``folds`` together."""
         return Moments.total(self._moments[fold] for fold in folds)

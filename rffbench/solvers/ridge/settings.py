@@ -12,6 +12,7 @@ from rffbench.solvers.base import LambdaScale
 
 Center = Literal[True, False, "target", "both"]
 Scoring = Literal["accuracy"] | None
+Blocks = Literal["dask"] | None
 
 
 def check_penalties(alphas: Sequence[float], lambda_scale: object, center: object) -> None:

@@ -585,29 +585,3 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, Classifier):
         self.memory = memory
         self.scoring = scoring
         self.path = path
-
-
-def make_ridge(
-    *, task: str, features: Any, memory: int | None = None,
-    lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
-    center: Center = True, scoring: Scoring = None, path: bool = False,
-) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
-    """Ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation.
-
-    Parameters
-    ----------
-    lambda_ : λ, or values for cross-validation to choose from.
-    folds : folds of the cross-validation.
-    lambda_scale : the penalty: n·λ, or λ itself.
-    center : true or target: centre y; both: an unpenalised intercept; false: neither.
-    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    path : whether the test score at every λ is kept too.
-    """
-    check_scoring(scoring, task)
-    settings: dict[str, Any] = {
-        "folds": folds, "lambda_scale": lambda_scale, "center": center, "features": features, "memory": memory,
-        "path": path,
-    }  # fmt: skip
-    if task == "classification":
-        return StreamedRidgeClassifierCV(np.atleast_1d(lambda_).tolist(), scoring=scoring, **settings)
-    return StreamedRidgeCV(np.atleast_1d(lambda_).tolist(), **settings)

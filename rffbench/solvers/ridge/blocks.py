@@ -1,0 +1,282 @@
+"""One fit over many machines: workers gather what ridge needs of the rows, block by block; it is solved here.
+
+What goes to a worker is the fitted map and where its rows are (`rffbench.rowsource.part`); what comes back are Gram
+triangles and right sides, added by the fixed tree of tree.py. Predictions are made by workers too. The engine that runs
+these functions elsewhere is dask (dask_blocks.py), which is loaded when a fit begins.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.linalg.triangles import TriangleStack, packed_length
+from rffbench.parameters import WrongParameter
+from rffbench.rowsource import Stopwatch, is_row_source, part
+from rffbench.solvers.base import LambdaScale, default_block_rows
+from rffbench.solvers.ridge.fold_statistics import (
+    FoldStatistics,
+    HeldOut,
+    Moments,
+    RidgeSolution,
+    Solutions,
+    fold_bounds,
+    solve_ridge_cv,
+    wrong_share,
+)
+from rffbench.solvers.ridge.settings import Center, Scoring
+from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _Plan, _StreamedRidge
+from rffbench.solvers.ridge.tree import Engine, leaves
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Of some rows: the packed Gram triangle, the moments, and the seconds of mapping and of multiplying."""
+
+    gram: NDArray[np.float64]
+    moments: Moments
+    seconds: tuple[float, float]
+
+
+def gather(ridge: _StreamedRidge, X: Any, Y: Any) -> Gathered:
+    """What ``ridge``, whose map is fitted, needs of these rows."""
+    ridge = _own(ridge)
+    statistics = FoldStatistics(ridge._columns, 1, Y.shape[1])
+    ridge._gather(statistics, X, Y, [(0, 0, X.shape[0])], _rows_at_a_time(ridge))
+    return Gathered(*statistics.packed(0), (ridge._again_s, ridge.timing_["gram_s"]))
+
+
+def add(left: Gathered, right: Gathered) -> Gathered:
+    """Both together. Neither is changed: it may be needed again, where a worker is lost."""
+    seconds = (left.seconds[0] + right.seconds[0], left.seconds[1] + right.seconds[1])
+    return Gathered(left.gram + right.gram, Moments.total([left.moments, right.moments]), seconds)
+
+
+def apply(ridge: _StreamedRidge, coef: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
+    """Z·coef of these rows."""
+    return _StreamedRidge._apply(_own(ridge), X, coef)
+
+
+def count_wrong(ridge: _StreamedRidge, solutions: Solutions, X: Any, Y: Any) -> NDArray[np.float64]:
+    """The labels that each solution gets wrong on these rows."""
+    ridge = _own(ridge)
+    wrong = np.zeros(len(solutions))
+    for block, Z in ridge._blocks(X, 0, X.shape[0], _rows_at_a_time(ridge)):
+        Z = Z - ridge._origin if ridge.center == "both" else Z
+        for index, each in enumerate(solutions):
+            wrong[index] += np.inf if each is None else wrong_share(Z @ each[0] + each[1], Y[block]) * len(Z)
+    return wrong
+
+
+def _own(ridge: _StreamedRidge) -> _StreamedRidge:
+    """A copy that counts its own seconds: several threads of a worker may have the same one."""
+    ridge = copy.copy(ridge)
+    ridge.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
+    ridge._unmapped, ridge._again_s = 0, 0.0
+    return ridge
+
+
+def _rows_at_a_time(ridge: _StreamedRidge) -> int:
+    return ridge.block_rows or default_block_rows(ridge._columns)
+
+
+class LazyTargets:
+    """Targets (n, t) of a lazy y (n,): y itself, or for ``classes`` −1/+1, one column against the rest where there are
+    more than two."""
+
+    def __init__(self, y: Any, classes: NDArray | None = None) -> None:
+        self.y, self.classes = y, classes
+        self.shape = (len(y), 1 if classes is None or len(classes) == 2 else len(classes))
+
+    def __getitem__(self, rows: slice) -> NDArray[np.float64]:
+        y = np.asarray(self.y[rows], dtype=np.float64)[:, None]
+        if self.classes is None:
+            return y
+        return np.where(y == (self.classes[1:] if len(self.classes) == 2 else self.classes), 1.0, -1.0)
+
+    def part(self, rows: slice) -> LazyTargets:
+        return LazyTargets(part(self.y, rows), self.classes)
+
+
+class _BlockedRidge(_StreamedRidge):
+    """The strategy of both estimators: one pass over the rows, by workers."""
+
+    blocks: str
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.blocks == "dask" and find_spec("distributed") is None:
+            raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
+
+    def _engine(self) -> AbstractContextManager[Engine]:
+        from rffbench.solvers.ridge.dask_blocks import engine
+
+        return engine()
+
+    def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> _Plan:
+        """As of the one pass here: the folds' triangles, the matrices to solve in, and a sum on its way."""
+        work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
+        needed = kept + FoldStatistics.bytes_needed(p, folds, targets) + work + 8 * packed_length(p)
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(
+                f"ridge on {p} columns with {folds} folds, its blocks elsewhere,", needed, self.memory
+            )
+        left = None if self.memory is None else self.memory - needed + work
+        return _Plan(self._fit_by_blocks, min(shape[0], self.block_rows or default_block_rows(p)), left, needed)
+
+    def _fit_by_blocks(
+        self, X: Any, Y: Any, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        bounds = fold_bounds(X.shape[0], folds)
+        self._set_origin(X, rows)
+        statistics = FoldStatistics(self._columns, folds, Y.shape[1])
+        seconds = np.zeros(2)
+        with self._engine() as engine:
+            with Stopwatch() as gathering:
+                groups = [[(part(X, leaf), part(Y, leaf)) for leaf in leaves(*rows)] for rows in pairwise(bounds)]
+                for fold, found in enumerate(engine.sums(gather, add, self._for_workers(), groups)):
+                    statistics.set_packed(fold, found.gram, found.moments)
+                    seconds += found.seconds
+            # What has gone by here, in the shares of what the workers have counted.
+            mapping = gathering.seconds * seconds[0] / max(float(seconds.sum()), 1e-9)
+            self.timing_["feature_s"] += mapping
+            self.timing_["gram_s"] += gathering.seconds - mapping
+            if not statistics.finite:
+                raise ValueError(self._not_finite())
+            with Stopwatch() as solving:
+                solution = solve_ridge_cv(
+                    statistics,
+                    alphas,
+                    lambda_scale=self.lambda_scale,
+                    center=self.center,
+                    memory=budget,
+                    held_out=self._held_out(engine, X, Y, bounds),
+                    path=self.path,
+                )
+            self.timing_["solve_s"] += solving.seconds
+        return self._restore_origin(solution)
+
+    def _held_out(self, engine: Engine, X: Any, Y: Any, bounds: list[int]) -> HeldOut | None:
+        if self.scoring is None:
+            return None
+
+        def errors(fold: int, solutions: Solutions) -> list[float]:
+            start, stop = bounds[fold], bounds[fold + 1]
+            parts = [(solutions, part(X, leaf), part(Y, leaf)) for leaf in leaves(start, stop)]
+            wrong = sum(engine.each(count_wrong, self._for_workers(), parts), start=np.zeros(len(solutions)))
+            return (wrong / (stop - start)).tolist()
+
+        return errors
+
+    def _for_workers(self) -> _StreamedRidge:
+        """This estimator with the fitted map that solves, and nothing else that is large."""
+        small = copy.copy(self)
+        for name in [name for name in vars(small) if name.endswith("_")]:  # what was learnt, maybe by the fit before
+            del small.__dict__[name]
+        small.features = None if self.features is None else "fitted"
+        small._distinct = None
+        return small
+
+    def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z·coef by workers: (n,) or (n, t)."""
+        coef = self.collapse(coef)
+        parts = [(coef, part(X, leaf)) for leaf in leaves(0, X.shape[0])]
+        with self._engine() as engine:
+            return np.concatenate(list(engine.each(apply, self._for_workers(), parts)))
+
+
+class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
+    """`StreamedRidgeCV` whose rows are gone through by the workers of a dask cluster.
+
+    X (n, d) may be an array, whose rows are sent to the workers, or rows that say by ``part(slice)`` where they are, as
+    those of a dataset do; y may be lazy too, with ``part``. The map is fitted here. The Gram triangles are added in an
+    order that only the number of rows determines: the same digits for any number of workers. This process holds
+    (folds + 1)/2·p² numbers and one triangle more; a worker a triangle, a block of features, and the sums that wait.
+
+    Parameters
+    ----------
+    blocks : 'dask'
+        The workers of the scheduler that dask's configuration names (``DASK_SCHEDULER_ADDRESS``); where it names none,
+        workers started on this machine, on 127.0.0.1 alone.
+    alphas, folds, … : as in `StreamedRidgeCV`.
+
+    Attributes
+    ----------
+    timing_ : dict
+        As in `StreamedRidgeCV`: seconds that have gone by here, in 'feature_s' and 'gram_s' shared out as the workers
+        spent theirs.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        blocks: str = "dask",
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+        path: bool = False,
+    ) -> None:
+        super().__init__(
+            alphas, folds=folds, lambda_scale=lambda_scale, center=center, features=features, block_rows=block_rows,
+            memory=memory, path=path,
+        )  # fmt: skip
+        self.blocks = blocks
+
+    def fit(self, X: Any, y: Any) -> BlockedRidgeCV:
+        """Fit to y (n,) or (n, t), lazy or not."""
+        if not _is_lazy(y):
+            return super().fit(X, y)
+        self.n_features_in_ = X.shape[1]
+        self._fit_targets(X, LazyTargets(y), y)  # type: ignore[arg-type]
+        return self
+
+
+class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
+    """The sign of `BlockedRidgeCV` on targets −1/+1; one against the rest for more classes. A lazy y tells its classes
+    by an attribute ``labels``."""
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        *,
+        blocks: str = "dask",
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        center: Center = True,
+        features: Any = None,
+        block_rows: int | None = None,
+        memory: int | None = None,
+        scoring: Scoring = None,
+        path: bool = False,
+    ) -> None:
+        super().__init__(
+            alphas, folds=folds, lambda_scale=lambda_scale, center=center, features=features, block_rows=block_rows,
+            memory=memory, scoring=scoring, path=path,
+        )  # fmt: skip
+        self.blocks = blocks
+
+    def fit(self, X: Any, y: Any) -> BlockedRidgeClassifierCV:
+        """Fit to the labels y (n,), lazy or not."""
+        if not _is_lazy(y):
+            return super().fit(X, y)
+        self.n_features_in_ = X.shape[1]
+        self.classes_ = y.labels
+        self._fit_targets(X, LazyTargets(y, y.labels), y)  # type: ignore[arg-type]
+        return self
+
+
+def _is_lazy(y: Any) -> bool:
+    return is_row_source(y) and hasattr(y, "part")

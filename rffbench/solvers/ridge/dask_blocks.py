@@ -1,0 +1,167 @@
+"""The engine of blocks.py on a dask cluster: the one of the configured scheduler, or one of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import warnings
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import dask
+import distributed
+import numba
+from dask.system import CPU_COUNT
+from distributed import Client, Future, LocalCluster
+from threadpoolctl import threadpool_limits
+
+from rffbench.errors import EnvironmentFault
+from rffbench.linalg import triangles, waves
+from rffbench.linalg.threads import thread_count
+from rffbench.solvers.ridge.tree import Work, depth_first, pairs
+
+TIMEOUT_S = 30.0  # how long a scheduler and its first worker have to be there
+AHEAD = 4  # parts that are away for each thread of the workers, where all of their results come here
+COMPARED = ("rffbench", "numpy", "scipy", "scikit-learn", "numba", "distributed")  # what digits may depend on
+
+
+@contextmanager
+def engine() -> Iterator[DaskEngine]:
+    """The engine of this process; EnvironmentFault where there is no scheduler, or it goes away."""
+    try:
+        yield _engine()
+    except (distributed.client.FutureCancelledError, asyncio.CancelledError, distributed.comm.CommClosedError):
+        _engine.cache_clear()
+        raise EnvironmentFault(
+            "blocks: dask: the connection to the scheduler is lost, or it has been restarted; the same command does "
+            "the trial again"
+        ) from None
+
+
+@cache
+def _engine() -> DaskEngine:
+    """Connected once a process: its trials use the same workers."""
+    address = dask.config.get("scheduler-address", None)
+    if address is None:
+        client = Client(_cluster_here(), set_as_default=False)
+        client.run(introduce)
+        return DaskEngine(client)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by messages of our own
+    try:
+        client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise EnvironmentFault(
+            f"blocks: dask: no scheduler with a worker answers at {address} within {TIMEOUT_S:g} s ({error}); "
+            "DASK_SCHEDULER_ADDRESS names it"
+        ) from None
+    here = software()
+    for worker, there in client.run(introduce, on_error="return").items():
+        if there != here:
+            client.close()
+            raise EnvironmentFault(f"blocks: dask: the software on {worker} differs: {_difference(here, there)}")
+    return DaskEngine(client)
+
+
+def _cluster_here() -> LocalCluster:
+    """Workers of this machine that nobody else can reach, one for each thread that this process may use."""
+    return LocalCluster(
+        n_workers=thread_count(), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        memory_limit=0, silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+
+
+class DaskEngine:
+    """See `rffbench.solvers.ridge.tree.Engine`."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def sums(self, work: Work, add: Work, shared: Any, groups: Sequence[Sequence[tuple]]) -> Iterator[Any]:
+        here, slots = self._share(shared), self._slots()
+        sums: deque[Future] = deque()
+        place = 0
+        for parts in groups:
+            nodes, futures = pairs(len(parts)), dict[int, Future]()
+            for number in depth_first(len(parts), nodes):
+                if number < len(parts):
+                    task: tuple = (do, work, slots, here, *parts[number])
+                else:
+                    left, right = nodes[number - len(parts)]
+                    task = (add, futures.pop(left), futures.pop(right))
+                # Depth-first, so that the sums that wait are few.
+                futures[number] = self.client.submit(*task, pure=False, priority=-place)
+                place += 1
+            sums.append(futures.popitem()[1])
+        while sums:
+            yield sums.popleft().result()  # and forgotten: one sum at a time is on its way here
+
+    def each(self, work: Work, shared: Any, parts: Sequence[tuple]) -> Iterator[Any]:
+        here, slots = self._share(shared), self._slots()
+        ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
+        away: deque[Future] = deque()
+        for part in parts:
+            away.append(self.client.submit(do, work, slots, here, *part, pure=False))
+            if len(away) > ahead:
+                yield away.popleft().result()
+        while away:
+            yield away.popleft().result()
+
+    def _share(self, shared: Any) -> Future:
+        """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that it is large
+            return self.client.submit(given, shared, pure=False)
+
+    def _slots(self) -> dict[str, int]:
+        """How many tasks are done at a time on each host."""
+        slots: Counter[str] = Counter()
+        for address, threads in self.client.nthreads().items():
+            slots[_host(address)] += threads
+        return dict(slots)
+
+
+def given(shared: Any) -> Any:
+    return shared
+
+
+def do(work: Work, slots: dict[str, int], *parts: Any) -> Any:
+    """``work(*parts)`` on a worker, with its share of the machine's threads."""
+    worker = distributed.get_worker()
+    share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
+    share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    numba.set_num_threads(share)
+    threadpool_limits(share)
+    return work(*parts)
+
+
+async def introduce() -> dict[str, str]:
+    """A worker's software; its kernels are compiled, or loaded, meanwhile, which is no part of what is timed."""
+
+    def warm_up() -> None:
+        waves.warm_up("float64")
+        triangles.warm_up()
+
+    await asyncio.to_thread(warm_up)
+    return software()
+
+
+def software() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in COMPARED}}
+
+
+def _difference(here: dict[str, str], there: Any) -> str:
+    if isinstance(there, BaseException):
+        return f"it cannot do this ({there})"
+    return ", ".join(
+        f"{name} {there.get(name)} (here {ours})" for name, ours in here.items() if there.get(name) != ours
+    )
+
+
+def _host(address: str) -> str:
+    """The host of ``tcp://HOST:PORT``."""
+    return address.rpartition("://")[2].rpartition(":")[0]

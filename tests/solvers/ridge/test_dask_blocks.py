@@ -1,0 +1,86 @@
+"""blocks: dask with the real thing: a scheduler and workers on loopback, as commands start them."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="needs the extra dask")
+from rffbench import RandomFourierFeatures, data
+from rffbench.errors import EnvironmentFault
+from rffbench.solvers.ridge import dask_blocks
+from rffbench.solvers.ridge.blocks import BlockedRidgeCV
+from rffbench.solvers.ridge.dask_blocks import software
+from tests.execution.test_dask_cluster import Cluster
+from tests.helpers import blocks_at_work
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="5 minutes")
+    yield cluster
+    cluster.close()
+
+
+@contextmanager
+def engine_of(cluster):
+    """The engine of this process, on that cluster."""
+    dask_blocks._engine.cache_clear()
+    with dask_blocks.dask.config.set({"scheduler-address": f"tcp://{cluster.address}"}), dask_blocks.engine() as engine:
+        yield engine
+        engine.client.close()
+    dask_blocks._engine.cache_clear()
+
+
+def fit():
+    """The coefficients and predictions of a fit to rows that workers make, and the error."""
+    split = data.train_test("generated", seed=0, trial=0, train_rows=70_000)
+    model = BlockedRidgeCV([1e-7, 1e-5], features=RandomFourierFeatures(64, gamma=0.2, random_state=0), folds=2)
+    predicted = model.fit(split.X_train, split.y_train).predict(split.X_test)
+    return np.concatenate([model.coef_, predicted]), np.sqrt(np.mean((predicted - split.y_test) ** 2))
+
+
+def test_one_worker_and_two_with_other_threads_give_the_same_digits(cluster):
+    cluster.worker()
+    with engine_of(cluster) as engine:
+        digits, error = fit()
+        assert error < 0.6  # the target's own spread is 0.76
+        cluster.worker(OMP_NUM_THREADS="2")
+        engine.client.wait_for_workers(2, timeout=120)
+        np.testing.assert_array_equal(fit()[0], digits)
+
+
+def test_a_worker_that_dies_is_made_up_for_by_another(cluster, tmp_path):
+    for _ in range(2):
+        cluster.worker()
+    with engine_of(cluster) as engine:
+        engine.client.wait_for_workers(2, timeout=120)
+        groups = [[(number, str(tmp_path / "died")) for number in range(9)], [(100, ""), (200, "")]]
+        found = list(engine.sums(blocks_at_work.plus, blocks_at_work.add, 1000, groups))
+        assert list(engine.each(blocks_at_work.plus, 5, groups[1])) == [105, 205]
+    assert found == [9 * 1000 + sum(range(9)), 2300]
+    assert (tmp_path / "died").exists()
+    assert [process.poll() for process in cluster.processes].count(None) == 2  # the scheduler and one worker
+
+
+def test_no_scheduler_is_told_with_its_address(tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_blocks, "TIMEOUT_S", 1.0)
+    with (
+        dask_blocks.dask.config.set({"scheduler-address": "tcp://127.0.0.1:9"}),
+        pytest.raises(EnvironmentFault, match=r"no scheduler with a worker answers at tcp://127\.0\.0\.1:9 within 1 s"),
+        dask_blocks.engine(),
+    ):
+        pass
+
+
+def test_workers_of_another_version_are_refused(cluster, tmp_path, monkeypatch):
+    cluster.worker()
+    monkeypatch.setattr(dask_blocks, "software", lambda: software() | {"numpy": "1.0"})
+    with (
+        dask_blocks.dask.config.set({"scheduler-address": f"tcp://{cluster.address}"}),
+        pytest.raises(EnvironmentFault, match=rf"the software on tcp.* differs: numpy {np.__version__} \(here 1\.0\)"),
+        dask_blocks.engine(),
+    ):
+        pass
