@@ -33,6 +33,7 @@ TITLES = {
     "structured": "Structured and training-efficient maps",
     "svm": "Support vector machines",
     "table": "The table as a whole",
+    "text": "Sparse rows",
     "workers": "Workers and start-up",
 }
 

@@ -26,6 +26,8 @@ _PUBLIC = {
     "StreamedRidgeCV": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifierCV": "rffbench.solvers.ridge.streamed",
+    "LogisticClassifierCV": "rffbench.solvers.logistic",
+    "LinearSVM": "rffbench.solvers.svm.linear",
     "SparseRandomFeaturesRegressor": "rffbench.solvers.sparse.sparse_rf",
     "SparseRandomFeaturesClassifier": "rffbench.solvers.sparse.sparse_rf",
     "BoostedFeaturesRegressor": "rffbench.solvers.sparse.boosting",

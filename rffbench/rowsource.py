@@ -38,6 +38,11 @@ def row_blocks(n: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
 
 
+def dense_rows(X: Any) -> np.ndarray:
+    """The rows X, an array or a sparse matrix of few rows, as a C-ordered array, copied only if they are not."""
+    return X.toarray() if hasattr(X, "toarray") else np.ascontiguousarray(X)
+
+
 class Stopwatch:
     """The wall seconds that a ``with`` block takes, less those that a lazy X spends on fetching rows meanwhile.
 

@@ -216,3 +216,12 @@ def test_the_examples_in_docstrings_run(module):
 def test_no_example_is_lost():
     assert len(EXAMPLES) >= MODULES_WITH_EXAMPLES
     assert sum(path.read_text().count(">>> ") for path in EXAMPLES.values()) >= EXAMPLES_RUN
+
+
+def test_the_readme_s_pipeline_scores_what_it_says():
+    code = (ROOT / "README.md").read_text().split("## In Python")[1].split("```python\n")[1].split("```")[0]
+    fitting, scoring = code.rstrip().rsplit("\n", 1)
+    expression, said = scoring.split("  # ")
+    names: dict = {}
+    exec(fitting, names)
+    assert eval(expression, names) == pytest.approx(float(said.split(",")[0]), abs=0.005)

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rffbench.features.bandwidth import gamma_of_rows, is_rule
 from rffbench.kernels import SpectralKernel, make_kernel, make_spectral_kernel
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.waves import fourier_columns
@@ -42,6 +44,12 @@ def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
     return Z
 
 
+def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any:
+    """A clone of the map ``features``, fitted: to the targets Y (n, t) that are learnt, where its class says
+    ``takes_targets``, so that it need not guess whether numbers are classes; else to y, the labels or values."""
+    return clone(features).fit(X, Y if getattr(features, "takes_targets", False) else y)
+
+
 def held_bytes(features: Any) -> int:
     """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
@@ -66,19 +74,33 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     choices: ClassVar[dict[str, tuple]] = {}
     """The values a parameter may have, where they can be listed."""
+    accepts_sparse: ClassVar[bool] = False
+    """Whether ``fill`` and ``fit`` take a CSR matrix too, so that X is never made dense."""
 
     n_components: int
     kernel: str
-    gamma: float
+    gamma: float | str
     random_state: RandomState
     n_features_in_: int
+    gamma_: float
+    _fitted_to_sparse = False
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         for name, allowed in self.choices.items():
             check_choice(name, getattr(self, name), allowed)
-        make_kernel(self.kernel, self.gamma)
+        make_kernel(self.kernel, self._gamma_if_number)
         check_count("n_components", self.n_components, least=1)
+
+    @property
+    def _gamma_if_number(self) -> Any:
+        """What there is to check of ``gamma`` before the rows are known."""
+        return 1.0 if is_rule(self.gamma) else self.gamma
+
+    @property
+    def bandwidth(self) -> Any:
+        """γ as a number: ``gamma``, or what 'scale' or 'median' came to on the rows of ``fit``."""
+        return self.gamma_ if is_rule(self.gamma) else self.gamma
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -89,7 +111,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         out = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
-        if isinstance(X, np.ndarray):
+        if isinstance(X, np.ndarray) or issparse(X):
             self.fill(X, out)
         else:
             for rows in row_blocks(X.shape[0]):
@@ -97,9 +119,21 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return out
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as an array of float64 or float32; what serves rows on demand stays as it is."""
+        """X as an array or CSR matrix of float64 or float32; what serves rows on demand stays as it is. With ``reset``,
+        for a fit's rows, γ is learnt too."""
+        X = self._validated_rows(X, reset=reset)
+        if reset:
+            self._fitted_to_sparse = issparse(X)
+            if is_rule(self.gamma):
+                self.gamma_ = gamma_of_rows(self.kernel, self.gamma, X, seed_sequence(self.random_state))
+            else:
+                self.gamma_ = float(self.gamma)
+        return X
+
+    def _validated_rows(self, X: Any, *, reset: bool) -> Any:
         if not is_row_source(X):
-            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+            sparse = "csr" if self.accepts_sparse else False
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=sparse)
         if len(X.shape) != 2 or X.dtype not in (np.float64, np.float32):
             raise ValueError(f"X must be 2-D, float64 or float32, got shape {X.shape} and dtype {X.dtype}")
         if reset:
@@ -117,6 +151,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.accepts_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -141,6 +176,8 @@ class FourierFeatures(FeatureMap):
     n_features_in_ : d.
     """
 
+    accepts_sparse = True
+
     frequencies_: NDArray[np.float64]
     weights_: NDArray[np.float64]
     probabilities_: NDArray[np.float64]
@@ -155,7 +192,7 @@ class FourierFeatures(FeatureMap):
     def check_parameters(self) -> None:
         """As of every map; the kernel must have a spectral density, and columns come in pairs."""
         super().check_parameters()
-        make_spectral_kernel(self.kernel, self.gamma)
+        make_spectral_kernel(self.kernel, self._gamma_if_number)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
             problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
             raise WrongParameter("n_components", problem)
@@ -168,7 +205,7 @@ class FourierFeatures(FeatureMap):
 
     def draw(self, count: int, d: int) -> NDArray[np.float64]:
         """The first ``count`` base frequencies (d, count) of this map's kernel and stream."""
-        kernel = make_spectral_kernel(self.kernel, self.gamma)
+        kernel = make_spectral_kernel(self.kernel, self.bandwidth)
         return draw_frequencies(kernel, count, d, seed_sequence(self.random_state))
 
     @property
@@ -202,8 +239,13 @@ class FourierFeatures(FeatureMap):
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""
-        self.frequencies_ = frequencies
+        self.frequencies_ = self.laid_out(frequencies)
         self.set_unweighted(frequencies.shape[1])
+
+    def laid_out(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Frequencies (d, s) in the order in memory that the product with the fitted rows takes: a CSR matrix's
+        needs W's rows in one piece, and would copy W for each block otherwise."""
+        return np.ascontiguousarray(frequencies) if self._fitted_to_sparse else frequencies
 
     def set_unweighted(self, s: int) -> None:
         """Weights, probabilities, offset and scale of s frequencies that are kept alike."""

@@ -24,6 +24,8 @@ class ProjectedFeatures(FeatureMap):
     beginning with ``_expand``, and ``_project``.
     """
 
+    accepts_sparse = True
+
     expansion: float
     fourier_: RandomFourierFeatures
 
@@ -49,15 +51,16 @@ class ProjectedFeatures(FeatureMap):
         self.check_parameters()
         X = self._validated(X, reset=True)
         self.fourier_ = RandomFourierFeatures(
-            self.n_expanded, kernel=self.kernel, gamma=self.gamma, random_state=seed_sequence(self.random_state)
+            self.n_expanded, kernel=self.kernel, gamma=self.bandwidth, random_state=seed_sequence(self.random_state)
         ).fit(X[0:1])
         return X
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
-        F = np.empty((min(len(X), TILE_ROWS), self.n_expanded), X.dtype)
-        for start in range(0, len(X), TILE_ROWS):
-            rows = slice(start, min(len(X), start + TILE_ROWS))
+        n = X.shape[0]
+        F = np.empty((min(n, TILE_ROWS), self.n_expanded), X.dtype)
+        for start in range(0, n, TILE_ROWS):
+            rows = slice(start, min(n, start + TILE_ROWS))
             tile = F[: rows.stop - start]
             self.fourier_.fill(X[rows], tile)
             self._project(tile, out[rows])
@@ -95,7 +98,7 @@ class CompactFeatures(ProjectedFeatures):
     sketch_: SRHT
 
     def __init__(
-        self, n_components: int = 100, *, expansion: float = 4, kernel: str = "gaussian", gamma: float = 1.0,
+        self, n_components: int = 100, *, expansion: float = 4, kernel: str = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components

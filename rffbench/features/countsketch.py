@@ -29,7 +29,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
     n_components : number of output columns, even.
     buckets : B. B ≥ d has no advantage over RandomFourierFeatures.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
 
     Attributes
@@ -49,7 +49,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
     gaussian_: NDArray[np.float64]
 
     def __init__(
-        self, n_components: int = 100, *, buckets: int = 256, kernel: str = "gaussian", gamma: float = 1.0,
+        self, n_components: int = 100, *, buckets: int = 256, kernel: str = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
@@ -67,7 +67,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
         self.check_parameters()
         X = self._validated(X, reset=True)
         sequence, s = seed_sequence(self.random_state), self.n_frequencies
-        kernel = make_spectral_kernel(self.kernel, self.gamma)
+        kernel = make_spectral_kernel(self.kernel, self.bandwidth)
         self.sketch_ = CountSketch(X.shape[1], self.buckets, sequence)
         self.gaussian_ = draw_frequencies(kernel, s, self.buckets, sequence)
         self.set_unweighted(s)

@@ -23,7 +23,7 @@ class RandomFourierFeatures(FourierFeatures):
     n_components : number of output columns; even for the paired form.
     form : 'paired' or 'offset'.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'laplacian' (exp(−γ‖Δ‖₁)) or 'cauchy' (∏ 1/(1 + γΔⱼ²)).
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState. With the same stream the
         first s frequencies of a larger map are those of a smaller one.
 
@@ -59,7 +59,7 @@ class RandomFourierFeatures(FourierFeatures):
         *,
         form: str = "paired",
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,8 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
+from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from rffbench.features.base import FourierFeatures, draw_phases
 from rffbench.linalg.equal_columns import EqualColumns
@@ -34,6 +36,7 @@ from rffbench.seeds import RandomState, generator, seed_sequence
 # Scores are known to their rounding error only. Below it they are held there, so that an as-released weight
 # 1/q of a column that vanishes on the data stays finite.
 _EPS = float(np.finfo(np.float64).eps)
+MOST_CLASSES = 20  # different whole numbers, as floats, that are taken for classes, as in a file of the user's own
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,14 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
     )
 
 
+def are_classes(y: NDArray) -> bool:
+    """Whether y (n,) holds labels, not values: text, booleans, integers, or few different whole numbers."""
+    if y.dtype.kind != "f":
+        return True
+    different = np.unique(y)
+    return 2 <= len(different) <= MOST_CLASSES and not np.mod(different, 1).any()
+
+
 @dataclass(frozen=True)
 class Distinct:
     """A map without its equal columns, and which of the whole map's columns became which of its own."""
@@ -109,9 +120,13 @@ def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
     ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
-    diagonal of BᵀB, and ``n`` training rows it is Eq. 12.
+    diagonal of BᵀB, and ``n`` training rows it is Eq. 12. Of several targets, Bᵀy (2l, t), it is the sum over them.
     """
-    return np.square(np.asarray(right_side, dtype=np.float64)) + n * np.asarray(squared_norms)
+    right = np.asarray(right_side, dtype=np.float64)
+    squares = np.square(right)
+    if right.ndim == 1:
+        return squares + n * np.asarray(squared_norms)
+    return squares.sum(axis=1) + right.shape[1] * n * np.asarray(squared_norms)
 
 
 def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -208,7 +223,7 @@ class PooledFeatures(FourierFeatures):
         cos, sin = np.split(np.stack([selection.index, selection.amplitude]), 2, axis=1)
         if np.array_equal(cos, sin):  # whole pairs: a frequency serves its cosine and its sine
             columns = slice(len(selection.index) // 2)
-        self.frequencies_ = pool_frequencies[:, selection.index[columns]]
+        self.frequencies_ = self.laid_out(pool_frequencies[:, selection.index[columns]])
         self.scale_ = selection.amplitude[columns]
         self.offset_ = None if selection.offset is None else selection.offset[columns]
         self.weights_ = selection.weights
@@ -270,8 +285,9 @@ class PooledFeatures(FourierFeatures):
         self.set_selection(W, self.choose(scores, s, seed_sequence(self.random_state)))
 
     def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:
-        """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows."""
-        if y is not None and self.needs == ("right_side",) and self.variant == "as-written":
+        """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows. y is (n,), or
+        (n, t) of several targets."""
+        if y is not None and y.ndim == 1 and self.needs == ("right_side",) and self.variant == "as-written":
             # Scores that only decide a random choice do with single precision. As released they do not: there the
             # column with the least score has the largest factor.
             W, _, _ = self._columns_in(X.dtype)
@@ -282,6 +298,8 @@ class PooledFeatures(FourierFeatures):
         gathered: dict[str, Any] = {
             name: TriangleStack(1, columns)[0] if name == "gram" else np.zeros(columns) for name in self.needs
         }
+        if "right_side" in gathered and y is not None:
+            gathered["right_side"] = np.zeros((columns, *y.shape[1:]))
         buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), columns), dtype=X.dtype)
         for rows in row_blocks(X.shape[0]):
             B = buffer[: rows.stop - rows.start]
@@ -290,7 +308,7 @@ class PooledFeatures(FourierFeatures):
             if "gram" in gathered:
                 gathered["gram"].add_gram(B)
             if "right_side" in gathered and y is not None:
-                gathered["right_side"] += y[rows] @ B
+                gathered["right_side"] += (y[rows].T @ B).T
             if "squared_norms" in gathered:
                 gathered["squared_norms"] += np.einsum("ij,ij->j", B, B)
         return gathered
@@ -337,7 +355,7 @@ class LeverageScoreFeatures(PooledFeatures):
         score_lambda: float = 0.05,
         pool: int | float | None = None,
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -386,10 +404,12 @@ class SurrogateLeverageFeatures(PooledFeatures):
 
     Notes
     -----
-    ``fit`` needs numeric targets y (n,), and takes them as they are: ±1 for two classes. Cost: one pass over
-    the base features, n·l·(d + 2) multiplications; memory one row block of them. As written, the scores of
-    'eq14' have single precision for every dtype of X: this hardly ever changes what is drawn, and changes the
-    weights by a few 1e-6.
+    ``fit`` needs targets y. Labels (n,) are text, booleans, integers, and floats that are two to MOST_CLASSES
+    different whole numbers: two classes are −1 and +1; of more each is scored against the rest, and the scores are
+    summed. Other floats (n,), and anything (n, t), are values, taken as they are; the estimators of this package
+    give (n, t), so that a regression is never taken for classes. Cost: one pass over the base features, n·l·(d + 2)
+    multiplications; memory one row block of them. As written, for one target, the scores of 'eq14' have single
+    precision for every dtype of X: this hardly ever changes what is drawn, and changes the weights by a few 1e-6.
 
     References
     ----------
@@ -398,6 +418,7 @@ class SurrogateLeverageFeatures(PooledFeatures):
     """
 
     choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
+    takes_targets = True  # (n, t) from an estimator, which knows whether they are classes
 
     def __init__(
         self,
@@ -407,7 +428,7 @@ class SurrogateLeverageFeatures(PooledFeatures):
         form: str = "eq14",
         pool: int | float | None = None,
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -424,11 +445,22 @@ class SurrogateLeverageFeatures(PooledFeatures):
         X = self._validated(X, reset=True)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
-        targets = column_or_1d(targets, warn=True)
+        targets = self._targets(y)
         check_consistent_length(X, targets)
         self._fit(X, targets)
         return self
+
+    def _targets(self, y: Any) -> NDArray[np.float64]:
+        """What is scored: values as they are, classes as ±1, (n,) of one target or two classes, else (n, t)."""
+        given = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
+        if given.dtype.kind == "O":
+            with suppress(ValueError, TypeError):  # numbers in a column of objects
+                given = given.astype(np.float64)
+        if given.ndim == 1 and are_classes(given):
+            codes = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
+            return codes[:, 0] if codes.shape[1] == 1 else codes
+        values = check_array(given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     @property
     def needs(self) -> tuple[str, ...]:

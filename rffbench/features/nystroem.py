@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
+from rffbench.features.bandwidth import chosen_rows
 from rffbench.features.base import FeatureMap
 from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -27,7 +28,7 @@ class NystroemFeatures(FeatureMap):
     n_components : l, the number of landmarks and of output columns. Where there are fewer training rows, all of
         them are landmarks and the columns beyond are zero.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)) or 'laplacian' (exp(−γ‖Δ‖₁)).
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
     Attributes
@@ -42,11 +43,13 @@ class NystroemFeatures(FeatureMap):
 
     choices: ClassVar[dict[str, tuple]] = {"kernel": tuple(_SKLEARN_NAMES)}
 
+    accepts_sparse = True
+
     landmarks_: NDArray[np.int64]
     nystroem_: Nystroem
 
     def __init__(
-        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
+        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
@@ -71,24 +74,19 @@ class NystroemFeatures(FeatureMap):
         n, count = X.shape[0], min(self.n_components, X.shape[0])
         rng = generator(seed_sequence(self.random_state), "landmarks")
         self.landmarks_ = np.sort(rng.choice(n, count, replace=False))
-        parts = []
-        for rows in row_blocks(n):
-            first, last = np.searchsorted(self.landmarks_, [rows.start, rows.stop])
-            if last > first:
-                parts.append(X[rows][self.landmarks_[first:last] - rows.start])
-        landmarks = np.concatenate(parts).astype(np.float64, copy=False)
-        if not np.abs(landmarks).max() < LARGEST / X.shape[1]:
+        landmarks = chosen_rows(X, self.landmarks_).astype(np.float64, copy=False)
+        if not abs(landmarks).max() < LARGEST / X.shape[1]:
             raise ValueError(
                 f"X holds numbers above {LARGEST / X.shape[1]:.0g}, whose squares overflow; scale it first"
             )
         self.nystroem_ = Nystroem(
-            kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.gamma), n_components=count, random_state=0
+            kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.bandwidth), n_components=count, random_state=0
         ).fit(landmarks)
         return self
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
         landmarks = len(self.landmarks_)
-        for rows in row_blocks(len(X)):
+        for rows in row_blocks(X.shape[0]):
             out[rows, :landmarks] = self.nystroem_.transform(X[rows].astype(np.float64, copy=False))
         out[:, landmarks:] = 0

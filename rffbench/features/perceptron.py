@@ -8,8 +8,10 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.features.bandwidth import is_rule
 from rffbench.features.base import FeatureMap
 from rffbench.linalg.waves import sign_columns
+from rffbench.parameters import WrongParameter
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
@@ -66,6 +68,8 @@ class PerceptronFeatures(FeatureMap):
 
     choices: ClassVar[dict[str, tuple]] = {"kernel": ("perceptron",)}
 
+    accepts_sparse = True
+
     directions_: NDArray[np.float64]
     thresholds_: NDArray[np.float64]
     scale_: float
@@ -79,12 +83,17 @@ class PerceptronFeatures(FeatureMap):
         self.gamma = gamma
         self.random_state = random_state
 
+    def check_parameters(self) -> None:
+        if is_rule(self.gamma):
+            raise WrongParameter("gamma", f"must be a number, 1/R of the ball that holds the data, got {self.gamma!r}")
+        super().check_parameters()
+
     def fit(self, X: Any, y: Any = None) -> PerceptronFeatures:
         """Draw the perceptrons for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
         self.directions_, self.thresholds_ = draw_perceptrons(
-            self.n_components, X.shape[1], 1 / float(self.gamma), seed_sequence(self.random_state)
+            self.n_components, X.shape[1], 1 / float(self.bandwidth), seed_sequence(self.random_state)
         )
         self.scale_ = 1 / np.sqrt(self.n_components)
         return self

@@ -78,7 +78,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         leap: int = 0,
         variant: str = "as-written",
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -119,7 +119,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         """The frequencies (d, count) of the sequence's first ``count`` points."""
         rng = generator(seed_sequence(self.random_state), "frequencies")
         points = low_discrepancy_points(count, d, rng=rng, **self._settings())
-        return make_spectral_kernel(self.kernel, self.gamma).inverse_cdf(points)
+        return make_spectral_kernel(self.kernel, self.bandwidth).inverse_cdf(points)
 
 
 def low_discrepancy_points(

@@ -17,7 +17,7 @@ from rffbench.features.base import FourierFeatures
 from rffbench.kernels import make_spectral_kernel
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.waves import TILE_COLUMNS, cos_sin_columns
-from rffbench.rowsource import row_blocks
+from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
@@ -27,7 +27,7 @@ class _GaussianFeatures(FourierFeatures):
     choices: ClassVar[dict[str, tuple]] = {"kernel": ("gaussian",)}
 
     def __init__(
-        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float = 1.0,
+        self, n_components: int = 100, *, kernel: str = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
@@ -48,7 +48,7 @@ class OrthogonalRandomFeatures(_GaussianFeatures):
     ----------
     n_components : number of output columns, even.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; the first s frequencies of a larger map are those of a smaller one.
 
     Attributes
@@ -101,7 +101,7 @@ class HadamardFeatures(_GaussianFeatures):
         diagonals, permutations, lengths = zip(*(self._block(N, rng) for _ in range(-(-s // N))), strict=True)
         self.diagonals_ = np.stack(diagonals, axis=1)
         self.permutation_ = None if permutations[0] is None else np.stack(permutations)
-        self.lengths_ = make_spectral_kernel(self.kernel, self.gamma).spectral_scale * np.stack(lengths)
+        self.lengths_ = make_spectral_kernel(self.kernel, self.bandwidth).spectral_scale * np.stack(lengths)
         self.set_unweighted(s)
         return self
 
@@ -112,8 +112,8 @@ class HadamardFeatures(_GaussianFeatures):
 
     def phases(self, X: NDArray) -> NDArray:
         """The fast product XVᵀ (n, s) of X (n, d), in X's dtype."""
-        out, parts = np.empty((len(X), self.n_frequencies), X.dtype), self._in(X.dtype)
-        for rows in row_blocks(len(X)):
+        out, parts = np.empty((X.shape[0], self.n_frequencies), X.dtype), self._in(X.dtype)
+        for rows in row_blocks(X.shape[0]):
             self._write_phases(X[rows], slice(0, self.n_frequencies), out[rows], parts)
         return out
 
@@ -123,7 +123,7 @@ class HadamardFeatures(_GaussianFeatures):
         cos_sin_columns(
             lambda rows, columns, phase: self._write_phases(X[rows], columns, phase, parts),
             out[:, :s], out[:, s:] if out.shape[1] > s else None,
-            n=len(X), s=s, dtype=X.dtype, scale=self.scale_, width=max(TILE_COLUMNS, parts[0].shape[-1]),
+            n=X.shape[0], s=s, dtype=X.dtype, scale=self.scale_, width=max(TILE_COLUMNS, parts[0].shape[-1]),
         )  # fmt: skip
 
     def _in(self, dtype: np.dtype) -> tuple[NDArray, NDArray]:
@@ -131,12 +131,14 @@ class HadamardFeatures(_GaussianFeatures):
         return self.diagonals_.astype(dtype, copy=False), self.lengths_.astype(dtype, copy=False)
 
     def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
-        """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns)."""
+        """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns).
+
+        The rows of a CSR matrix are dense here, as they are once transformed: a tile's, not all."""
         diagonals, lengths = parts
         N = diagonals.shape[-1]
         blocks = slice(columns.start // N, -(-columns.stop // N))
-        T = np.empty((len(X), blocks.stop - blocks.start, N), X.dtype)
-        _multiply(np.ascontiguousarray(X), diagonals[0, blocks], T)
+        T = np.empty((len(out), blocks.stop - blocks.start, N), X.dtype)
+        _multiply(dense_rows(X), diagonals[0, blocks], T)
         walsh_hadamard(T)
         for stage, D in enumerate(diagonals[1:, blocks]):
             if self.permutation_ is not None and stage == 0:
@@ -147,7 +149,7 @@ class HadamardFeatures(_GaussianFeatures):
                 T *= D
             walsh_hadamard(T)
         width = out.shape[1]
-        np.multiply(T.reshape(len(X), -1)[:, :width], lengths[blocks].ravel()[:width], out=out)
+        np.multiply(T.reshape(len(out), -1)[:, :width], lengths[blocks].ravel()[:width], out=out)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -187,7 +189,7 @@ class FastfoodFeatures(HadamardFeatures):
     ----------
     n_components : number of output columns, even; any number of frequencies, also where N doesn't divide it.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
 
     Attributes
@@ -223,7 +225,7 @@ class StructuredOrthogonalFeatures(HadamardFeatures):
     ----------
     n_components : number of output columns, even.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
 
     Attributes
@@ -256,7 +258,7 @@ class SRHTFeatures(HadamardFeatures):
     ----------
     n_components : number of output columns, even.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
-    gamma : γ > 0.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.features.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest.
 
     Attributes

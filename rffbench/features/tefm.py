@@ -68,7 +68,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     def __init__(
         self, n_components: int = 100, *, sketch: str = "gaussian", expansion: float = 4, power: int = 1,
-        kernel: str = "gaussian", gamma: float = 1.0, random_state: RandomState = None,
+        kernel: str = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.sketch = sketch

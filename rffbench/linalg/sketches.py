@@ -7,10 +7,12 @@ Each is made from its sizes and seed alone, is never held as a dense matrix, and
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -126,8 +128,11 @@ class CountSketch(Sketch):
         part = slice(start, start + len(block))
         _add_to_buckets(block, self.signs[part], self.buckets[part], total)
 
-    def columns(self, A: NDArray) -> NDArray:
+    def columns(self, A: Any) -> NDArray:
         self._check(A.shape[1])
+        if issparse(A):
+            n, entries = self.n, (self.signs.astype(A.dtype), self.buckets, np.arange(self.n + 1))
+            return (A @ csr_array(entries, shape=(n, self.k))).toarray()
         out = np.zeros((len(A), self.k), A.dtype)
         _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
         return out

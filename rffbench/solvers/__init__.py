@@ -46,6 +46,7 @@ BUILT_IN = {
     "kernel-ridge": "rffbench.solvers.ridge.exact:make_kernel_ridge",
     "kernel-svm": "rffbench.solvers.svm.kernel:make_kernel_svm",
     "linear-svm": "rffbench.solvers.svm.linear:make_linear_svm",
+    "logistic": "rffbench.solvers.logistic:make_logistic",
     "sparse-rf": "rffbench.solvers.sparse.sparse_rf:make_sparse_rf",
     "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
 }

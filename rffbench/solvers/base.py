@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.preprocessing import LabelBinarizer
+from sklearn.preprocessing import label_binarize
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -27,6 +28,11 @@ def require_classification(solver: str, task: str, instead: str) -> None:
         raise ConfigError(f"solver {solver!r} is for classification; for {task} use {instead!r}")
 
 
+def rows_of(X: Any, rows: slice) -> Any:
+    """X[rows]: an array, or a CSR matrix where X is one."""
+    return X[rows] if issparse(X) else np.asarray(X[rows])
+
+
 def read_rows(X: Any) -> NDArray[np.float64]:
     """A copy of all rows of X, which may be lazy, as float64; ValueError where one holds NaN or infinity."""
     return np.array(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64, order="C")
@@ -34,7 +40,7 @@ def read_rows(X: Any) -> NDArray[np.float64]:
 
 def checked_rows(X: Any, rows: slice) -> NDArray:
     """X[rows]; ValueError where X is lazy, so that it was not checked before, and they hold NaN or infinity."""
-    part = np.asarray(X[rows])
+    part = rows_of(X, rows)
     if is_row_source(X) and not np.isfinite(part).all():
         raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
     return part
@@ -52,6 +58,9 @@ def no_singular() -> Iterator[None]:
 class _Estimator(BaseEstimator):
     """Subclasses add ``_fit_targets(X, Y, y)``, Y (n, t), and ``_linear(X)``, (n,) or (n, t)."""
 
+    accepts_sparse: ClassVar[bool] = False
+    """Whether ``_fit_targets`` and ``_linear`` take a CSR matrix too."""
+
     n_features_in_: int
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
@@ -60,10 +69,26 @@ class _Estimator(BaseEstimator):
     def _linear(self, X: Any) -> NDArray[np.float64]:
         raise NotImplementedError
 
+    def _checked(self, X: Any, y: Any, *, reset: bool, **targets: bool) -> tuple[Any, NDArray]:
+        """X and y of a fit, as arrays, X also as a CSR matrix; what serves rows on demand stays as it is."""
+        if is_row_source(X):
+            if reset:
+                self.n_features_in_ = X.shape[1]
+            return self._same_width(X), np.asarray(y)
+        sparse = "csr" if self.accepts_sparse else False
+        checked: tuple[Any, NDArray] = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse=sparse, reset=reset, **targets
+        )
+        return checked
+
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
-        if not is_row_source(X):
-            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        if is_row_source(X):
+            return self._same_width(X)
+        sparse = "csr" if self.accepts_sparse else False
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", accept_sparse=sparse)
+
+    def _same_width(self, X: Any) -> Any:
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -71,23 +96,26 @@ class _Estimator(BaseEstimator):
             )
         return X
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.accepts_sparse
+        return tags
+
 
 class Regressor(RegressorMixin, _Estimator):
     """Fits real targets."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit to y (n,) or (n, t). X: (n, d) array, or a lazy array with shape, dtype and row slices."""
-        if is_row_source(X):
-            y = np.asarray(y, dtype=np.float64)
-            self.n_features_in_ = X.shape[1]
-        else:
-            X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], order="C", multi_output=True, y_numeric=True
-            )
-        y = np.asarray(y, dtype=np.float64).view()
-        y.setflags(write=False)  # a feature map gets to see it
-        self._fit_targets(X, y.reshape(len(y), -1), y)
+        self._fit_targets(*self._targets(X, y))
         return self
+
+    def _targets(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        """X checked, the targets (n, t), and y, which a feature map gets to see."""
+        X, y = self._checked(X, y, reset=reset, multi_output=True, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64).view()
+        y.setflags(write=False)
+        return X, y.reshape(len(y), -1), y
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The fitted function at X: (n,) or (n, t), float64."""
@@ -102,24 +130,33 @@ class Regressor(RegressorMixin, _Estimator):
 class Classifier(ClassifierMixin, _Estimator):
     """Fits targets −1/+1, one against the rest where there are more than two classes."""
 
+    classes_: NDArray
+
     def fit(self, X: Any, y: Any) -> Any:
-        """Fit to the labels y (n,), as targets −1/+1. X as for the regressor."""
-        if is_row_source(X):
-            y = np.asarray(y)
-            self.n_features_in_ = X.shape[1]
-        else:
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        """Fit to the labels y (n,), of any kind, as targets −1/+1. X as for the regressor."""
+        self._fit_targets(*self._targets(X, y))
+        return self
+
+    def _targets(
+        self, X: Any, y: Any, *, reset: bool = True, classes: Any = None
+    ) -> tuple[Any, NDArray[np.float64], NDArray]:
+        """X checked, the targets (n, 1) or (n, classes), and what a feature map gets to see: the targets of two
+        classes, else y. ``classes``: all labels there are, where y need not have every one."""
+        X, y = self._checked(X, y, reset=reset)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
-        Y = LabelBinarizer(neg_label=-1).fit_transform(y).astype(np.float64)
+        if classes is not None and len(strange := np.setdiff1d(y, self.classes_)):
+            raise ValueError(
+                f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}"
+            )
+        Y = label_binarize(y, classes=self.classes_, neg_label=-1).astype(np.float64)
         y = y.view()
-        Y.setflags(write=False)  # a feature map gets to see it, or y
+        Y.setflags(write=False)
         y.setflags(write=False)
-        self._fit_targets(X, Y, Y[:, 0] if Y.shape[1] == 1 else y)
-        return self
+        return X, Y, Y[:, 0] if Y.shape[1] == 1 else y
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes (positive: the second), (n, classes) one against the rest for more."""
@@ -133,6 +170,11 @@ class Classifier(ClassifierMixin, _Estimator):
 
 BLOCK_ELEMENTS = 1 << 22  # a block of features is about this many numbers (32 MB)
 MOST_BLOCK_ROWS = 4096
+
+
+def read_numbers(X: Any) -> int:
+    """About how many numbers reading a row of X takes: its columns, or of a CSR matrix its entries and their places."""
+    return int(-(-2 * X.nnz // max(1, X.shape[0]))) if issparse(X) else int(X.shape[1])
 
 
 def default_block_rows(columns: int) -> int:

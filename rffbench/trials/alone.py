@@ -82,6 +82,13 @@ class Problem:
         """Classes of a classification task as it is learnt, 0 of a regression."""
         return 0 if self.labels is None else len(self.labels)
 
+    @property
+    def targets(self) -> Any:
+        """What a map that is fitted without a learner gets to see: y, as whole numbers where these are more than two
+        classes, so that they are not taken for values."""
+        y = self.split.y_train
+        return y.astype(np.int64) if isinstance(y, np.ndarray) and self.n_classes > 2 else y
+
     def features(self, spec: TrialSpec) -> Any:
         """The spec's feature map, not yet fitted, on the random stream that pairs the methods; None without one."""
         if spec.source and ownfile.source_hash(spec.features["name"]) != spec.source:
@@ -107,9 +114,9 @@ class Problem:
 
     def generate(self, spec: TrialSpec) -> float:
         """Generate the training features, and keep none: the seconds to draw, weigh and map all rows."""
-        X, features = self.split.X_train, self.features(spec)
+        X, features, targets = self.split.X_train, self.features(spec), self.targets
         with Stopwatch(X) as fitting:
-            fitted = features.fit(X, self.split.y_train)
+            fitted = features.fit(X, targets)
         distinct = fitted.distinct() if hasattr(fitted, "distinct") else None
         return fitting.seconds + mapping_seconds(fitted if distinct is None else distinct.features, X)
 
@@ -309,7 +316,8 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
         if features is not None:
             check_measuring(spec, len(split.X_train), features.n_components, free)
         with Contention() as contention:
-            solver.fit(split.X_train, split.y_train, **watched)
+            y = problem.targets if spec.solver["name"] == NONE else split.y_train
+            solver.fit(split.X_train, y, **watched)
             if spec.solver["name"] != NONE:
                 predicted, timing["predict_s"] = problem.predict(solver)
                 scores = problem.score(predicted)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
-from sklearn.linear_model import Lasso
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -57,6 +57,13 @@ def linear_machine(model, y):
     return machine.fit(Z, y).decision_function(Z)
 
 
+def logistic_regression(model, y):
+    """scikit-learn's, with C = 1/(nλ)."""
+    Z = FEATURES.fit_transform(X)
+    peer = LogisticRegression(C=1 / (len(X) * model.alpha_), tol=1e-8, max_iter=5000)
+    return peer.fit(Z, y).decision_function(Z)
+
+
 def l1_on_its_functions(model, y):
     """The LASSO, or the ℓ1-penalised squared hinge, on the functions that the model kept."""
     phases = X @ model.directions_.T + model.offsets_
@@ -96,6 +103,7 @@ PROMISES = {
         Promise(linear_machine, {"method": method}, {"tolerance": 1e-8}, CLASSES, maps=True)
         for method in ("held", "streamed", "liblinear")
     ],
+    "logistic": [Promise(logistic_regression, {"lambda": 0.01}, {"tolerance": 1e-8}, CLASSES, maps=True)],
     "sparse-rf": [
         Promise(l1_on_its_functions, SPARSE | {"lambda": [1.0, 0.1]}, SPARSE | {"tol": 1e-10}, BOTH[:1], seeded=True),
         Promise(l1_on_its_functions, SPARSE, {"tol": 1e-10}, CLASSES, "perceptron", 0.2, seeded=True),
@@ -160,7 +168,15 @@ def test_a_solver_that_says_nothing_is_told_what_to_add():
         promises("newcomer")
 
 
-@parametrize_with_checks(CONTRACT)
+def expected_to_fail(estimator):
+    """Where λ is chosen by folds of the rows, a row of weight 2 is in one fold and its copy may be in another."""
+    if len(getattr(estimator, "alphas", [])) < 2:
+        return {}
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(checks, "folds are of rows, whatever their weights")
+
+
+@parametrize_with_checks(CONTRACT, expected_failed_checks=expected_to_fail)
 def test_scikit_learn_s_contract_is_kept(estimator, check):
     check(estimator)
 

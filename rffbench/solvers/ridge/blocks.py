@@ -133,6 +133,11 @@ class _BlockedRidge(_StreamedRidge):
         left = None if self.memory is None else self.memory - needed + work
         return _Plan(self._fit_by_blocks, min(shape[0], self.block_rows or default_block_rows(p)), left, needed)
 
+    def _fit_part(self, X: Any, Y: Any, y: Any) -> None:
+        raise ValueError(
+            "partial_fit: a fit over many machines takes all rows at once; StreamedRidgeCV adds them in parts"
+        )
+
     def _fit_by_blocks(
         self, X: Any, Y: Any, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
@@ -235,8 +240,9 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
         )  # fmt: skip
         self.blocks = blocks
 
-    def fit(self, X: Any, y: Any) -> BlockedRidgeCV:
+    def fit(self, X: Any, y: Any, sample_weight: None = None) -> Any:
         """Fit to y (n,) or (n, t), lazy or not."""
+        _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
         self.n_features_in_ = X.shape[1]
@@ -268,14 +274,20 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
         )  # fmt: skip
         self.blocks = blocks
 
-    def fit(self, X: Any, y: Any) -> BlockedRidgeClassifierCV:
+    def fit(self, X: Any, y: Any, sample_weight: None = None) -> Any:
         """Fit to the labels y (n,), lazy or not."""
+        _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
         self.n_features_in_ = X.shape[1]
         self.classes_ = y.labels
         self._fit_targets(X, LazyTargets(y, y.labels), y)  # type: ignore[arg-type]
         return self
+
+
+def _refuse_weights(sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise ValueError("sample_weight: a fit over many machines takes none; StreamedRidgeCV does")
 
 
 def _is_lazy(y: Any) -> bool:

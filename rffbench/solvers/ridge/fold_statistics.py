@@ -33,9 +33,10 @@ SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take
 
 @dataclass
 class Moments:
-    """Of some rows Z (n, p) and targets y (n, t): all that is linear in the columns of Z."""
+    """Of some rows Z (n, p) and targets y (n, t): all that is linear in the columns of Z. Where rows have weights,
+    each counts as that many: n is the sum of the weights."""
 
-    n: int
+    n: float
     right: NDArray[np.float64]  # Zᵀy (p, t)
     sums: NDArray[np.float64]  # Zᵀ1 (p,)
     y_sums: NDArray[np.float64]  # yᵀ1 (t,)
@@ -93,8 +94,12 @@ class FoldStatistics:
             for _ in range(folds)
         ]
 
-    def add(self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``.
+    def add(
+        self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:  # fmt: skip
+        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``, each as often as its
+        weight says.
 
         float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips
         that are added one after another; returned are the seconds each strip's part of the Gram matrix took,
@@ -103,14 +108,18 @@ class FoldStatistics:
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64).reshape(len(Z), self.targets)
         moments = self._moments[fold]
+        ones = np.ones(len(y))
+        if weights is not None:  # √w in both factors of each product
+            ones = np.sqrt(weights)
+            Z, y = Z * ones[:, None], y * ones[:, None]
         edges = [0, self.columns] if edges is None else edges
         seconds = np.zeros(len(edges) - 1)
         for index, (start, stop) in enumerate(pairwise(edges)):
             with Stopwatch() as watch:
                 self._grams[fold].add_gram_strip(Z, start, stop)
             seconds[index] = watch.seconds
-        moments.n += len(Z)
-        y1 = np.column_stack([y, np.ones(len(y))])
+        moments.n += len(Z) if weights is None else float(weights.sum())
+        y1 = np.column_stack([y, ones])
 
         def add_columns(first: int, last: int) -> None:
             products = Z[:, first:last].T @ y1
@@ -118,7 +127,7 @@ class FoldStatistics:
             moments.sums[first:last] += products[:, -1]
 
         in_threads(add_columns, self.columns, worthwhile=Z.nbytes > WORTH_A_THREAD)
-        moments.y_sums += y.sum(axis=0)
+        moments.y_sums += y.sum(axis=0) if weights is None else ones @ y
         moments.y_squares += np.einsum("ij,ij->j", y, y)
         return seconds
 
@@ -241,7 +250,7 @@ def fold_bounds(n: int, folds: int) -> list[int]:
     return [0, *np.cumsum(sizes).tolist()]
 
 
-def penalty(alpha: float, n: int, lambda_scale: LambdaScale) -> float:
+def penalty(alpha: float, n: float, lambda_scale: LambdaScale) -> float:
     """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020) or λ."""
     return alpha * n if lambda_scale == "n" else float(alpha)
 
@@ -337,11 +346,16 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
     return results
 
 
-def wrong_share(outputs: NDArray, Y: NDArray) -> float:
-    """The share of rows whose sign, or largest output of several, is not that of the targets Y (rows, t)."""
+def wrong_rows(outputs: NDArray, Y: NDArray) -> NDArray[np.bool_]:
+    """Of each row whether its sign, or largest output of several, is not that of the targets Y (rows, t)."""
     if Y.shape[1] == 1:
-        return float(np.mean((outputs > 0) != (Y > 0)))
-    return float(np.mean(outputs.argmax(axis=1) != Y.argmax(axis=1)))
+        return ((outputs > 0) != (Y > 0))[:, 0]
+    return outputs.argmax(axis=1) != Y.argmax(axis=1)
+
+
+def wrong_share(outputs: NDArray, Y: NDArray) -> float:
+    """The share of rows of which that is so."""
+    return float(np.mean(wrong_rows(outputs, Y)))
 
 
 def solve_ridge_cv(

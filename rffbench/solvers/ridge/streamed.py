@@ -8,18 +8,27 @@ and its held-out error follows from its own, so that the whole (λ, fold) grid n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import held_bytes, mapped
+from rffbench.features.base import fitted_map, held_bytes, mapped
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import check_choice, check_count
-from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, default_block_rows, no_singular
+from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.rowsource import Stopwatch, dense_rows
+from rffbench.solvers.base import (
+    Classifier,
+    LambdaScale,
+    Regressor,
+    default_block_rows,
+    no_singular,
+    read_numbers,
+    rows_of,
+)
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,
@@ -31,9 +40,11 @@ from rffbench.solvers.ridge.fold_statistics import (
     fold_bounds,
     solve_folds,
     solve_ridge_cv,
+    wrong_rows,
     wrong_share,
 )
 from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
 
@@ -57,11 +68,16 @@ class _StreamedRidge:
     memory: int | None
     scoring: Scoring = None
     path: bool = False
+    accepts_sparse = True
 
+    _weights: NDArray[np.float64] | None = None  # of the rows of the fit that is under way
+    _origin: NDArray[np.float64] | float = 0.0  # what is taken off the columns, where there is an intercept
     _map: Any  # what makes the columns that are solved for: ``features_``, or that without equal columns
     _distinct: Any
     _unmapped: int  # rows that have not been mapped once
     _again_s: float  # seconds of mapping rows again
+    _statistics: FoldStatistics | None = None  # of the rows so far, between calls of partial_fit
+    _parts: int  # such calls so far
 
     def _grid(self) -> tuple[list[float], int]:
         """The alphas to try, and the folds to choose among them by."""
@@ -77,6 +93,20 @@ class _StreamedRidge:
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         """Fit to the targets Y (n, t); ``y`` is what a supervised feature map gets to see."""
+        alphas, folds = self._begin(X, Y)
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._plan(self._size(X), known, Y.shape[1], folds, len(alphas))
+        self._fit_map(X, Y, y)
+        kept = held_bytes(getattr(self, "features_", None))
+        plan = self._plan(self._size(X), self._columns, Y.shape[1], folds, len(alphas), kept)
+        with no_singular():
+            solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
+        self.timing_["solve_s"] += self._again_s
+        self._become(alphas, solution, single=y.ndim == 1 and Y.shape[1] == 1)
+
+    def _begin(self, X: Any, Y: NDArray[np.float64]) -> tuple[list[float], int]:
+        """Check what can be before anything is computed, and forget an earlier fit; the alphas, and the folds."""
         self.check_parameters()
         alphas, folds = self._grid()
         n, alphas = X.shape[0], [float(alpha) for alpha in alphas]
@@ -84,33 +114,67 @@ class _StreamedRidge:
         folds = folds if len(alphas) > 1 else 1
         if self.path and Y.shape[1] > 1:
             raise ValueError(f"path=True is for a single target or two classes, got {Y.shape[1]} targets")
+        if self._weights is not None:
+            for fold, (start, stop) in enumerate(pairwise(fold_bounds(n, folds))):
+                if not self._weights[start:stop].any():
+                    raise ValueError(
+                        f"the rows of fold {fold + 1} of {folds}, {start} to {stop - 1}, all have weight 0, and say "
+                        f"nothing about alpha: leave such rows out, or shuffle the rows"
+                    )
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self._unmapped, self._again_s = n, 0.0
-        self._map = self._distinct = None
-        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
-        if known is not None:  # so that what cannot fit is refused before the map is fitted
-            self._plan(X.shape, known, Y.shape[1], folds, len(alphas))
+        self._map = self._distinct = self._statistics = None
+        return alphas, folds
+
+    def _fit_map(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         if self.features is not None:
             self._check_budget("fitting the feature map", getattr(self.features, "bytes_to_fit", 0))
             with Stopwatch(X) as watch:
-                self._take(clone(self.features).fit(X, y))
+                self._take(fitted_map(self.features, X, y, Y))
             self.timing_["feature_s"] += watch.seconds
         self._columns = self._count_columns(X)
-        kept = held_bytes(getattr(self, "features_", None))
-        plan = self._plan(X.shape, self._columns, Y.shape[1], folds, len(alphas), kept)
-        with no_singular():
-            solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
-        self.timing_["solve_s"] += self._again_s
+
+    def _become(self, alphas: list[float], solution: RidgeSolution, *, single: bool) -> None:
+        """Become fitted with a solution on the columns mapped, of one target or of several."""
         if self._distinct is not None:
             spread = self._distinct.columns.spread
             solution.coef = spread(solution.coef)
             solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
-        single = y.ndim == 1 and Y.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.alpha_ = solution.alpha
         self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
         self.cv_results_ = cv_results(alphas, solution.fold_error)
+
+    def _fit_part(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        """Add these rows to those that are known, each fold its share of them, and solve again."""
+        alphas, folds = self._grid()
+        if self._statistics is None:
+            alphas, folds = self._begin(X, Y)
+            if self.scoring and folds > 1:
+                raise WrongParameter("scoring", "must be None for partial_fit: the rows are not kept for a second pass")
+            self._fit_map(X, Y, y)
+            statistics = FoldStatistics(self._columns, folds, Y.shape[1])
+            self._check_budget(f"ridge on {self._columns} columns", statistics.bytes_needed(self._columns, folds + 1))
+            self._set_origin(X, default_block_rows(self._columns))
+            self._statistics, self._parts = statistics, 0
+        elif Y.shape[1] != self._statistics.targets:
+            raise ValueError(f"y has {Y.shape[1]} targets, and had {self._statistics.targets} in the first part")
+        else:
+            self._unmapped += X.shape[0]
+        statistics, bounds = self._statistics, fold_bounds(X.shape[0], self._statistics.folds)
+        # Another fold begins each time, so that parts of few rows do not all go to the first.
+        at = (np.arange(statistics.folds) + self._parts) % statistics.folds
+        parts = zip(at.tolist(), bounds[:-1], bounds[1:], strict=True)
+        self._gather(statistics, X, Y, list(parts), default_block_rows(self._columns))
+        self._parts += 1
+        alphas = [float(alpha) for alpha in alphas]
+        with Stopwatch() as watch, no_singular():
+            solution = solve_ridge_cv(
+                statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, path=self.path
+            )
+        self.timing_["solve_s"] += watch.seconds
+        self._become(alphas, self._restore_origin(solution), single=y.ndim == 1 and Y.shape[1] == 1)
 
     def _take(self, features: Any) -> None:
         """Map with the fitted ``features``, each of equal columns once where they can tell."""
@@ -155,7 +219,8 @@ class _StreamedRidge:
     def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> _Plan:
         """The fastest strategy that fits the memory budget; MemoryBudgetError when none does.
 
-        ``shape`` is that of X; p are the columns to solve for, and ``kept`` the bytes of the fitted map.
+        ``shape`` is the rows, and the numbers to read in one; p are the columns to solve for, and ``kept`` the bytes
+        of the fitted map.
         """
         n, d = shape
         block_rows = min(n, self.block_rows or default_block_rows(p))
@@ -167,8 +232,9 @@ class _StreamedRidge:
             (self._fit_in_one_pass, always + FoldStatistics.bytes_needed(p, folds, targets) + least_work),
             (self._fit_in_passes, always + FoldStatistics.bytes_needed(p, 1, targets)),
         ]
-        if n < p:
-            strategies.insert(0, (self._fit_dual, always + 8 * n * p + TriangleStack.bytes_needed(2, n)))
+        if n < p and self._weights is None:
+            held = 8 * n * min(p, d) if self.features is None else 8 * n * p  # Z, which a CSR matrix is already
+            strategies.insert(0, (self._fit_dual, always + held + TriangleStack.bytes_needed(2, n)))
         fills = self.features is None or hasattr(self.features, "fill")
         # A row as it is read and scaled, its features, and their float64 copy; or those of two blocks where a map makes
         # each anew.
@@ -185,6 +251,10 @@ class _StreamedRidge:
                 return _Plan(fit, rows, left + least_work - (rows - fewest) * a_row, needed + rows * a_row)
         least = min(needed for _, needed in strategies) + fewest * a_row
         raise MemoryBudgetError(f"ridge on {p} columns with {folds} folds", least, self.memory)
+
+    def _size(self, X: Any) -> tuple[int, int]:
+        """The rows of X, and the numbers to read in one."""
+        return X.shape[0], read_numbers(X)
 
     def _check_budget(self, what: str, needed: int) -> None:
         if self.memory is not None and needed > self.memory:
@@ -203,13 +273,16 @@ class _StreamedRidge:
         for first in range(start, stop, rows):
             block = slice(first, min(stop, first + rows))
             with Stopwatch(X) as watch:
-                Z = np.asarray(X[block])
-                if self.features is not None and fill is not None:
+                Z = rows_of(X, block)
+                if self.features is None:
+                    Z = dense_rows(Z) if issparse(Z) else Z
+                elif fill is not None:
                     if buffer is None:
                         buffer = np.empty((min(rows, stop - start), self._columns), dtype=Z.dtype)
-                    fill(Z, buffer[: len(Z)])
-                    Z = buffer[: len(Z)]
-                elif self.features is not None:
+                    part = buffer[: block.stop - first]
+                    fill(Z, part)
+                    Z = part
+                else:
                     Z = mapped(self._map, Z, self._columns)
             new = min(self._unmapped, len(Z)) / len(Z)
             self._unmapped -= round(new * len(Z))
@@ -224,7 +297,9 @@ class _StreamedRidge:
         for fold, start, stop in parts:
             for block, Z in self._blocks(X, start, stop, rows):
                 with Stopwatch() as watch:
-                    statistics.add(fold, Z - self._origin if self.center == "both" else Z, Y[block])
+                    weights = None if self._weights is None else self._weights[block]
+                    Z = Z - self._origin if self.center == "both" else Z
+                    statistics.add(fold, Z, Y[block], weights=weights)
                 self.timing_["gram_s"] += watch.seconds
         if not statistics.finite:
             raise ValueError(self._not_finite())
@@ -254,14 +329,28 @@ class _StreamedRidge:
             for block, Z in self._blocks(X, start, stop, rows):
                 Z = Z - self._origin if self.center == "both" else Z
                 for index, each in enumerate(spreaded):
-                    share = np.inf if each is None else wrong_share(Z @ each[0] + each[1], Y[block])
-                    wrong[index] += share * len(Z) / (stop - start)
+                    if each is None:
+                        wrong[index] = np.inf
+                    elif self._weights is None:
+                        share = wrong_share(Z @ each[0] + each[1], Y[block])
+                        wrong[index] += share * len(Z) / (stop - start)
+                    else:
+                        rows_wrong = wrong_rows(Z @ each[0] + each[1], Y[block])
+                        wrong[index] += self._weights[block] @ rows_wrong / self._weights[start:stop].sum()
             return wrong.tolist()
 
         return errors
 
+    def _summed_error(self, outputs: NDArray[np.float64], Y: NDArray[np.float64], block: slice) -> float:
+        """What λ is chosen by, summed over a block's outputs (rows, t), each as often as its row's weight says."""
+        if self._weights is None:
+            return wrong_share(outputs, Y) * outputs.size if self.scoring else float(np.square(outputs - Y).sum())
+        errors = wrong_rows(outputs, Y) * Y.shape[1] if self.scoring else np.square(outputs - Y).sum(axis=1)
+        return float(self._weights[block] @ errors)
+
     def _set_origin(self, X: Any, rows: int) -> None:
         """A point near the columns' means: taken off first, so that an intercept loses no digits."""
+        self._origin = 0.0
         if self.center == "both":
             _, Z = next(self._blocks(X, 0, min(rows, X.shape[0]), rows))
             self._origin = np.mean(Z, axis=0, dtype=np.float64)
@@ -270,7 +359,6 @@ class _StreamedRidge:
         if self.center == "both":
             solution.intercept = solution.intercept - self._origin @ solution.coef
             solution.path = [each and (each[0], each[1] - self._origin @ each[0]) for each in solution.path]
-            del self._origin
         return solution
 
     def _fit_in_one_pass(
@@ -316,14 +404,12 @@ class _StreamedRidge:
                 with Stopwatch() as watch:
                     Z = Z - self._origin if self.center == "both" else Z
                     for index, (coef, intercept) in solved:
-                        outputs = Z @ coef + intercept
-                        if self.scoring:
-                            errors[index] += wrong_share(outputs, Y[block]) * outputs.size
-                        else:
-                            errors[index] += np.square(outputs - Y[block]).sum()
+                        errors[index] += self._summed_error(Z @ coef + intercept, Y[block], block)
                 self.timing_["solve_s"] += watch.seconds
             kept = [index for index, _ in solved]
-            fold_error[kept, fold] = errors[kept] / ((bounds[fold + 1] - bounds[fold]) * Y.shape[1])
+            held_out = slice(bounds[fold], bounds[fold + 1])
+            count = held_out.stop - held_out.start if self._weights is None else self._weights[held_out].sum()
+            fold_error[kept, fold] = errors[kept] / (count * Y.shape[1])
         everything = [(0, 0, n)]
         path = self._solve_rows(X, Y, alphas, everything, rows) if self.path else []
         return self._restore_origin(
@@ -354,13 +440,20 @@ class _StreamedRidge:
     ) -> RidgeSolution:
         """The same from ZZᵀ (n, n), with Z whole in memory: for fewer rows than columns."""
         n = X.shape[0]
-        self._set_origin(X, rows)
-        Z = np.empty((n, self._columns))
-        for block, part in self._blocks(X, 0, n, rows):
-            Z[block] = part - self._origin if self.center == "both" else part
-        with Stopwatch() as multiplying:
-            kernel, work = TriangleStack(2, n)
-            kernel.add_gram(Z.T)
+        kernel, work = TriangleStack(2, n)
+        if self.features is None and issparse(X):  # Z is X: no row but of K becomes dense, and no column is shifted
+            Z, self._origin = X.astype(np.float64, copy=False), np.zeros(self._columns)
+            with Stopwatch() as multiplying:
+                for start in range(0, n, rows):
+                    stop = min(n, start + rows)
+                    kernel.set_rows(start, (Z[start:stop] @ Z[:stop].T).toarray())
+        else:
+            self._set_origin(X, rows)
+            Z = np.empty((n, self._columns))
+            for block, part in self._blocks(X, 0, n, rows):
+                Z[block] = part - self._origin if self.center == "both" else part
+            with Stopwatch() as multiplying:
+                kernel.add_gram(Z.T)
         self.timing_["gram_s"] += multiplying.seconds
         if not np.isfinite(kernel.diagonal).all():
             raise ValueError(self._not_finite())
@@ -406,6 +499,66 @@ class _StreamedRidge:
         return output
 
 
+class _StreamedRegressor(_StreamedRidge, Regressor):
+    """What the two regressors have in common: how rows are given, all at once or part by part."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to y (n,) or (n, t). X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row slices.
+
+        ``sample_weight`` (n,): a row of weight w counts as w equal rows, in n·λ too.
+        """
+        return self._fitted(sample_weight, self._targets(X, y), self._fit_targets)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Add these rows to those of the calls before, and solve again. See `StreamedRidge`."""
+        targets = self._targets(X, y, reset=self._statistics is None)
+        return self._fitted(sample_weight, targets, self._fit_part)
+
+    def _fitted(self, sample_weight: Any, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]) -> Any:
+        self._weights = row_weights(sample_weight, targets[0])
+        try:
+            fit(*targets)
+        finally:
+            del self._weights
+        return self
+
+
+class _StreamedClassifier(_StreamedRidge, Classifier):
+    """What the two classifiers have in common: how rows are given, all at once or part by part."""
+
+    class_weight: ClassWeight
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_class_weight(self.class_weight)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to the labels y (n,), of any kind, as targets −1/+1. X and ``sample_weight`` as for the regressor."""
+        return self._fitted(sample_weight, self._targets(X, y), self._fit_targets)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add these rows to those of the calls before, and solve again. See `StreamedRidge`.
+
+        ``classes``: all labels there will be; needed in the first call where its y has not every one.
+        """
+        if self.class_weight == "balanced":
+            raise WrongParameter("class_weight", "must be None or a dictionary for partial_fit: what is balanced "
+                                                 "would change with each part")  # fmt: skip
+        first = self._statistics is None
+        targets = self._targets(X, y, reset=first, classes=classes if first else self.classes_)
+        return self._fitted(sample_weight, targets, self._fit_part)
+
+    def _fitted(self, sample_weight: Any, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]) -> Any:
+        check_class_weight(self.class_weight)
+        X, Y, _ = targets
+        self._weights = class_row_weights(self.class_weight, self.classes_, Y, row_weights(sample_weight, X))
+        try:
+            fit(*targets)
+        finally:
+            del self._weights
+        return self
+
+
 class _StreamedRidgeCV(_StreamedRidge):
     """What the two that choose λ have in common."""
 
@@ -420,7 +573,7 @@ class _StreamedRidgeCV(_StreamedRidge):
         return list(self.alphas), self.folds
 
 
-class StreamedRidge(_StreamedRidge, Regressor):
+class StreamedRidge(_StreamedRegressor):
     """Ridge regression min ‖y − Zβ − c‖² + nλ‖β‖², streamed over row blocks.
 
     Peak memory is about p² numbers and a block, p the columns of Z, for any number of rows n.
@@ -455,6 +608,16 @@ class StreamedRidge(_StreamedRidge, Regressor):
         Seconds in 'feature_s' (fitting and applying the feature map), 'gram_s' and 'solve_s'; the time a lazy
         X says it spent on fetching rows (its ``seconds``) is not counted.
 
+    Notes
+    -----
+    ``partial_fit`` adds rows to the statistics, (folds + 1)/2·p² numbers that the model keeps, and solves for all rows
+    so far: the parts together give what ``fit`` gives for all rows at once. A feature map is fitted to the first part;
+    one that learns from the data knows no other. The estimators that choose λ divide each part among the folds. A
+    ``fit`` forgets the parts, and a ``partial_fit`` after it begins anew.
+
+    A CSR matrix is mapped as it is, and never made dense. Without ``features`` row blocks of it are; or, with fewer
+    rows than columns, only its kernel matrix.
+
     Examples
     --------
     >>> import numpy as np
@@ -485,7 +648,7 @@ class StreamedRidge(_StreamedRidge, Regressor):
         return [self.alpha], 1
 
 
-class StreamedRidgeCV(_StreamedRidgeCV, Regressor):
+class StreamedRidgeCV(_StreamedRidgeCV, _StreamedRegressor):
     """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
 
     ``path=True`` also keeps the solution at every λ, for `predict_path`.
@@ -525,10 +688,17 @@ class StreamedRidgeCV(_StreamedRidgeCV, Regressor):
         self.path = path
 
 
-class StreamedRidgeClassifier(_StreamedRidge, Classifier):
+class StreamedRidgeClassifier(_StreamedClassifier):
     """The sign of a streamed ridge regression on targets −1/+1; one against the rest for more classes.
 
-    Parameters and attributes as in `StreamedRidge`.
+    Labels may be text, numbers or anything that sorts. All classes share one Gram matrix, and one factor of it.
+    Parameters and attributes as in `StreamedRidge`, and
+
+    Parameters
+    ----------
+    class_weight : None, 'balanced' or a dictionary from label to weight
+        What a row's ``sample_weight`` is multiplied by. 'balanced': n/(classes·rows of its class), n and rows
+        counted by ``sample_weight``, so that all classes count alike; not for ``partial_fit``.
 
     Attributes
     ----------
@@ -544,6 +714,7 @@ class StreamedRidgeClassifier(_StreamedRidge, Classifier):
         features: Any = None,
         block_rows: int | None = None,
         memory: int | None = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.lambda_scale = lambda_scale
@@ -551,12 +722,13 @@ class StreamedRidgeClassifier(_StreamedRidge, Classifier):
         self.features = features
         self.block_rows = block_rows
         self.memory = memory
+        self.class_weight = class_weight
 
     def _grid(self) -> tuple[list[float], int]:
         return [self.alpha], 1
 
 
-class StreamedRidgeClassifierCV(_StreamedRidgeCV, Classifier):
+class StreamedRidgeClassifierCV(_StreamedRidgeCV, _StreamedClassifier):
     """`StreamedRidgeClassifier` with λ from ``alphas`` by cross-validation, as in `StreamedRidgeCV`.
 
     λ is chosen by mean squared error on the −1/+1 targets; with ``scoring='accuracy'`` by the share of wrong labels,
@@ -575,6 +747,7 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, Classifier):
         memory: int | None = None,
         scoring: Scoring = None,
         path: bool = False,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alphas = alphas
         self.folds = folds
@@ -585,3 +758,4 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, Classifier):
         self.memory = memory
         self.scoring = scoring
         self.path = path
+        self.class_weight = class_weight

@@ -204,7 +204,7 @@ class _TorchRidge:
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
 
         with self._timed("feature_s", X):
-            self._fit_features(X, y)
+            self._fit_features(X, Y, y)
             self._map = DeviceMap(self.features_, self._columns, X.dtype, self._device)
         # With an intercept a point near the columns' means is taken off first, so that no digits are lost.
         origin = torch.zeros(self._columns, dtype=torch.float64, device=self._device)
@@ -227,25 +227,26 @@ class _TorchRidge:
         self.alpha_ = solution.alpha
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
-    def _fit_features(self, X: Any, y: NDArray) -> None:
+    def _fit_features(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         """Fit the map; one that looks at the data has its statistics gathered on the device."""
         features, (n, d) = self.features_, X.shape
         if not isinstance(features, PooledFeatures):
             features.fit(X, y)
             return
+        targets = Y[:, 0] if Y.shape[1] == 1 else Y
         features.n_features_in_ = d
 
         def gather(columns: int) -> dict[str, Any]:
             pool = DeviceMap(features, columns, X.dtype, self._device)
             gram = DeviceMatrix(columns if "gram" in features.needs else 0, self._device)
-            right = torch.zeros(columns, dtype=torch.float64, device=self._device)
+            right = torch.zeros((columns, *targets.shape[1:]), dtype=torch.float64, device=self._device)
             norms = torch.zeros_like(right)
             for block in _blocks(0, n, columns):
                 B = pool(X[block]).double()
                 if "gram" in features.needs:
                     gram.add_gram(B)
                 if "right_side" in features.needs:
-                    right += torch.tensor(y[block], dtype=torch.float64, device=self._device) @ B
+                    right += (torch.tensor(targets[block].T, dtype=torch.float64, device=self._device) @ B).T
                 if "squared_norms" in features.needs:
                     norms += B.square_().sum(dim=0)
             gathered = {"gram": gram, "right_side": to_host(right), "squared_norms": to_host(norms)}

@@ -8,19 +8,19 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import mapped
+from rffbench.features.base import fitted_map, mapped
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows, require_classification
+from rffbench.solvers.feature_rows import FeatureRows
 from rffbench.solvers.svm.libraries import load
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.solvers.svm.primal_newton import (
     PARTS,
     SAMPLED,
-    FeatureRows,
     minimise_squared_hinge,
     sampled_bytes,
     sampled_hessian,
@@ -70,7 +70,8 @@ class LinearSVM(Classifier):
         coordinate descent (``-s 1``, hinge ``-s 3``). Both hold Z as sparse nodes, 16 bytes a number. The others are
         `rffbench.solvers.svm.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass
         over them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'. To need fewer passes 'streamed' keeps
-        the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it.
+        the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it. A CSR
+        matrix X without features is held as it is, by 'auto' and 'held' alone.
     tolerance : float
         When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
     memory : int or None
@@ -89,6 +90,8 @@ class LinearSVM(Classifier):
     ----------
     R.-E. Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9, 2008.
     """
+
+    accepts_sparse = True
 
     def __init__(
         self, features: Any = None, loss: str = "squared-hinge", C: float = 1.0, *, bias: float = 1.0,
@@ -118,17 +121,23 @@ class LinearSVM(Classifier):
         if "liblinear" in self.method:
             _load_liblinear()
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.features is not None or self.method in ("auto", "held")
+        return tags
+
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # so that what cannot fit is refused before the map is fitted
-            self._plan(X.shape[0], known, X.dtype)
+            self._plan(X.shape[0], known, X.dtype, self._entries(X))
         columns = int(X.shape[1])
         with Stopwatch(X) as fitting:
+            self.__dict__.pop("features_", None)  # of an earlier fit
             if self.features is not None:
-                self.features_ = clone(self.features).fit(X, y)
+                self.features_ = fitted_map(self.features, X, y, Y)
                 columns = mapped(self.features_, X[:1]).shape[1]
-        plan = self._plan(X.shape[0], columns, X.dtype)
+        plan = self._plan(X.shape[0], columns, X.dtype, self._entries(X))
         if plan.method in OURS:
             warm_up(X.dtype)
         else:
@@ -152,7 +161,11 @@ class LinearSVM(Classifier):
         needed = self._plan(n, columns, np.dtype(np.float64)).training_bytes
         return max(needed, getattr(self.features, "bytes_to_fit", 0))
 
-    def _plan(self, n: int, columns: int, dtype: np.dtype) -> _Plan:
+    def _entries(self, X: Any) -> int | None:
+        """The entries of a CSR matrix that is Z itself; None of what is, or becomes, dense."""
+        return int(X.nnz) if self.features is None and issparse(X) else None
+
+    def _plan(self, n: int, columns: int, dtype: np.dtype, entries: int | None = None) -> _Plan:
         """How the fit will go; MemoryBudgetError where it would need too many bytes."""
         p = columns + (self.bias != 0)
         block_rows = min(n, default_block_rows(p))
@@ -166,6 +179,12 @@ class LinearSVM(Classifier):
         needed["liblinear-dual"] = needed["liblinear"]
         memory = sys.maxsize if self.memory is None else self.memory
         method = self.method
+        if entries is not None:
+            if method not in ("auto", "held"):
+                problem = f"must be 'auto' or 'held' for a sparse X without features, got {method!r}"
+                raise WrongParameter("method", problem)
+            needed["held"] = (entries + n) * (dtype.itemsize + 8) + 8 * n + vectors
+            method = "held"
         if method == "auto":
             method = "held" if needed["held"] <= memory else "streamed"
         if needed[method] > memory:

@@ -8,85 +8,24 @@ dear, the Hessian of a sample of the rows preconditions them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from rffbench.features.base import mapped
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.triangles import Triangle, TriangleStack
-from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import checked_rows
+from rffbench.solvers.feature_rows import FeatureRows
 
 PARTS = 8  # sums over rows have this many parts for any number of threads: these change no digit
 WORTH_A_THREAD = 1 << 20  # numbers of Z
 MOST_STEPS = 1000
 MOST_PRODUCTS = 200  # conjugate-gradient products a Newton step
 SAMPLED = 4  # rows a column in the sample that preconditions: half as many cost half as many passes again
-
-
-class FeatureRows:
-    """The rows of Z (n, p): the features of X and, where ``bias`` is not 0, a constant column of that value.
-
-    ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
-    ``feature_s`` is the seconds spent on mapping, without what a lazy X says fetching its rows took.
-    """
-
-    def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
-        self.n, self.p = X.shape[0], columns + (bias != 0)
-        self._X, self._features, self._columns = X, features, columns
-        self._block_rows = min(self.n, block_rows)
-        self._mapping, self.passes = Stopwatch(X), 0
-        self._held = None
-        buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
-        buffer[:, columns:] = bias
-        if hold:
-            for start in range(0, self.n, self._block_rows):
-                block = slice(start, min(self.n, start + self._block_rows))
-                self._map(block, slice(None), buffer[block])
-            self._held = buffer
-        self._buffer = buffer
-
-    def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
-        with self._mapping:
-            rows = checked_rows(self._X, block)[chosen]
-            target = out[:, : self._columns]
-            if self._features is None:
-                target[:] = rows
-            elif hasattr(self._features, "fill"):
-                self._features.fill(np.ascontiguousarray(rows), target)
-            else:
-                target[:] = mapped(self._features, rows, self._columns)
-
-    @property
-    def feature_s(self) -> float:
-        return self._mapping.seconds
-
-    def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray, NDArray[np.int64]]]:
-        """One pass over ``rows`` (sorted): for each part of them a block of Z, and where in it they are."""
-        self.passes += 1
-        if self._held is not None:
-            yield slice(0, len(rows)), self._held, rows
-            return
-        for start in range(0, self.n, self._block_rows):
-            stop = min(self.n, start + self._block_rows)
-            first, last = np.searchsorted(rows, (start, stop))
-            if first < last:
-                Z = self._buffer[: last - first]
-                self._map(slice(start, stop), rows[first:last] - start, Z)
-                yield slice(first, last), Z, np.arange(last - first)
-
-    def sample(self, size: int) -> NDArray[np.int64]:
-        """``size`` rows or some more, in whole blocks spread evenly over all."""
-        blocks = -(-self.n // self._block_rows)
-        chosen = min(blocks, -(-size // self._block_rows))
-        starts = np.arange(chosen) * blocks // chosen * self._block_rows
-        rows = (starts[:, None] + np.arange(self._block_rows)).ravel()
-        return rows[rows < self.n]
 
 
 class Minimum(NamedTuple):
@@ -216,7 +155,10 @@ def _products(Z: FeatureRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Zv (n,)."""
     out = np.empty(Z.n)
     for place, block, rows in Z.visit(np.arange(Z.n)):
-        _in_parts(_dot_rows, block, rows, v, out[place])
+        if issparse(block):  # of rows that are all of Z
+            out[place] = block @ v
+        else:
+            _in_parts(_dot_rows, block, rows, v, out[place])
     return out
 
 
@@ -224,7 +166,10 @@ def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.f
     """Σ weightᵢ·zᵢ over ``rows``."""
     totals = np.zeros((PARTS, Z.p))
     for place, block, local in Z.visit(rows):
-        _in_parts(_add_rows, block, local, weights[place], totals)
+        if issparse(block):
+            totals[0] += block.T @ _spread(weights[place], local, Z.n)
+        else:
+            _in_parts(_add_rows, block, local, weights[place], totals)
     return totals.sum(axis=0)
 
 
@@ -232,8 +177,18 @@ def _hessian_product(Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArr
     """v + 2C·Σ (zᵢᵀv)·zᵢ over ``rows``."""
     totals = np.zeros((PARTS, Z.p))
     for _, block, local in Z.visit(rows):
-        _in_parts(_add_hessian_rows, block, local, v, totals)
+        if issparse(block):
+            totals[0] += block.T @ _spread((block @ v)[local], local, Z.n)
+        else:
+            _in_parts(_add_hessian_rows, block, local, v, totals)
     return v + 2 * C * totals.sum(axis=0)
+
+
+def _spread(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """``values`` at ``rows``, 0 at the other of n rows: for products with all of a CSR matrix, which copy nothing."""
+    all_rows = np.zeros(n)
+    all_rows[rows] = values
+    return all_rows
 
 
 def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int64], *arrays: NDArray) -> None:

@@ -15,10 +15,11 @@ from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.process import peak_memory, reset_peak
 from rffbench.solvers import make_solver
 from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.feature_rows import FeatureRows
 from rffbench.solvers.svm import linear as linear_svm
 from rffbench.solvers.svm import primal_newton
 from rffbench.solvers.svm.linear import LinearSVM
-from rffbench.solvers.svm.primal_newton import FeatureRows, sampled_hessian
+from rffbench.solvers.svm.primal_newton import sampled_hessian
 
 MAP = RandomFourierFeatures(120, form="offset", gamma=1.0, random_state=0)
 TIGHT = 1e-7

@@ -1,0 +1,79 @@
+"""The features of the training rows for solvers that pass over them many times: held, or mapped again in each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
+
+from rffbench.features.base import mapped
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import checked_rows
+
+
+class FeatureRows:
+    """The rows of Z (n, p): the features of X and, where ``bias`` is not 0, a constant column of that value.
+
+    ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
+    A CSR matrix without features is Z as it is, in one piece.
+    ``feature_s`` is the seconds spent on mapping, without what a lazy X says fetching its rows took.
+    """
+
+    def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
+        self.n, self.p = X.shape[0], columns + (bias != 0)
+        self._X, self._features, self._columns = X, features, columns
+        self._block_rows = min(self.n, block_rows)
+        self._mapping, self.passes = Stopwatch(X), 0
+        self._held: Any = None
+        if features is None and issparse(X):
+            constant = csr_array(np.full((self.n, self.p - columns), bias, dtype=X.dtype))
+            self._held = hstack([X, constant], format="csr") if bias else X
+            return
+        buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
+        buffer[:, columns:] = bias
+        if hold:
+            for start in range(0, self.n, self._block_rows):
+                block = slice(start, min(self.n, start + self._block_rows))
+                self._map(block, slice(None), buffer[block])
+            self._held = buffer
+        self._buffer = buffer
+
+    def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
+        with self._mapping:
+            rows = checked_rows(self._X, block)[chosen]
+            target = out[:, : self._columns]
+            if self._features is None:
+                target[:] = rows
+            elif hasattr(self._features, "fill"):
+                self._features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
+            else:
+                target[:] = mapped(self._features, rows, self._columns)
+
+    @property
+    def feature_s(self) -> float:
+        return self._mapping.seconds
+
+    def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any, NDArray[np.int64]]]:
+        """One pass over ``rows`` (sorted): for each part of them a block of Z, array or CSR, and where they are."""
+        self.passes += 1
+        if self._held is not None:
+            yield slice(0, len(rows)), self._held, rows
+            return
+        for start in range(0, self.n, self._block_rows):
+            stop = min(self.n, start + self._block_rows)
+            first, last = np.searchsorted(rows, (start, stop))
+            if first < last:
+                Z = self._buffer[: last - first]
+                self._map(slice(start, stop), rows[first:last] - start, Z)
+                yield slice(first, last), Z, np.arange(last - first)
+
+    def sample(self, size: int) -> NDArray[np.int64]:
+        """``size`` rows or some more, in whole blocks spread evenly over all."""
+        blocks = -(-self.n // self._block_rows)
+        chosen = min(blocks, -(-size // self._block_rows))
+        starts = np.arange(chosen) * blocks // chosen * self._block_rows
+        rows = (starts[:, None] + np.arange(self._block_rows)).ravel()
+        return rows[rows < self.n]

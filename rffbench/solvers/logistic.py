@@ -1,0 +1,316 @@
+"""Logistic regression on features, held or streamed, with λ by cross-validation: classes with probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from scipy.special import expit, logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.parameters import check_choice, check_count, check_positive
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import (
+    Classifier,
+    LambdaScale,
+    default_block_rows,
+    read_numbers,
+    require_classification,
+)
+from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.ridge.fold_statistics import cv_results, fold_bounds, penalty
+from rffbench.solvers.ridge.settings import check_folds, check_penalties
+from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
+
+Method = Literal["auto", "held", "streamed"]
+ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2)
+VECTORS = 24  # of p·(columns of B) numbers, that L-BFGS keeps: ten pairs, and some to work with
+
+
+class _Fit(NamedTuple):
+    """B (p, k), the intercepts being its last row where there are any; the objective; and the steps it took."""
+
+    coef: NDArray[np.float64]
+    objective: float
+    steps: int
+    converged: bool
+
+
+class LogisticClassifierCV(Classifier):
+    """Logistic regression on features z: min over B, c of Σᵢ wᵢ·lossᵢ + (nλ/2)‖B‖², with λ by cross-validation.
+
+    For two classes loss = log(1 + exp(−y(zᵀB + c))), y = ±1, the second class +1; for more it is that of the softmax,
+    −log(exp(zᵀB_y + c_y)/Σ_k exp(zᵀB_k + c_k)). n is Σw, the rows where they have no weights: scikit-learn's
+    ``LogisticRegression(C=1/(nλ))``. The intercepts c are not penalised. It is minimised by L-BFGS, about a pass over
+    the rows a step, for all folds and λ in turn, each begun where the larger λ before it ended.
+
+    Parameters
+    ----------
+    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    features : transformer or None
+        A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
+    folds : folds of the cross-validation: contiguous rows, as in `StreamedRidgeCV`. The λ of the smallest mean held-out
+        loss is fitted to all rows.
+    lambda_scale : 'n' or 1
+        'n': the penalty is nλ/2; 1: it is λ/2.
+    intercept : whether there is a c.
+    class_weight : None, 'balanced' or a dictionary from label to weight, as in `StreamedRidgeClassifier`.
+    method : 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass over them, and 'auto' is 'held'
+        where ``memory`` allows, else 'streamed'. A CSR matrix without features is held as it is.
+    tolerance : when to stop: the largest entry of the gradient of the objective over n.
+    max_iter : the most steps of a fit; a ConvergenceWarning where these are not enough for the last one.
+    memory : int or None
+        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted.
+    coef_ : B, (p,), or (classes, p) where there are more than two.
+    intercept_ : c, a float or (classes,).
+    alpha_ : the λ chosen.
+    cv_results_ : 'alpha' (a,), 'fold_test_error' (a, folds), the mean losses held out, 'mean_test_error' (a,).
+    n_iter_ : the steps of the last fit.
+    features_ : the fitted feature map, where there is one.
+    metrics_ : 'model_size', p; 'objective', the minimum over n; 'passes' over the rows in all.
+    timing_ : seconds; mapping is 'feature_s', all else 'solve_s'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = LogisticClassifierCV([0.1]).fit(X, ["low", "low", "high", "high"])
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    accepts_sparse = True
+
+    coef_: NDArray[np.float64]
+    intercept_: float | NDArray[np.float64]
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = ALPHAS,
+        *,
+        features: Any = None,
+        folds: int = 5,
+        lambda_scale: LambdaScale = "n",
+        intercept: bool = True,
+        class_weight: ClassWeight = None,
+        method: str = "auto",
+        tolerance: float = 1e-5,
+        max_iter: int = 1000,
+        memory: int | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.features = features
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.intercept = intercept
+        self.class_weight = class_weight
+        self.method = method
+        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.memory = memory
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_penalties(self.alphas, self.lambda_scale, center=True)
+        for alpha in self.alphas:
+            check_positive("alphas", alpha)
+        check_count("folds", self.folds, least=2)
+        check_choice("intercept", self.intercept, (True, False))
+        check_class_weight(self.class_weight)
+        check_choice("method", self.method, get_args(Method))
+        check_positive("tolerance", self.tolerance)
+        check_count("max_iter", self.max_iter, least=1)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticClassifierCV:
+        """Fit to the labels y (n,), of any kind. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
+        slices. ``sample_weight`` (n,): a row of weight w counts as w equal rows."""
+        self.check_parameters()
+        X, Y, y = self._targets(X, y)
+        weights = class_row_weights(self.class_weight, self.classes_, Y, row_weights(sample_weight, X))
+        self._fit_weighted(X, Y, y, np.ones(len(Y)) if weights is None else weights)
+        return self
+
+    def _fit_weighted(self, X: Any, Y: NDArray[np.float64], y: NDArray, weights: NDArray[np.float64]) -> None:
+        n, alphas = X.shape[0], [float(alpha) for alpha in self.alphas]
+        check_folds(self.folds, alphas, n)
+        self.__dict__.pop("features_", None)  # of an earlier fit
+        columns = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if columns is not None:  # so that what cannot fit is refused before the map is fitted
+            self._holds(X, columns, Y.shape[1])
+        with Stopwatch(X) as fitting:
+            if self.features is not None:
+                self.features_ = fitted_map(self.features, X, y, Y)
+                columns = mapped(self.features_, X[0:1]).shape[1]
+        with Stopwatch(X) as solving:
+            hold = self._holds(X, columns, Y.shape[1], held_bytes(getattr(self, "features_", None)))
+            rows = self._rows(X, columns, float(self.intercept), hold=hold)
+            targets = (Y > 0).astype(np.float64)
+            alpha, fold_error = self._chosen(rows, targets, weights, alphas)
+            found = self._minimise(rows, targets, weights, alpha, np.zeros((rows.p, Y.shape[1])))
+        if not found.converged:
+            warnings.warn(
+                f"logistic regression at λ = {alpha:g} has not converged after {found.steps} steps: "
+                f"raise max_iter or tolerance", ConvergenceWarning, stacklevel=3,
+            )  # fmt: skip
+        coef, intercept = found.coef[:columns].T, found.coef[columns:].sum(axis=0)
+        single = Y.shape[1] == 1
+        self.coef_, self.intercept_ = (coef[0], float(intercept[0])) if single else (coef, intercept)
+        self.alpha_, self.n_iter_ = alpha, found.steps
+        self.cv_results_ = cv_results(alphas, fold_error)
+        self.metrics_ = {
+            "model_size": float(columns or 0), "objective": found.objective, "passes": float(rows.passes)
+        }  # fmt: skip
+        map_s = rows.feature_s
+        self.timing_ = {"feature_s": fitting.seconds + map_s, "gram_s": 0.0, "solve_s": solving.seconds - map_s}
+
+    def _rows(self, X: Any, columns: int | None, bias: float, *, hold: bool) -> FeatureRows:
+        columns = int(columns or 0)
+        return FeatureRows(
+            X, getattr(self, "features_", None), columns, bias, hold=hold, block_rows=default_block_rows(columns)
+        )
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """The least that a fit to (n, d) float64 rows and two classes needs besides them."""
+        columns = d if self.features is None else self.features.n_components
+        needed = self._needed(n, d, columns, 1, np.dtype(np.float64))
+        return max(min(needed.values()), getattr(self.features, "bytes_to_fit", 0))
+
+    def _needed(self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype) -> dict[str, int]:
+        p, block = columns + self.intercept, default_block_rows(columns)
+        always = 8 * (VECTORS * p * k + 8 * n * k) + min(n, block) * 8 * numbers
+        rows = {"held": n, "streamed": min(n, block)}
+        return {method: always + dtype.itemsize * p * count for method, count in rows.items()}
+
+    def _holds(self, X: Any, columns: int | None, k: int, kept: int = 0) -> bool:
+        """Whether Z is held; MemoryBudgetError where ``memory`` is too little for what ``method`` asks."""
+        needed = self._needed(X.shape[0], read_numbers(X), int(columns or 0), k, X.dtype)
+        if self.features is None and issparse(X):
+            needed = dict.fromkeys(needed, needed["streamed"] + 16 * X.nnz)
+        method = self.method
+        if method == "auto":
+            method = "held" if self.memory is None or kept + needed["held"] <= self.memory else "streamed"
+        if self.memory is not None and kept + needed[method] > self.memory:
+            what = f"logistic regression on {X.shape[0]} rows of {columns} features"
+            raise MemoryBudgetError(what, kept + needed[method], self.memory)
+        return method == "held"
+
+    def _chosen(
+        self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alphas: list[float]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The λ of the smallest mean held-out loss, the first of equals, and the losses (alphas, folds).
+
+        A fold is held out by weights of 0, so that all fits pass over the same rows, of which none is copied.
+        """
+        if len(alphas) == 1:
+            return alphas[0], np.empty((1, 0))
+        fold_error = np.empty((len(alphas), self.folds))
+        bounds = fold_bounds(rows.n, self.folds)
+        for fold in range(self.folds):
+            held_out = np.zeros(rows.n, dtype=bool)
+            held_out[bounds[fold] : bounds[fold + 1]] = True
+            if not weights[held_out].any() or not weights[~held_out].any():
+                raise ValueError(
+                    f"the rows of fold {fold + 1} of {self.folds}, {bounds[fold]} to {bounds[fold + 1] - 1}, or all "
+                    f"others have weight 0, and say nothing about alpha: leave such rows out, or shuffle the rows"
+                )
+            coef = np.zeros((rows.p, targets.shape[1]))
+            for index in np.argsort(alphas)[::-1]:
+                coef = self._minimise(rows, targets, np.where(held_out, 0.0, weights), alphas[index], coef).coef
+                fold_error[index, fold] = _mean_loss(rows, targets, np.where(held_out, weights, 0.0), coef)[0]
+        return alphas[int(np.argmin(fold_error.mean(axis=1)))], fold_error
+
+    def _minimise(
+        self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alpha: float,
+        start: NDArray[np.float64],
+    ) -> _Fit:  # fmt: skip
+        """The minimum over B, from ``start`` (p, k) on."""
+        total = float(weights.sum())
+        strength = penalty(alpha, total, self.lambda_scale) / total
+        penalised = np.ones((rows.p, 1))
+        penalised[rows.p - bool(self.intercept) :] = 0
+
+        def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            coef = flat.reshape(start.shape)
+            loss, gradient = _mean_loss(rows, targets, weights, coef)
+            shrunk = strength * penalised * coef
+            return loss + 0.5 * float((shrunk * coef).sum()), (gradient + shrunk).ravel()
+
+        options = {"maxiter": self.max_iter, "gtol": self.tolerance, "ftol": 64 * np.finfo(float).eps, "maxls": 50}
+        found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        return _Fit(found.x.reshape(start.shape), float(found.fun), max(1, int(found.nit)), found.status == 0)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """zᵀB + c: (n,) for two classes, the log of the odds of the second; (n, classes) for more."""
+        return super().decision_function(X)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of `predict_proba`, (n, classes)."""
+        decision = self.decision_function(X)
+        if decision.ndim == 1:
+            decision = np.column_stack([np.zeros(len(decision)), decision])
+        return decision - logsumexp(decision, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, in the order of ``classes_``: (n, classes), rows sum to 1."""
+        return np.exp(self.predict_log_proba(X))
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        rows = self._rows(X, self.coef_.shape[-1], 0.0, hold=False)
+        out = np.empty((rows.n, *self.coef_.shape[:-1]))
+        for part, Z, _ in rows.visit(np.arange(rows.n)):
+            out[part] = Z @ self.coef_.T
+        return out + self.intercept_
+
+
+def _mean_loss(
+    rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], coef: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Σ wᵢ·lossᵢ/Σw of B (p, k), and its gradient (p, k), in one pass; ``targets`` (n, k) are 1 for the row's class."""
+    loss, gradient = 0.0, np.zeros_like(coef)
+    for part, Z, _ in rows.visit(np.arange(rows.n)):
+        T, w = targets[part], weights[part]
+        F = np.asarray(Z @ coef.astype(Z.dtype, copy=False), dtype=np.float64)
+        if F.shape[1] == 1:
+            normaliser, P = np.logaddexp(0, F[:, 0]), expit(F)
+        else:
+            normaliser = logsumexp(F, axis=1)
+            P = np.exp(F - normaliser[:, None])
+        loss += float(w @ (normaliser - np.einsum("ij,ij->i", T, F)))
+        gradient += Z.T @ (w[:, None] * (P - T)).astype(Z.dtype, copy=False)
+    total = weights.sum()
+    return loss / float(total), gradient / total
+
+
+def make_logistic(
+    *, task: str, features: Any, memory: int | None = None, lambda_: float | Sequence[float] = ALPHAS,
+    folds: int = 5, lambda_scale: LambdaScale = "n", intercept: bool = True, method: Method = "auto",
+    tolerance: float = 1e-5, max_iter: int = 1000,
+) -> LogisticClassifierCV:  # fmt: skip
+    """Logistic regression on the features, held or streamed; lambda by k-fold cross-validation on the loss.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ/2, or λ/2.
+    intercept : whether there is an unpenalised intercept.
+    method : the features held, or mapped anew at each pass (auto: held where memory allows).
+    tolerance : when to stop: the largest entry of the gradient of the objective over n.
+    max_iter : the most steps of a fit.
+    """
+    require_classification("logistic", task, "ridge")
+    return LogisticClassifierCV(
+        np.atleast_1d(lambda_).tolist(), features=features, folds=folds, lambda_scale=lambda_scale,
+        intercept=intercept, method=method, tolerance=tolerance, max_iter=max_iter, memory=memory,
+    )  # fmt: skip

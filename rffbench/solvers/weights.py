@@ -1,0 +1,48 @@
+"""What each training row counts: ``sample_weight`` and ``class_weight`` together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from rffbench.parameters import WrongParameter
+
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """ValueError where ``class_weight`` is none of None, 'balanced' and a dictionary."""
+    if class_weight is not None and class_weight != "balanced" and not isinstance(class_weight, Mapping):
+        raise WrongParameter("class_weight", f"must be None, 'balanced' or label: weight, got {class_weight!r}")
+
+
+def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+    """``sample_weight`` (n,), or one number for all rows, as scikit-learn checks it: none negative, not all 0."""
+    if sample_weight is None:
+        return None
+    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+
+
+def class_row_weights(
+    class_weight: ClassWeight, classes: NDArray, Y: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """``weights`` (n,) times each row's class weight, the classes being those of the targets Y of −1/+1.
+
+    'balanced' gives a class of c classes the weight Σw/(c·Σ_class w), so that all classes count alike, as in
+    scikit-learn, where w are the numbers of rows.
+    """
+    if class_weight is None:
+        return weights
+    code = (Y[:, 0] > 0).astype(np.intp) if Y.shape[1] == 1 else Y.argmax(axis=1)
+    given = np.ones(len(Y)) if weights is None else weights
+    if isinstance(class_weight, Mapping):
+        of_class = compute_class_weight(dict(class_weight), classes=classes, y=classes[code])
+    else:
+        totals = np.bincount(code, given, minlength=len(classes))
+        of_class = given.sum() / (len(classes) * np.where(totals > 0, totals, 1))
+    return given * of_class[code]
