@@ -28,6 +28,7 @@ __all__ = [
     "data_hash",
     "describe",
     "ensure",
+    "fetch",
     "is_cached",
     "load",
     "load_card",
@@ -66,6 +67,13 @@ def ensure(name: str, progress: Progress | None = None) -> None:
     ConfigError for an unknown name. Own data is given by its `reference`.
     """
     store.prepare(own.find(name), progress, checked=True)
+
+
+def fetch(name: str, progress: Progress | None = None) -> None:
+    """`ensure`, after which `verify` agrees too: files in the cache that are not the card's are fetched again, also
+    where their arrays are right and a run would not need them."""
+    ensure(name, progress)
+    store.mend(own.find(name), progress)
 
 
 def is_cached(name: str) -> bool:

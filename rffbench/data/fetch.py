@@ -148,7 +148,7 @@ class _Unreachable(Exception):
 
 def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
-    mirror = os.environ.get("RFFBENCH_MIRROR", "")
+    mirror = _mirror()
     if mirror.startswith(("http://", "https://")):
         url = f"{mirror.rstrip('/')}/{quote(card.folder)}/{quote(file.name)}"
         yield f"mirror {url}", lambda path: _download(Source(url=url), card, file, path, progress)
@@ -163,6 +163,17 @@ def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tupl
             yield source.url, lambda path, source=source: _ask_openml(source.url, path)  # type: ignore[misc]
         else:
             yield source.url, lambda path, source=source: _download(source, card, file, path, progress)  # type: ignore[misc]
+
+
+def _mirror() -> str:
+    """RFFBENCH_MIRROR; DataUnavailable where it can be no mirror, which is not passed over in silence."""
+    mirror = os.environ.get("RFFBENCH_MIRROR", "")
+    scheme = urlsplit(mirror).scheme if "://" in mirror else ""
+    if scheme not in ("", "http", "https"):
+        raise DataUnavailable(f"RFFBENCH_MIRROR: {mirror}: must be a folder, or an http:// or https:// URL")
+    if not scheme and Path(mirror).expanduser().is_file():
+        raise DataUnavailable(f"RFFBENCH_MIRROR: {mirror}: is a file; it must be a folder, laid out DATASET/FILE")
+    return mirror
 
 
 def _most_bytes(card: Card, name: str, member: str | None = None) -> int:

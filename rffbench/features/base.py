@@ -42,6 +42,14 @@ def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
     return Z
 
 
+def check_finite(features: Any, Z: NDArray) -> None:
+    """ValueError, naming the map, where a block Z of its features holds NaN, infinity, or numbers whose squares are
+    none; it costs a sum over Z. ``features`` None: Z is the rows themselves."""
+    if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
+        made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
+        raise ValueError(f"{made} holds NaN, infinity, or numbers too large to be squared")
+
+
 def held_bytes(features: Any) -> int:
     """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()

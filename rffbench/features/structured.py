@@ -237,6 +237,8 @@ class StructuredOrthogonalFeatures(HadamardFeatures):
     F. Yu, A. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random features", NIPS 2016, Eq. 5.
     """
 
+    unbiased = False
+
     def _block(
         self, N: int, rng: Generator
     ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
@@ -269,6 +271,8 @@ class SRHTFeatures(HadamardFeatures):
     ----------
     J. Tropp, "Improved analysis of the subsampled randomized Hadamard transform", 2011.
     """
+
+    unbiased = False
 
     def _block(
         self, N: int, rng: Generator

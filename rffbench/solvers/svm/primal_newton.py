@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.features.base import mapped
+from rffbench.features.base import check_finite, mapped
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.triangles import Triangle, TriangleStack
 from rffbench.rowsource import Stopwatch
@@ -61,6 +61,7 @@ class FeatureRows:
                 self._features.fill(np.ascontiguousarray(rows), target)
             else:
                 target[:] = mapped(self._features, rows, self._columns)
+        check_finite(self._features, target)
 
     @property
     def feature_s(self) -> float:
