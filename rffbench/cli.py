@@ -126,6 +126,34 @@ class _Output(io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
 
 
+class _Place(click.Path):
+    """A file or folder; the empty text, which stands for the current folder elsewhere, is a mistake."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value == "":
+            self.fail("must name a file or folder, and is empty", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class _Whole(click.IntRange):
+    name = "whole number"
+
+
+class _Points(click.FloatRange):
+    """A finite number, 0 or more."""
+
+    name = "number"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        number = super().convert(value, parameter, context)
+        if not math.isfinite(number):
+            self.fail(f"must be a number, not {number}", parameter, context)
+        return number
+
+
+FILE, TEXT, COUNT, POINTS = _Place(path_type=Path), _Place(), _Whole(min=1), _Points(min=0)
+
+
 def _write_what_readers_take() -> None:
     """Characters that a stream's encoding lacks are spelt out; standard output may be closed."""
     codecs.register_error("spelt-out", spelt_out)
@@ -234,15 +262,15 @@ _json_option = click.option(
 
 
 @cli.command()
-@click.argument("config", shell_complete=_complete_config)
+@click.argument("config", type=TEXT, shell_complete=_complete_config)
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="How many worker processes to use. [default: as many as processors and memory allow]",
 )
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("results"),
     show_default=True,
     help="The folder that holds the experiment's folder of results.",
@@ -300,6 +328,8 @@ def run(
     from rffbench.config.loading import load_experiment
     from rffbench.execution import make_executor
 
+    if executor == "":
+        raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
     experiment = load_experiment(config)
     _warn_of_cards()
     if (trials := experiment.size()) > MANY_TRIALS and not yes:
@@ -464,7 +494,7 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
 
 
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FILE)
 @click.option(
     "--format",
     "formats",
@@ -499,7 +529,7 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
 
 
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FILE)
 @click.option(
     "--format",
     "form",
@@ -520,7 +550,7 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
               help="How the best of the methods is set, in tex, typst and md.")  # fmt: skip
 @click.option("--caption", metavar="TEXT", help="The caption, in tex and typst. [default: the experiment's title]")
 @click.option("--label", metavar="NAME", callback=_label, help="The label, in tex and typst.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of printing.")
+@click.option("--output", type=FILE, metavar="FILE", help="Write it there instead of printing.")
 @_quiet_option
 @_json_option
 def table(
@@ -618,18 +648,11 @@ def _pass_over(folder: Path, error: Exception, folders: Sequence[Path]) -> None:
     _say(f"passed over: {f'{folder}: {type(error).__name__}: {error}' if defect else _words(error)}")
 
 
-def _a_number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("must be a number, not nan")
-    return value
-
-
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FILE)
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
-    callback=_a_number,
+    type=POINTS,
     metavar="POINTS",
     help="How far a mean may be from the reported one. [default: as the reference says]",
 )
@@ -716,10 +739,10 @@ def _search(folder: Path, found: list[dict[str, Any]]) -> int:
 
 
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FILE)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="The file. [default: the config's own reference, else NAME_reference.csv]",
 )
@@ -748,8 +771,8 @@ def record(results: Path, output: Path | None) -> int:
 
 
 @cli.command()
-@click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
-@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The new folder.")
+@click.argument("shards", nargs=-1, required=True, type=FILE, metavar="RESULTS...")
+@click.option("--into", required=True, type=FILE, metavar="FOLDER", help="The new folder.")
 @_quiet_option
 def merge(shards: tuple[Path, ...], into: Path) -> int:
     """Join RESULTS, shards of one experiment, into a new folder.
@@ -765,18 +788,17 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
 
 
 @cli.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", type=TEXT)
+@click.argument("new", type=TEXT)
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
-    callback=_a_number,
+    type=POINTS,
     default=0.0,
     show_default=True,
     metavar="POINTS",
     help="How much worse a score may be: points of an accuracy, percent of an error.",
 )
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write every cell as a test of JUnit.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write every cell as a test of JUnit.")
 @_quiet_option
 @_json_option
 def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
@@ -806,7 +828,7 @@ def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Pat
 
 
 @cli.command()
-@click.argument("places", nargs=-1, required=True, metavar="RESULTS...")
+@click.argument("places", nargs=-1, required=True, type=TEXT, metavar="RESULTS...")
 @_json_option
 def history(places: tuple[str, ...], json_file: str | None) -> int:
     """Show how scores moved over several RESULTS of one experiment.
@@ -825,7 +847,7 @@ def history(places: tuple[str, ...], json_file: str | None) -> int:
 
 
 @cli.command()
-@click.argument("places", nargs=-1, required=True, metavar="RESULTS...")
+@click.argument("places", nargs=-1, required=True, type=TEXT, metavar="RESULTS...")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -850,7 +872,7 @@ def report(places: tuple[str, ...], output: Path | None) -> int:
 
 
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FILE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port. [default: one that is free]")
 def serve(results: Path, port: int) -> int:
     """Show in a browser how a running experiment stands.
@@ -891,8 +913,8 @@ def list_datasets(json_file: str | None) -> int:
     for name in card_names():
         try:
             found.append(about := describe(name))
-        except ConfigError as error:
-            _say(f"warning: passed over: {error}")
+        except (RffbenchError, OSError) as error:
+            _say(f"warning: passed over: {_words(error)}")
             continue
         positive = sum(share for label, share in about["balance"].items() if label in about["positive"])
         balance = f"{positive:.1%} are +1" if positive else about["task"]
@@ -914,10 +936,10 @@ def fetch(names: tuple[str, ...]) -> int:
 
     Runs on these datasets then need no network.
     """
-    from rffbench.data import ensure
+    from rffbench.data import mend
 
     with _Download() as progress:
-        return _each(names, lambda name: ensure(name, progress), "ready")
+        return _each(names, lambda name: mend(name, progress), "ready")
 
 
 @datasets.command()
@@ -942,6 +964,7 @@ def info(name: str) -> int:
     """
     from rffbench.data import describe
 
+    _known_dataset(name)
     for key, value in describe(name).items():
         if isinstance(value, dict):
             value = [
@@ -956,10 +979,10 @@ def info(name: str) -> int:
 
 
 @datasets.command("describe")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--target", metavar="COLUMN", help="The target's column, by name or counted from 0. [default: the last]")
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="What the target is.")
-@click.option("--write-card", "card", type=click.Path(path_type=Path), help="Write a card, FILE.yaml, to be edited.")
+@click.option("--write-card", "card", type=FILE, help="Write a card, FILE.yaml, to be edited.")
 def describe_file(file: Path, target: str | None, task: Any, card: Path | None) -> int:
     """Say what a data file of your own holds.
 
@@ -977,12 +1000,22 @@ def describe_file(file: Path, target: str | None, task: Any, card: Path | None) 
     return DataError.exit_status if seen.faults else 0
 
 
+def _known_dataset(name: str) -> None:
+    """ConfigError where no card has the name; of a file, what is done with one."""
+    from rffbench.data.cards import load_card
+    from rffbench.data.own import is_data_path
+
+    if is_data_path(name):
+        raise ConfigError(
+            f"{name}: is a path, and no dataset's name; `rffbench datasets describe {name}` looks at a file"
+        )
+    load_card(name)
+
+
 def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
     """Act on every dataset; if one is unavailable, the others are done all the same."""
-    from rffbench.data.cards import load_card
-
     for name in names:
-        load_card(name)  # a misspelt name is refused before anything starts
+        _known_dataset(name)  # a misspelt name is refused before anything starts
     failed = 0
     for name in names:
         try:
@@ -1023,7 +1056,9 @@ def methods() -> int:
 def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> None:
     _print(f"  {name:<22}{summary}")
     if parameters:
-        defaults = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in parameters.items())
+        defaults = (
+            f"{key}: {json.dumps(value, ensure_ascii=False, default=repr)}" for key, value in parameters.items()
+        )
         _print(f"  {'':<22}{{{', '.join(defaults)}}}")
 
 
@@ -1045,12 +1080,36 @@ def check_method(method: str) -> int:
 
 
 @cli.command()
-@click.argument("config", shell_complete=_complete_config)
+@click.argument("kind", type=click.Choice(["method", "dataset", "experiment"]))
+@click.argument("name")
+def new(kind: str, name: str) -> int:
+    """Write a commented skeleton that works as it is, into the current folder.
+
+    A method is NAME.py, a feature map; a dataset is the card NAME.yaml with a file of data; an experiment is the config
+    NAME.yaml.
+    """
+    from rffbench.skeletons import class_name, write_skeleton
+
+    _name_files(write_skeleton(kind, name, Path()))
+    _say(
+        {
+            "method": f"rffbench check-method ./{name}.py:{class_name(name)} checks it",
+            "dataset": f"datasets: [./{name}.yaml] in a config takes it",
+            "experiment": f"rffbench run {name}.yaml runs it",
+        }[kind]
+    )
+    return 0
+
+
+@cli.command()
+@click.argument("config", type=TEXT, shell_complete=_complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
     from rffbench.config.loading import load_experiment
+    from rffbench.execution import check_executor
 
     experiment = load_experiment(config)
+    check_executor(*experiment.runs_on())
     _warn_of_cards()
     _print(f"{config}: OK; {experiment.size()} trials")
     return 0

@@ -193,8 +193,9 @@ class Registry:
         for name in self.names():
             try:
                 rows.append({"name": name, "summary": self.summary(name), "parameters": self.defaults(name)})
-            except ConfigError as error:
-                rows.append({"name": name, "summary": str(error), "parameters": {}})
+            except Exception as error:  # whatever a package's attributes may do where they are read
+                problem = str(error) if isinstance(error, ConfigError) else f"cannot be described: {_problem(error)}"
+                rows.append({"name": name, "summary": problem, "parameters": {}})
         return rows
 
 

@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from typing import TypeAlias
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
+WATCHED = 2_081_504_463  # a seed that nobody else sets
 RandomState: TypeAlias = "int | SeedSequence | Generator | np.random.RandomState | None"
 
 
@@ -63,3 +68,21 @@ def generator(sequence: SeedSequence, purpose: str) -> Generator:
     """
     child = SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, _word(purpose) & 0xFFFFFFFF))
     return np.random.default_rng(child)
+
+
+@contextmanager
+def watching_global_generators() -> Iterator[list[str]]:
+    """A list that names, after the block, those of Python's and numpy's global generators that were set or drawn from
+    in it. In the block they stand at a state that nobody sets by chance; after it they are as they were before."""
+    states: dict[str, Callable[[], Any]] = {"Python's": random.getstate, "numpy's": np.random.get_state}
+    left = {whose: state() for whose, state in states.items()}
+    random.seed(WATCHED)
+    np.random.seed(WATCHED)  # noqa: NPY002
+    before = {whose: pickle.dumps(state()) for whose, state in states.items()}
+    changed: list[str] = []
+    try:
+        yield changed
+    finally:
+        changed += [whose for whose, state in states.items() if pickle.dumps(state()) != before[whose]]
+        random.setstate(left["Python's"])
+        np.random.set_state(left["numpy's"])  # noqa: NPY002

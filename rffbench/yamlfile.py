@@ -8,12 +8,13 @@ anchors are counted as what they stand for, before anything is built.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
 from rffbench.errors import ConfigError, unknown
@@ -22,6 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 MOST_VALUES = 50_000  # of a file, every anchor written out; the largest config that ships has some hundred
 DEEPEST = 40
+NEAR = 0.6  # of 1: how alike two names are for the one to be taken for the other, misspelt
 TEXT, INTEGER, FLOAT = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
 INTEGERS = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
 FLOATS = re.compile(
@@ -158,7 +160,7 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}{line}: {error.problem or error.context}") from None
+        raise ConfigError(f"{path}{line}: {_syntax(error.problem or error.context or '')}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not YAML: {error}") from None
 
@@ -170,19 +172,107 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
     if isinstance(cause, Misplaced):
         where += cause.where
     line, found = _locate(root, where)
-    name = ".".join(map(str, found))
+    name = dotted(found)
     match error["type"]:
         case "extra_forbidden":
             message = unknown("key", where[-1], _keys(model, where[:-1]))
         case "missing":
             message = f"the key {where[-1]!r} is missing" + (f" under {name}" if name else "")
-        case "value_error":
-            message = f"{name}: {cause}" if name else str(cause)
-        case "model_type" | "dict_type":
-            message = f"{name}: must be a mapping (key: value), not {_shown(error['input'])}"
+            if near := get_close_matches(str(where[-1]), map(str, error["input"]), n=1, cutoff=NEAR):
+                message += f"; is {near[0]!r} meant for it?"
         case _:
-            message = f"{name}: {_lower(error['msg'])}, not {_shown(error['input'])}"
+            message = f"{name}: {problem(error)}" if name else problem(error)
     return line, message
+
+
+def problem(error: Any) -> str:
+    """One of pydantic's errors in a config's words: what the value must be, and what it is."""
+    context, value = error.get("ctx", {}), error["input"]
+    given = f", not {_shown(value)}"
+    match error["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "extra_forbidden":
+            return "unknown key"
+        case "missing":
+            return "is missing"
+        case "string_type":
+            plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return f"must be text{given}" + (f"; in quotes it is: '{value}'" if plain else "")
+        case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
+            return f"must be a whole number{given}"
+        case "float_type" | "float_parsing":
+            return f"must be a number{given}"
+        case "finite_number":
+            return f"must be a finite number{given}"
+        case "bool_type" | "bool_parsing":
+            return f"must be true or false{given}"
+        case "list_type" | "tuple_type":
+            return f"must be a list, such as [a, b]{given}"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"must be a mapping (key: value){given}"
+        case "string_pattern_mismatch":
+            return f"must be {_PATTERNS.get(context['pattern'], context['pattern'])}{given}"
+        case "too_short" | "string_too_short":
+            return "must not be empty"
+        case "too_long" | "string_too_long":
+            return f"must be {context['max_length']} long at most{given}"
+        case "greater_than":
+            return f"must be greater than {context['gt']}{given}"
+        case "greater_than_equal":
+            return f"must be {context['ge']} or more{given}"
+        case "less_than":
+            return f"must be less than {context['lt']}{given}"
+        case "less_than_equal":
+            return f"must be {context['le']} or less{given}"
+        case "literal_error":
+            return _one_of(re.findall(r"'(.*?)'", context["expected"]), value)
+        case "union_tag_invalid":
+            kinds = _one_of(re.findall(r"'(.*?)'", context["expected_tags"]), context["tag"])
+            return f"{context['discriminator']}: {kinds}"
+        case "union_tag_not_found":
+            if not isinstance(value, Mapping):
+                return f"must be a mapping (key: value){given}"
+            return f"the key {context['discriminator']} is missing"
+        case _:
+            return f"{_lower(error['msg'])}{given}"
+
+
+_PATTERNS: dict[str, str] = {}
+
+
+def pattern(regex: str, words: str) -> Any:
+    """A field of text that matches ``regex``, which messages call ``words``."""
+    _PATTERNS[regex] = words
+    return Field(pattern=regex)
+
+
+def dotted(where: Sequence[str | int]) -> str:
+    """A path of keys and positions for a message, in one line."""
+    return ".".join(str(part) if str(part).isprintable() else repr(part) for part in where)
+
+
+def _one_of(valid: Sequence[str], value: object) -> str:
+    near = get_close_matches(str(value), valid, n=1, cutoff=NEAR)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"must be {' or '.join(filter(None, [', '.join(valid[:-1]), valid[-1]]))}, not {_shown(value)}{hint}"
+
+
+# What the YAML library says, as far as people meet it, and what that comes from.
+_SYNTAX = {
+    r"found character '\\t' that cannot start any token": "is indented by a tab; YAML takes spaces alone",
+    "mapping values are not allowed here": "has a ': ' too many; text that holds one goes in quotes",
+    "could not find expected ':'": "here or above, a key has no ': ' behind it, a colon and a space",
+    "expected <block end>": "does not fit the lines above: indented otherwise, or a quote or bracket ends too early",
+    "found another document": "a second document begins (---); a file holds one",
+    r"expected ',' or '[\]}]'": "a bracket opened above is not closed, or a comma is missing",
+    "expected the node content": "ends, or goes on, where a value is expected; is a bracket not closed?",
+    "found unexpected end of stream": "ends within quotes that are not closed",
+}
+
+
+def _syntax(problem: str) -> str:
+    return next((words for pattern, words in _SYNTAX.items() if re.search(pattern, problem)), problem)
 
 
 def _locate(node: yaml.Node | None, where: Sequence[str | int]) -> tuple[int, list[str | int]]:
@@ -237,5 +327,8 @@ def _lower(text: str) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    """The value as YAML would say it."""
+    if value is None:
+        return "nothing"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

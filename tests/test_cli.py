@@ -248,7 +248,7 @@ def test_a_damaged_mirror_is_told_not_believed(rffbench, tmp_path):
         ),
         ("folds: 3", "fold: 3", 9, "did you mean 'folds'?"),
         ("name: gaussian", "name: gausian", 4, "did you mean 'gaussian'?"),
-        ("trials: 2", "trials: two", 10, "should be a valid integer, not 'two'"),
+        ("trials: 2", "trials: two", 10, "must be a whole number, not 'two'"),
         ("[digits]", "[digits", 3, ""),
     ],
 )
@@ -316,7 +316,7 @@ def test_what_cannot_be_read_stops_no_report_and_is_named(rffbench, tiny, tmp_pa
     for command in ("plot", "table"):
         result = rffbench(command, "results")
         assert result.returncode == 1
-        assert "passed over: results/a-spoilt: " in result.stderr
+        assert "passed over: results/a-spoilt/config.yaml: not an experiment: datasets must be" in result.stderr
         assert result.stderr.count("left out: results/tiny/trials.jsonl, line 2: not a trial, it lacks") == 1
         assert "Traceback" not in result.stderr
     assert (folder / "table.md").is_file()

@@ -73,7 +73,7 @@ def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
         ("target: b", "targets: b", "unknown key 'targets'; did you mean 'target'?"),
         ("name: second", "name: eeg", "there is another dataset called 'eeg' already; give this one a name of its own"),
         ("target: b", "target: [b]", "line 5"),
-        ("task: regression", "task: sorting", "'classification' or 'regression'"),
+        ("task: regression", "task: sorting", "must be classification or regression, not 'sorting'"),
         ("name: second", "name: mine", "'mine' is given twice"),
     ],
 )

@@ -9,9 +9,11 @@ from typing import Literal
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from sklearn.base import BaseEstimator
 
 from rffbench import features, registry, solvers
+from rffbench.cli import cli
 from rffbench.config.experiment import Experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
@@ -265,6 +267,21 @@ def test_a_package_that_cannot_be_loaded_is_named_where_it_is_used_and_in_listin
     assert problem in rows["broken"]["summary"]
     assert rows["fourier"]["parameters"]
     assert features.MAPS.make("fourier", {}, n_components=4).n_components == 4
+
+
+def test_a_package_that_describes_itself_wrongly_does_not_stop_the_listing(monkeypatch, tmp_path):
+    (tmp_path / "odd_maps.py").write_text(
+        "class Odd:\n    choices = 5\n    def __init__(self, n_components=1, depth=3): pass\n"
+        "class Object:\n    def __init__(self, n_components=1, model=object): pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    points = [EntryPoint(name, f"odd_maps:{name}", "rffbench.features") for name in ("Odd", "Object")]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "rffbench.features" else [])
+    rows = {row["name"]: row for row in features.describe()}
+    assert rows["Odd"]["summary"] == "cannot be described: AttributeError: 'int' object has no attribute 'get'"
+    listed = CliRunner().invoke(cli, ["methods"], standalone_mode=False)
+    assert listed.return_value == 0, listed.exception
+    assert "model: \"<class 'object'>\"" in listed.output
 
 
 def test_a_timer_that_was_running_goes_on_after_a_package_is_loaded(tmp_path, monkeypatch):

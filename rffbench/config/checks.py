@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from rffbench.config.grid import Grid
-from rffbench.config.values import DEFAULT
+from rffbench.config.values import DEFAULT, repeated
 from rffbench.errors import ConfigError, unknown
 from rffbench.trials.spec import MEDIAN
-from rffbench.yamlfile import Misplaced
+from rffbench.yamlfile import Misplaced, problem
 
 Value = TypeVar("Value")
 
@@ -22,10 +22,15 @@ def placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Valu
     try:
         return check(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        cause = first.get("ctx", {}).get("error")
-        inner = (*first["loc"], *getattr(cause, "where", ()))
-        raise Misplaced(str(cause or first["msg"]), *where, *inner) from None
+        raise misplaced(error, *where) from None
+
+
+def misplaced(error: ValidationError, *where: str | int) -> Misplaced:
+    """The first of a model's complaints, about what is at ``where`` and further in."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    inner = (*first["loc"], *getattr(cause, "where", ()))
+    return Misplaced(problem(first), *where, *inner)
 
 
 @contextmanager
@@ -109,16 +114,22 @@ def _check_method(grid: Grid, label: str) -> None:
                 with located(*own["solver"]):
                     make_solver(solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n)
     for dataset in datasets:
-        folds, rows = solver.get("folds"), load_card(dataset).n_train
-        rows = min(rows, grid.setting("train_rows", dataset) or rows)
+        folds, rows = solver.get("folds"), _train_rows(grid, dataset)
         if folds and folds > rows:
             raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", *own["solver"], "folds")
 
 
-def repeated(values: Iterable[Value]) -> Value | None:
-    seen: set[Value] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
+def _train_rows(grid: Grid, dataset: str) -> int:
+    """How many rows a trial on the dataset is trained on; Misplaced where fewer are there than are asked for."""
+    from rffbench.data.cards import load_card
+    from rffbench.data.split import held_out_rows
+
+    there = load_card(dataset).n_train
+    held, asked = held_out_rows(grid.setting("held_out"), there), grid.setting("train_rows", dataset)
+    if held >= there:
+        raise Misplaced(f"leaves none of the {there} training rows of {dataset}", "held_out")
+    if asked and asked > there - held:
+        without = f", without the {held} that are held out" if held else ""
+        problem = f"{asked} are more than the {there - held} training rows of {dataset}{without}"
+        raise Misplaced(problem, "train_rows", dataset)
+    return asked or there - held

@@ -1,4 +1,5 @@
-"""What trials cost, told beforehand: multiply-adds, and bytes of memory. The map and the solver are asked.
+"""What trials cost, told beforehand: multiply-adds, seconds besides them, and bytes of memory. The map and the solver
+are asked.
 
 Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. Of solvers
 whose work or memory depends on the data's values there is no count: None.
@@ -19,17 +20,30 @@ from rffbench.identity import canonical_json
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.trials.metrics import OF_GAUSSIAN_FREQUENCIES
+from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.together import pool_size
 
 COUNTED = ("ridge", "kernel-ridge", NONE)  # solvers whose work does not depend on the data's values
 TRIGONOMETRY = 20  # a cosine or a sine
-MEASURE = 1200  # one number of the matrix that a measure of a map looks at: its share of a norm by Lanczos, or a sort
+MEASURE = 450  # one number of the matrix that a measure of a map looks at: its share of a norm by Lanczos, or a sort
+DECOMPOSED = ("scaled_error", "delta_error", "effective_dimension", "kernel_effective_dimension", "spectrum")
+DECOMPOSITION = 3  # n³ times this: the eigenvalues or factors that these measures take
+
+EFFICIENCY = 0.6  # of a matrix product's speed that cosines, triangles and Cholesky factors have, measured
+
+# Seconds of one processor, measured; they hardly depend on the sizes.
+RUN_S = 5.0  # to start a run and its workers, and to draw its tables and figures
+GROUP_S = 0.03  # to split and scale the rows of trials that are done together
+TRIAL_S = 0.01  # of Python, a trial
+USUAL_PACE = 3e-11  # seconds a multiply-add, of one processor: where only the shares of trials count
+EXCLUSIVE_S = 0.08  # to find out what a trial by itself holds
+TIMED = 4  # sections of ENOUGH_S that a trial of `timing: features` is timed in, some of them again
 
 
 def operations(spec: TrialSpec) -> float | None:
-    """Multiply-adds of one trial alone: all rows' features, a Gram triangle, a Cholesky for each λ and fold, and the
-    measures of the map."""
+    """Multiply-adds of one trial alone, as its row's seconds have them: all rows' features, a Gram triangle, a Cholesky
+    for each λ and fold."""
     own = _own_operations(spec)
     if own is None or spec.solver["name"] == "kernel-ridge":
         return own
@@ -61,6 +75,42 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     n = train_rows(first)
     shared = sum(_waves(first, n, pool, 2 * pool) + _gram(n, 2 * pool) for pool in pools.values())
     return total + _bandwidths(first) * shared
+
+
+def measuring_operations(spec: TrialSpec) -> float:
+    """Multiply-adds of the measures of the trial's map, which no seconds of its row have."""
+    features = _features(spec)
+    if features is None:
+        return 0.0
+    columns = _columns(spec)
+    points = min(train_rows(spec), spec.kernel_error_points)
+    frequencies = getattr(features, "n_frequencies", columns)
+    sizes = [frequencies if name in OF_GAUSSIAN_FREQUENCIES else points for name in spec.measures]
+    decomposed = len(set(spec.measures) & set(DECOMPOSED))
+    return float(points) * (MEASURE * sum(sizes) + columns * points + DECOMPOSITION * decomposed * points**2)
+
+
+def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
+    """Seconds of one processor, at ``pace`` seconds a multiply-add, that trials done together take besides what their
+    rows say: starting and measuring; of `timing: features` timing again, one trial at a time."""
+    seconds = GROUP_S
+    for spec in specs:
+        seconds += TRIAL_S + _bandwidths(spec) * measuring_operations(spec) * pace
+        if spec.exclusive is True:
+            seconds += EXCLUSIVE_S
+        elif spec.exclusive == "features" and spec.features["name"] != NONE:
+            mapping = (operations(spec) or 0.0) * pace
+            seconds += TIMED * max(ENOUGH_S, mapping)
+    return seconds
+
+
+def share(spec: TrialSpec) -> float:
+    """About the seconds of one processor that a trial takes, for how much of a run is done; of solvers whose work
+    depends on the data as if they made a Gram matrix."""
+    count = operations(spec)
+    if count is None:
+        count = _mapping(spec, train_rows(spec)) + _gram(train_rows(spec), _columns(spec))
+    return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE)
 
 
 def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
@@ -109,7 +159,7 @@ def _held_out(spec: TrialSpec) -> int:
 
 
 def _own_operations(spec: TrialSpec) -> float | None:
-    """What a trial does by itself also where others share its draw: solve, map the test rows, measure the map."""
+    """What a trial does by itself also where others share its draw: solve, map the test rows."""
     card, n, solver = load_card(spec.dataset), train_rows(spec), spec.solver
     if solver["name"] not in COUNTED:
         return None
@@ -117,15 +167,11 @@ def _own_operations(spec: TrialSpec) -> float | None:
     if solver["name"] == "kernel-ridge":
         return (n + test_rows(spec)) * n * card.columns + factorisations * n**3 / 6
     features, columns = _features(spec), _columns(spec)
-    points = min(n, spec.kernel_error_points) if features is not None else 0
-    frequencies = getattr(features, "n_frequencies", columns)
-    sizes = [frequencies if name in OF_GAUSSIAN_FREQUENCIES else points for name in spec.measures]
-    measuring = float(points) * (MEASURE * sum(sizes) + columns * points)
     if solver["name"] == NONE:
-        return measuring
+        return 0.0
     again = n if isinstance(features, PooledFeatures) else 0  # what was chosen is mapped anew
     passes = again + test_rows(spec) + (n if solver.get("scoring") else 0)
-    return measuring + _mapping(spec, passes) + factorisations * min(n, columns) ** 3 / 6
+    return _mapping(spec, passes) + factorisations * min(n, columns) ** 3 / 6
 
 
 def _mapping(spec: TrialSpec, rows: int) -> float:

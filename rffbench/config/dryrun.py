@@ -1,8 +1,8 @@
 """What a run would do, without doing it: the grid, its size, and an estimate of its time and memory.
 
 Seconds come from the results folder where a cell was measured before. Other cells are counted in multiply-adds, at the
-pace of the measured ones, or, if none was measured, of this machine's matrix product. What was not measured and cannot
-be counted is said not to be estimated.
+pace of the measured ones, or, if none was measured, of this machine's matrix product. To either come what no row's
+seconds have: starting, and measuring the map. What was not measured and cannot be counted is said not to be estimated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rffbench.config.costs import bytes_needed, group_operations, operations, test_rows, train_rows
+from rffbench.config.costs import (
+    EFFICIENCY,
+    RUN_S,
+    aside_seconds,
+    bytes_needed,
+    group_operations,
+    operations,
+    test_rows,
+    train_rows,
+)
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
@@ -32,10 +41,12 @@ Cell = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of all trials but those that are not estimated: the ``seconds`` with every processor at work, and the memory of
-    the ``largest`` in bytes (None: none is estimated)."""
+    """Of all trials but those that are not estimated: the ``seconds`` with every processor at work, the seconds of one
+    processor ``aside`` from them, which several workers share, and the memory of the ``largest`` in bytes (None: none
+    is estimated)."""
 
     seconds: float
+    aside: float
     peak_bytes: int | None
     largest: TrialSpec | None
     measured: int  # trials whose cell was measured before
@@ -78,7 +89,7 @@ def estimate(
     """
     seconds: dict[Cell, list[float]] = {}
     held: dict[Cell, int] = {}
-    paces = []
+    spent = operated = 0.0
     for row in rows:
         if row["status"] == "ok":
             spec = TrialSpec.from_row(dict(row))
@@ -90,9 +101,11 @@ def estimate(
             held[cell] = max(held.get(cell, 0), int(bytes_))
             with contextlib.suppress(ConfigError):  # a map that is not there any more
                 if count := operations(spec):
-                    paces.append(took / count)
-    pace = statistics.median(paces) if paces else 1 / (rate or multiply_adds_per_second)()
-    total, measured, counted = 0.0, 0, 0
+                    spent, operated = spent + took, operated + count
+    per_second = (rate or multiply_adds_per_second)()
+    # Of all that was measured together: small cells are slow for their multiply-adds, and many.
+    pace = spent / operated if operated else 1 / (EFFICIENCY * per_second)
+    total, aside, measured, counted = 0.0, 0.0, 0, 0
     untimed: Counter[str] = Counter()
     for group in tasks(specs):
         alone, counts = 0.0, [operations(spec) for spec in group]
@@ -107,13 +120,16 @@ def estimate(
                 untimed[spec.solver["name"]] += 1
         together, apart = group_operations(group), sum(count or 0.0 for count in counts)
         total += alone * (together / apart if apart else 1.0)
+        pairs = zip(group, counts, strict=True)
+        if told := [spec for spec, count in pairs if count is not None or _cell(spec) in seconds]:
+            aside += aside_seconds(told, thread_count() / per_second)
     cells = {_cell(spec): spec for spec in specs}
     sizes = {cell: held.get(cell) or _bytes_needed(spec, memory) for cell, spec in cells.items()}
     sized = {cell: size for cell, size in sizes.items() if size is not None}
     largest = max(sized, key=lambda cell: sized[cell], default=None)
     unsized = Counter(spec.solver["name"] for spec in specs if sizes[_cell(spec)] is None)
     peak, which = (None, None) if largest is None else (sized[largest], cells[largest])
-    return Estimate(total, peak, which, measured, counted, untimed, unsized)
+    return Estimate(total, aside, peak, which, measured, counted, untimed, unsized)
 
 
 def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
@@ -150,7 +166,8 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     workers_text = "1 worker" if workers == 1 else f"{workers} workers"
     lines = []
     if source:
-        lines.append(f"time: about {duration(estimate.seconds)} with {workers_text} (trials: {source})")
+        seconds = RUN_S + estimate.seconds + estimate.aside / min(workers, thread_count())
+        lines.append(f"time: about {duration(seconds)} with {workers_text} (trials: {source})")
     if estimate.untimed:
         lines.append(f"time not estimated: {_listed(estimate.untimed)}")
     if estimate.peak_bytes is not None and estimate.largest is not None:

@@ -27,7 +27,7 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import check_grid, check_mapping, located, placed
+from rffbench.config.checks import check_grid, check_mapping, located, misplaced, placed
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
@@ -48,13 +48,14 @@ from rffbench.config.values import (
     by_default,
     dataset_name,
     listed_or_none,
+    once,
     text_keys,
 )
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
 from rffbench.trials.spec import LATER, MEDIAN, TrialSpec
-from rffbench.yamlfile import Misplaced
+from rffbench.yamlfile import Misplaced, pattern
 
 # Maps that look at no data: what significance is tested against unless the config says otherwise.
 BASELINE_FEATURES = ("fourier", "qmc")
@@ -176,7 +177,7 @@ class Solver(BaseModel):
 class Significance(_Strict):
     """The "•" of the tables: a paired t-test over trials, better than every baseline."""
 
-    baselines: list[StrictStr] | None = Field(
+    baselines: Annotated[list[StrictStr], AfterValidator(once)] | None = Field(
         default=None, description="Labels of the methods to beat. [default: the methods with features fourier and qmc]"
     )
     level: Annotated[Number, Field(gt=0, lt=1)] = Field(default=0.05, description="The level of the test.")
@@ -207,6 +208,9 @@ def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any
     """Datasets that a sweep gives by path are given by name, as those of the experiment are."""
     for axis, labels in sweep.items():
         for label, patch in labels.items():
+            for key in patch:
+                if key in NOT_SWEPT:
+                    raise Misplaced(f"no trial depends on the {key}, so that it cannot be swept", axis, label, key)
             for i, dataset in enumerate(patch["datasets"] if isinstance(patch.get("datasets"), list) else []):
                 try:
                     patch["datasets"][i] = dataset_name(dataset, info)
@@ -215,6 +219,12 @@ def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any
     return sweep
 
 
+FOLDER_NAME = pattern(
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-', and begin with a letter or digit"
+)
+LONGEST_NAME = 100
+AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
+NOT_SWEPT = ("name", "title", "cards", "reference", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
 PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
 
@@ -225,7 +235,7 @@ PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
 class Experiment(_Strict):
     """One experiment: datasets × sizes × methods × trials, and how each trial is done."""
 
-    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+    name: Annotated[StrictStr, FOLDER_NAME, Field(max_length=LONGEST_NAME)] = Field(
         description="Names the results folder: letters, digits, '.', '_', '-'."
     )
     title: StrictStr = Field(default="", description="The heading of tables and figures.")
@@ -303,7 +313,7 @@ class Experiment(_Strict):
     device: Literal["cpu", "cuda"] = Field(
         default="cpu", description="Where features, Gram matrices and factorisations are computed; cuda needs PyTorch."
     )
-    measures: list[MeasureName] = Field(
+    measures: Annotated[list[MeasureName], AfterValidator(once)] = Field(
         default=["kernel_error"],
         description="What is measured of each map, on kernel_error_points training rows.",
     )
@@ -311,7 +321,7 @@ class Experiment(_Strict):
         default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
     )
     sweep: Annotated[
-        dict[StrictStr, Annotated[dict[StrictStr, dict[str, Any]], Field(min_length=1)]], AfterValidator(named_datasets)
+        dict[AxisLabel, Annotated[dict[AxisLabel, dict[str, Any]], Field(min_length=1)]], AfterValidator(named_datasets)
     ] = Field(
         default={},
         description="Axis → label → what it changes in this config. The experiment is run for every combination of "
@@ -360,9 +370,12 @@ class Experiment(_Strict):
                 experiment = Experiment.model_validate(config)
             except ValidationError as error:
                 where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
-                first = error.errors()[0]
-                problem = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
-                raise Misplaced(f"the combination {where} is not a valid config: {problem}", "sweep") from None
+                wrong = misplaced(error)
+                at = f"{yamlfile.dotted(wrong.where)}: " if wrong.where else ""
+                message = f"the combination {where} is not a valid config: {at}{wrong}"
+                from_ = [each for each in zip(self.sweep, labels, strict=True) if wrong.where[:1] and wrong.where[0] in
+                         self.sweep[each[0]][each[1]]]  # fmt: skip
+                raise Misplaced(message, "sweep", *(from_[-1] if from_ else ())) from None
             found.append((dict(zip(self.sweep, labels, strict=True)), experiment))
         return found
 

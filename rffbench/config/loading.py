@@ -11,10 +11,12 @@ from pydantic import ValidationError
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
+from rffbench.config.checks import misplaced
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import Card, add_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.trials.spec import TrialSpec
+from rffbench.yamlfile import dotted
 
 
 def load_experiment(config: str | Path) -> Experiment:
@@ -71,6 +73,8 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
         raise ResultsError(str(error)) from None
     if not isinstance(config, dict) or not config.get("datasets") or not config.get("methods"):
         raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
+    if not isinstance(config["datasets"], list) or not isinstance(config["methods"], dict):
+        raise ResultsError(f"{path}: not an experiment: datasets must be a list, methods a mapping")
     for card in cards.values() if isinstance(cards := config.get("cards"), dict) else []:
         with suppress(ValidationError, ConfigError):  # a card of another version: what needs it goes without
             add_card(Card.model_validate(card))
@@ -79,7 +83,8 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
     try:
         experiment = Experiment.model_validate(config, context={"folder": path.parent})
     except ValidationError as error:
-        raise ResultsError(f"{path}: not an experiment of this version: {error}") from None
+        wrong = misplaced(error)
+        raise ResultsError(f"{path}: not an experiment of this version: {dotted(wrong.where)}: {wrong}") from None
     return [(labels, methodfiles.portable(each.to_dict())) for labels, each in experiment.protocols()]
 
 

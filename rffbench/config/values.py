@@ -7,9 +7,9 @@ name is looked up in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -26,7 +26,10 @@ from pydantic import (
 from rffbench.errors import ConfigError, RffbenchError, unknown
 from rffbench.trials.spec import MEDIAN
 from rffbench.units import BYTES, SECONDS, number, quantity
-from rffbench.yamlfile import Misplaced
+from rffbench.yamlfile import Misplaced, pattern
+
+MOST_FEATURES = 1_000_000  # 256 rows of so many are 4 GB
+Value = TypeVar("Value", bound=Hashable)
 
 DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands for all the others
 
@@ -59,7 +62,7 @@ class OwnData(BaseModel):
         description="The file, from the config's folder: .csv, .tsv, .npz, .svm, .libsvm, .txt, .parquet, or one of "
         "these packed as .gz, .bz2 or .xz. Or a folder of .npy or .parquet shards, or its URL."
     )
-    name: Annotated[StrictStr, Field(pattern=r"^\w[\w.-]*$")] | None = Field(
+    name: Annotated[StrictStr, pattern(r"^\w[\w.-]*$", "letters, digits, '_', '.' or '-'")] | None = Field(
         default=None, description="What tables call it. [default: the file's name]"
     )
     target: StrictStr | StrictInt | None = Field(
@@ -98,6 +101,8 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str | dict):
         raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {value!r}")
     given = {"path": value} if isinstance(value, str) else value
+    if "://" in str(given.get("path")):
+        raise ValueError(f"{given['path']}: is a URL; download it and give the file, or write a card with the URL")
     for key in given:
         if key not in OwnData.model_fields:
             raise Misplaced(unknown("key", key, OwnData.model_fields), key)
@@ -163,6 +168,23 @@ def check_reference(name: str) -> None:
         load_reference(name)
 
 
+def once(value: list[Any]) -> list[Any]:
+    """A list that names nothing twice."""
+    if (twice := repeated(value)) is not None:
+        raise ValueError(f"{twice!r} is given twice")
+    return value
+
+
+def repeated(values: Iterable[Value]) -> Value | None:
+    """The first of the values that came before."""
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
 def bandwidths(value: object) -> object:
     """A positive number, ``median``, or several numbers for cross-validation to choose from."""
     if value == MEDIAN:
@@ -174,20 +196,25 @@ def bandwidths(value: object) -> object:
     ]  # fmt: skip
     if wrong or not values:
         raise ValueError(f"must be a positive number, or a list of them, or {MEDIAN}, not {value!r}")
+    once(values)
     return value
 
 
 def size(value: object) -> str | int:
     """``16d`` (16 × the input dimension) or a plain count, both positive."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    if isinstance(value, str) and re.fullmatch(r"[1-9]\d*d?", value):
-        return value if value.endswith("d") else int(value)
+    plain = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    if plain or (isinstance(value, str) and re.fullmatch(r"[1-9]\d*d?", value)):
+        text = str(value)
+        count = int(text.removesuffix("d"))
+        if count > MOST_FEATURES:
+            raise ValueError(f"must be {MOST_FEATURES:,} at most, not {text}")
+        return text if text.endswith("d") else count
     raise ValueError(f"must be a positive integer or a multiple of the dimension such as 16d, not {value!r}")
 
 
 def listed(value: object) -> object:
-    return value if isinstance(value, list) else [value]
+    """A single value as a list of it; nothing, and a mapping, stay what they are."""
+    return value if value is None or isinstance(value, (list, dict)) else [value]
 
 
 def listed_or_none(value: object) -> object:
@@ -208,7 +235,9 @@ PositiveNumber = Annotated[Number, Field(gt=0)]
 Bandwidths = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths)]
 PositiveInt = Annotated[StrictInt, Field(gt=0)]
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
-Sizes = Annotated[list[Size], Field(min_length=1)]
+Sizes = Annotated[
+    list[Size], BeforeValidator(listed, json_schema_input_type=list[str | PositiveInt]), Field(min_length=1)
+]
 Dataset = Annotated[
     StrictStr,
     AfterValidator(registered(check_dataset)),
@@ -220,7 +249,12 @@ SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
 MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
-Steps = Annotated[list[Step], BeforeValidator(listed, json_schema_input_type=str | list[str]), Field(min_length=1)]
+Steps = Annotated[
+    list[Step],
+    AfterValidator(once),
+    BeforeValidator(listed, json_schema_input_type=str | list[str]),
+    Field(min_length=1),
+]
 Seconds = Annotated[
     PositiveNumber, BeforeValidator(quantity(SECONDS, "90s or 30m"), json_schema_input_type=float | str)
 ]
@@ -230,4 +264,7 @@ Memory = Annotated[
     BeforeValidator(quantity(BYTES, "6GB"), json_schema_input_type=int | str),
     Field(gt=0),
 ]
-Label = Annotated[StrictStr, Field(pattern=r"^[^,\n]+$")]  # --only separates labels by commas
+Label = Annotated[  # --only separates labels by commas, and drops the blanks around them
+    StrictStr,
+    pattern(r"^[^,\s]([^,\n]*[^,\s])?$", "text in one line, without commas, that begins and ends with no blank"),
+]

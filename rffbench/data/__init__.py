@@ -32,6 +32,7 @@ __all__ = [
     "is_cached",
     "load",
     "load_card",
+    "mend",
     "reference",
     "train_test",
     "verify",
@@ -72,6 +73,14 @@ def ensure(name: str, progress: Progress | None = None) -> None:
         store.prepare(card, progress, checked=True)
     elif card.format.kind == "shards":
         shards.check(card)
+
+
+def mend(name: str, progress: Progress | None = None) -> None:
+    """`ensure`, after which `verify` agrees too: files in the cache that are not the card's are fetched again, also
+    where their arrays are right and a run would not need them."""
+    ensure(name, progress)
+    if not (card := own.find(name)).is_streamed:
+        store.mend(card, progress)
 
 
 def is_cached(name: str) -> bool:

@@ -14,13 +14,14 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
 
 from rffbench import yamlfile
 from rffbench.errors import ConfigError, unknown
 from rffbench.identity import canonical_json
 from rffbench.registry import load_added
 from rffbench.resources import resource_folder
+from rffbench.yamlfile import Misplaced
 
 ENTRY_POINTS = "rffbench.datasets"
 FOLDERS = "RFFBENCH_DATASETS"  # folders of a user's own cards, separated as in PATH
@@ -37,7 +38,13 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Checksum = Annotated[str, Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")]
+Checksum = Annotated[
+    str,
+    yamlfile.pattern(
+        r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$", "sha256: and 64 digits of 0-9 and a-f, or md5: and 32 of them"
+    ),
+]
+Count = Annotated[StrictInt, Field(gt=0)]
 
 
 def _inside(name: str) -> str:
@@ -58,13 +65,15 @@ class Source(_Model):
     a dataset of OpenML as openml.py writes it.
     """
 
-    url: str = Field(pattern=r"^(https?://|file:|openml:[0-9]+$)")
+    url: Annotated[
+        str, yamlfile.pattern(r"^(https?://|file:|openml:[0-9]+$)", "a URL: https://…, file:… or openml:NUMBER")
+    ]
     member: str | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, value: Any) -> Any:
-        return {"url": value} if isinstance(value, str) else value
+        return value if isinstance(value, dict) else {"url": value}
 
 
 class File(_Model):
@@ -113,10 +122,10 @@ class CsvFormat(_Model):
 
     kind: Literal["csv"]
     target: int = -1
-    delimiter: str = ","
+    delimiter: Annotated[str, yamlfile.pattern(r"^[^\"\r\n]$", "a single character, and no quote")] = ","
     header: bool = False
     ignore: tuple[int, ...] | None = None
-    quote: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    quote: Annotated[str, yamlfile.pattern(r"^[^\r\n]$", "a single character")] | None = None
 
 
 class NpzFormat(_Model):
@@ -234,13 +243,15 @@ class SplitRule(_Model):
     """
 
     rule: Literal["half", "random", "given", "given-sampled"]
-    train: int | None = Field(default=None, gt=0)
-    test: int | None = Field(default=None, gt=0)
+    train: Count | None = None
+    test: Count | None = None
 
     @model_validator(mode="after")
     def _sizes_where_needed(self) -> SplitRule:
-        if (self.rule == "half") != (self.train is None) or (self.train is None) != (self.test is None):
-            raise ValueError("'train' and 'test' go with every rule but half, and only with those")
+        if self.rule == "half" and (self.train or self.test):
+            raise ValueError("the rule half takes no 'train' and 'test': they are half of the rows each")
+        if self.rule != "half" and not (self.train and self.test):
+            raise ValueError(f"the rule {self.rule} needs 'train' and 'test', the rows of each part")
         return self
 
 
@@ -254,9 +265,9 @@ class Card(_Model):
     name: str
     title: str
     task: Literal["classification", "regression"]
-    rows: int = Field(gt=1)
-    columns: int = Field(gt=0)
-    classes: dict[Annotated[str, BeforeValidator(str)], int] = Field(default_factory=dict)
+    rows: Annotated[StrictInt, Field(gt=1)]
+    columns: Count
+    classes: dict[Annotated[str, BeforeValidator(str)], Count] = Field(default_factory=dict)
     labels: Labels | None = None
     target_scale: float | None = Field(default=None, gt=0)
     split: SplitRule
@@ -275,43 +286,62 @@ class Card(_Model):
     @model_validator(mode="before")
     @classmethod
     def _folder_is_the_name(cls, value: Any) -> Any:
-        if isinstance(value, dict) and not value.get("folder"):
-            value = {**value, "folder": value.get("name", "")}
+        if isinstance(value, dict) and not value.get("folder") and isinstance(value.get("name"), str):
+            value = {**value, "folder": value["name"]}
         return value
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Card:
         if (self.task == "classification") != bool(self.classes):
-            raise ValueError("'classes' (label: count) goes with classification, and only with it")
+            raise Misplaced("(label: count) goes with classification, and only with it", "classes")
         if self.classes and (total := sum(self.classes.values())) != self.rows:
-            raise ValueError(f"the class counts add up to {total}, not to rows: {self.rows}")
+            raise Misplaced(f"the class counts add up to {total}, not to rows: {self.rows}", "classes")
+        if len(self.classes) == 1:
+            raise Misplaced("there is one class; a classification needs a second one", "classes")
         if self.labels and (strangers := set(self.labels.positive) - set(self.classes)):
-            raise ValueError(f"labels.positive names {sorted(strangers)}, not among {list(self.classes)}")
+            raise Misplaced(f"names {sorted(strangers)}, not among {list(self.classes)}", "labels", "positive")
+        if self.labels and set(self.labels.positive) == set(self.classes):
+            raise Misplaced("names every class, so that none is left to be −1", "labels", "positive")
         if len(self.classes) == 2 and not self.labels:
-            raise ValueError("two classes need labels.positive: which of them is +1")
+            raise Misplaced("two classes need labels.positive: which of them is +1", "labels")
         if self.target_scale and self.task != "regression":
-            raise ValueError("'target_scale' goes with regression, and only with it")
+            raise Misplaced("goes with regression, and only with it", "target_scale")
         if self.n_train + self.n_test > self.rows:
-            raise ValueError(f"split: {self.n_train} + {self.n_test} rows are more than rows: {self.rows}")
+            raise Misplaced(f"{self.n_train} + {self.n_test} rows are more than rows: {self.rows}", "split")
         if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
-            raise ValueError(f"split: the given {self.n_train} + {self.n_test} rows must be all {self.rows}")
+            raise Misplaced(f"the given {self.n_train} + {self.n_test} rows must be all {self.rows}", "split")
         parts = [file.part for file in self.files if file.part]
         if parts != sorted(parts, reverse=True):
-            raise ValueError("files: training files come before test files")
+            raise Misplaced("training files come before test files", "files")
         if self.split_is_given and len(self.files) > 1 and len(parts) != len(self.files):
-            raise ValueError(f"split: {self.split.rule} needs the part, train or test, of each of the files")
+            raise Misplaced(f"{self.split.rule} needs the part, train or test, of each of the files", "split")
         if self.unavailable and self.files:
-            raise ValueError("'unavailable' takes the place of files")
+            raise Misplaced("takes the place of files", "unavailable")
         if self.is_streamed and self.split.rule != "given":
-            raise ValueError(f"format {self.format.kind} needs the split {{rule: given}}: its rows are read in order")
+            raise Misplaced(f"{self.format.kind} needs the split {{rule: given}}: its rows are read in order", "format")
         if self.format.kind == "generated" and self.task != "regression":
-            raise ValueError("format generated is for regression: how many rows of a class it has is not known")
+            raise Misplaced("generated is for regression: how many rows of a class it has is not known", "format")
         embedded = self.is_streamed or self.format.kind in ("sklearn", "synthetic")
         if embedded == bool(self.files or self.unavailable):
-            raise ValueError(f"format {self.format.kind} {'has no' if embedded else 'needs'} files")
+            raise Misplaced(f"{self.format.kind} {'has no' if embedded else 'needs'} files", "format")
         if self.format.kind == "idx" and len(self.files) % 2:
-            raise ValueError("format idx needs files in pairs, the inputs and then their labels")
+            raise Misplaced("idx needs files in pairs, the inputs and then their labels", "format")
+        self._columns_are_there()
         return self
+
+    def _columns_are_there(self) -> None:
+        """Of delimited text, the target and what is ignored are columns of the file, and different ones."""
+        if not isinstance(self.format, CsvFormat):
+            return
+        ignored = self.format.ignore or ()
+        width = self.columns + 1 + len(ignored)
+        for key, columns in {"target": (self.format.target,), "ignore": ignored}.items():
+            for column in columns:
+                if not -width <= column < width:
+                    problem = f"{column}: there are {width} columns, counted from 0, by what 'columns' says"
+                    raise Misplaced(problem, "format", key)
+        if len({column % width for column in (self.format.target, *ignored)}) <= len(ignored):
+            raise Misplaced("a column is named twice, or is the target", "format", "ignore")
 
     @property
     def n_train(self) -> int:

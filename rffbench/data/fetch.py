@@ -148,10 +148,15 @@ class _Unreachable(Exception):
 
 def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
-    mirror = os.environ.get("RFFBENCH_MIRROR", "")
+    mirror = _mirror()
     if mirror.startswith(("http://", "https://")):
         url = f"{mirror.rstrip('/')}/{quote(card.folder)}/{quote(file.name)}"
         yield f"mirror {url}", lambda path: _download(Source(url=url), card, file, path, progress)
+    elif mirror and Path(mirror).expanduser().is_file():
+        yield (
+            f"RFFBENCH_MIRROR: {mirror}",
+            lambda path: _no_mirror("is a file; it must be a folder of DATASET/FILE"),
+        )
     elif mirror:
         original = Path(mirror).expanduser() / card.folder / file.name
         yield f"mirror {original}", lambda path: _copy(original, path, _most_bytes(card, file.name))
@@ -163,6 +168,19 @@ def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tupl
             yield source.url, lambda path, source=source: _ask_openml(source.url, path)  # type: ignore[misc]
         else:
             yield source.url, lambda path, source=source: _download(source, card, file, path, progress)  # type: ignore[misc]
+
+
+def _no_mirror(problem: str) -> None:
+    raise _Unreachable(problem)
+
+
+def _mirror() -> str:
+    """RFFBENCH_MIRROR; DataUnavailable where it can be no mirror, which is not passed over in silence."""
+    mirror = os.environ.get("RFFBENCH_MIRROR", "")
+    scheme = urlsplit(mirror).scheme if "://" in mirror else ""
+    if scheme not in ("", "http", "https"):
+        raise DataUnavailable(f"RFFBENCH_MIRROR: {mirror}: must be a folder, or an http:// or https:// URL")
+    return mirror
 
 
 def _most_bytes(card: Card, name: str, member: str | None = None) -> int:

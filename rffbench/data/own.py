@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import difflib
 import hashlib
-import io
 import os
 import re
 import tempfile
@@ -29,7 +28,7 @@ from rffbench import yamlfile
 from rffbench.data import openml
 from rffbench.data.cards import Card, ShardsFormat, Source, card_names, load_card, own_card
 from rffbench.data.fetch import cache_folder, locked, raw_path
-from rffbench.data.parse import Lines, is_number, read_npz, read_parquet, svmlight
+from rffbench.data.parse import Lines, is_number, open_npz, read_npz, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
@@ -117,6 +116,8 @@ def look(
     """
     kind = kind_of(path)
     if kind is None:
+        if path.is_dir():
+            _find(path)
         raise ConfigError(f"{path.name}: data by path is one of {', '.join(KINDS)}, or these with {', '.join(PACKED)}")
     _find(path)
     stem = path.name[: len(path.name) - sum(map(len, _endings(path)))]
@@ -179,10 +180,14 @@ def _taken_for(
 def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
     """The card's rule; ``train`` and ``test`` may be shares of the rows, and ``test`` is what is left unless given."""
     rule: dict[str, Any] = {"rule": split or "half"} if split is None or isinstance(split, str) else dict(split)
-    if rule.get("rule") not in RULES:
-        raise ConfigError(f"{path.name}: split: {unknown('rule', rule.get('rule'), RULES)}")
+    if "rule" not in rule:
+        raise ConfigError(f"{path.name}: split: has no rule; it is one of {', '.join(RULES)}")
+    if rule["rule"] not in RULES:
+        raise ConfigError(f"{path.name}: split: {unknown('rule', rule['rule'], RULES)}")
     for part in ("train", "test"):
-        if isinstance(share := rule.get(part), float) and 0 < share < 1:
+        if isinstance(share := rule.get(part), float):
+            if not 0 < share < 1:
+                raise ConfigError(f"{path.name}: split: {part} must be so many rows or a share below 1, not {share}")
             rule[part] = round(share * rows)
     if isinstance(train := rule.get("train"), int) and rule.get("test") is None:
         if train >= rows:
@@ -218,6 +223,8 @@ def _see_text(
         raise DataError(f"{path.name}: line 1 has one value, {first[0]!r}; an input and the target are needed")
     at = _column(path, "target", -1 if target is None else target, names, width)
     ignored = [_column(path, "ignore", each, names, width) for each in ignore]
+    if at in ignored:
+        raise ConfigError(f"{path.name}: ignore: names the target, {ignore[ignored.index(at)]!r}")
     inputs = [column for column in range(width) if column != at and column not in ignored]
     if not inputs:
         raise ConfigError(f"{path.name}: ignore: leaves no input")
@@ -362,7 +369,7 @@ def _line(path: Path, row: int) -> int:
 def _see_npz(path: Path, target: str | int | None, _: object) -> Content:
     if isinstance(target, int):
         raise ConfigError(f"{path.name}: target: {target}: give the name of the array in the .npz")
-    with open_content(path, path.name) as stream, np.load(io.BytesIO(stream.read()), allow_pickle=False) as arrays:
+    with open_content(path, path.name) as stream, open_npz(stream) as arrays:
         names = list(arrays.files)
     others = [name for name in names if name != (target or "y")]
     inputs = "X" if "X" in others else others[0] if len(others) == 1 else "X"
@@ -422,7 +429,7 @@ def _find(path: Path) -> None:
     if path.is_file():
         return
     if path.is_dir():
-        raise ConfigError(f"{path.name}: is a folder; give a file")
+        raise ConfigError(f"{path.name or path}: is a folder; give a file")
     beside = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
     raise ConfigError(f"{path.name}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
@@ -472,9 +479,8 @@ def _order(label: str) -> tuple[bool, float, str]:
 
 
 def _said(error: Any) -> str:
-    where = ".".join(map(str, error["loc"]))
-    message = str(error.get("ctx", {}).get("error") or error["msg"])
-    return f"{where}: {message}" if where else message
+    where, problem = yamlfile.dotted(error["loc"]), yamlfile.problem(error)
+    return f"{where}: {problem}" if where else problem
 
 
 def without_folders(card: Card) -> Card:

@@ -11,6 +11,7 @@ import math
 import re
 import struct
 import warnings
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -199,9 +200,18 @@ class Lines(Iterator[str]):
         return line
 
 
+def open_npz(stream: BinaryIO) -> Any:
+    """A NumPy archive, opened; ValueError where it is none."""
+    packed = io.BytesIO(stream.read())
+    if not zipfile.is_zipfile(packed):
+        raise ValueError("it is no archive that numpy.savez wrote")
+    packed.seek(0)
+    return np.load(packed, allow_pickle=False)
+
+
 def read_npz(stream: BinaryIO, inputs: str, target: str) -> tuple[np.ndarray, np.ndarray]:
     """(X, y) of a NumPy archive: X (n, d) float64, y (n,) of numbers or of text."""
-    with np.load(io.BytesIO(stream.read()), allow_pickle=False) as arrays:
+    with open_npz(stream) as arrays:
         if missing := [name for name in (inputs, target) if name not in arrays.files]:
             raise ValueError(f"it has no array {missing[0]!r}, but {', '.join(arrays.files) or 'none at all'}")
         try:

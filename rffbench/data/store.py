@@ -104,6 +104,21 @@ def prepare(card: Card, progress: Progress | None = None, *, checked: bool = Fal
         raise DataError(f"{card.name}: {where}") from error
 
 
+def mend(card: Card, progress: Progress | None = None) -> None:
+    """Fetch again what `check` would reject of ``card``'s files, also where the cache has its arrays.
+
+    A file that is gone stays so where no source has it; one that is wrong is DataUnavailable, or DataError, then.
+    """
+    with locked(cache_folder() / card.folder):
+        for file in card.files:
+            gone = not raw_path(card, file).exists()
+            try:
+                fetch_file(card, file, progress)
+            except DataUnavailable:
+                if not gone:
+                    raise
+
+
 def data_checksum(X: np.ndarray, y: np.ndarray) -> str:
     """``sha256:…`` of the bytes of X, row by row, and then of y."""
     state = hashlib.sha256()

@@ -10,14 +10,14 @@ failed or was lost. ``local`` keeps worker processes on this machine, ``serial``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
+from rffbench.registry import load_added
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 
 Task: TypeAlias = list[TrialSpec]
@@ -33,6 +33,7 @@ EXECUTORS = {
 """The built-in executors: name to dotted path, loaded when used."""
 
 ENTRY_POINT_GROUP = "rffbench.executors"
+BUILT_IN = {name: EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in EXECUTORS.items()}
 
 
 class Experiment(Protocol):
@@ -93,18 +94,32 @@ def make_executor(
 
     ConfigError, with the nearest name, if it or an option is unknown.
     """
-    scheme, _, address = name.partition("://")
-    known = EXECUTORS if scheme in EXECUTORS else EXECUTORS | _added()
-    if scheme not in known:
-        raise ConfigError(f"executor {name}: {unknown('executor', scheme, executor_names())}")
-    module, _, attribute = known[scheme].partition(":")
-    try:
-        factory: Any = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"executor {name}: cannot be loaded from {known[scheme]}: {error}") from error
-    given = {**(options or {}), **({"address": address} if address else {})}
-    _check_options(name, factory, given)
+    factory, given = _factory(name, options or {})
     return factory(experiment, workers=workers, **given)
+
+
+def check_executor(name: str, options: Mapping[str, Any] | None = None) -> None:
+    """ConfigError as of `make_executor` for its name and the names of its options; nothing is started."""
+    _factory(name, options or {})
+
+
+def _factory(name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What makes the executor, and its options, the address among them."""
+    scheme, addressed, address = name.partition("://")
+    if addressed and not address:
+        raise ConfigError(f"executor {name}: an address is missing behind ://")
+    point = BUILT_IN.get(scheme) or _added().get(scheme)
+    if point is None:
+        raise ConfigError(f"executor {name}: {unknown('executor', scheme, executor_names())}")
+    try:
+        factory = load_added(point)
+    except ConfigError as error:
+        raise ConfigError(f"executor {name}: {error}") from error
+    if not callable(factory):
+        raise ConfigError(f"executor {name}: {point.value} is no class and no function: {factory!r}")
+    given = {**options, **({"address": address} if address else {})}
+    _check_options(name, factory, given)
+    return factory, given
 
 
 def option(executor: str, name: str, value: Any, kind: Any) -> Any:
@@ -130,5 +145,5 @@ def _check_options(executor: str, factory: Callable[..., Executor], given: Itera
             raise ConfigError(f"executor {executor}: {unknown('option', each, set(names) - {'address'})}")
 
 
-def _added() -> dict[str, str]:
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+def _added() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}

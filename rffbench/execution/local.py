@@ -17,7 +17,7 @@ from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
-from rffbench.errors import EnvironmentFault
+from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import TaskAccount
 from rffbench.execution.environment import processors, total_memory
@@ -44,6 +44,7 @@ ENSURE = "rffbench.data:ensure"  # makes one dataset ready in the cache
 # Loaded once, in the process that workers are forked from.
 PRELOAD = ("rffbench.cli", "rffbench.execution.preloaded")
 
+MOST_WORKERS = 8  # a processor; more would do little but go back and forth between them
 LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 
 
@@ -164,7 +165,13 @@ class LocalExecutor:
 
 
 def local_executor(experiment: Experiment, *, workers: int | None = None) -> LocalExecutor:
-    """The executor ``local``, with its limits from the experiment."""
+    """The executor ``local``, with its limits from the experiment. ConfigError where those are far more
+    ``workers`` than processors."""
+    if workers is not None and workers > (most := MOST_WORKERS * processors()):
+        raise ConfigError(
+            f"--workers {workers}: this machine has {processors()} processors; {most} workers at most, "
+            f"{MOST_WORKERS} a processor, are started here"
+        )
     return LocalExecutor(
         workers=workers or (lambda: default_workers(experiment.grid(), experiment.memory)),
         needs_machine=(lambda task: False) if workers else is_large,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.data import data_hash, reference
-from rffbench.errors import ResultsError
+from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
 from rffbench.execution.environment import now, record
@@ -213,7 +213,9 @@ class _Tally:
     ) -> None:
         self.statuses = {spec.key: statuses[spec.key] for spec in asked if spec.key in statuses}
         self._total = len(asked)
-        self._left = {spec.key: spec.n_features for spec in pending}
+        cells = {_settings(spec): spec for spec in pending}
+        shares = {settings: _share(spec) for settings, spec in cells.items()} if progress else {}
+        self._left = {spec.key: shares.get(_settings(spec), 0.0) for spec in pending}
         self._work = self._work_left = sum(self._left.values())
         self._counts = Counter(status for key, status in self.statuses.items() if key not in self._left)
         self._progress = progress
@@ -235,9 +237,25 @@ class _Tally:
             return
         settled, ok = self._counts.total(), self._counts["ok"]
         work_done = self._work - self._work_left
-        # Small sizes come first and are quick: time is taken as proportional to the features, not the trials.
+        # Small sizes come first and are quick: time is taken as proportional to what trials cost, not to their number.
         seconds_left = (time.monotonic() - self._started) * self._work_left / work_done if work_done else None
+        if seconds_left is not None and not self._left:
+            seconds_left = 0.0  # and not what rounding leaves of the shares
         self._progress(settled, self._total, ok, settled - ok, seconds_left)
+
+
+def _settings(spec: TrialSpec) -> tuple[Any, ...]:
+    """What trials that cost the same have in common."""
+    return spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.exclusive
+
+
+def _share(spec: TrialSpec) -> float:
+    from rffbench.config.costs import TRIAL_S, share
+
+    try:
+        return share(spec)
+    except ConfigError:  # a map or dataset that is not there
+        return TRIAL_S
 
 
 class _Manifest:

@@ -82,7 +82,7 @@ class SerialExecutor:
                     work(task, channel)
             except _Stopped as stopped:
                 raise stopped.error from None
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # a map may call exit() by mistake
                 failure, finished = Failure.of(error), False
             results, again = account.close(account.to_blame(finished=finished), failure)
             for result in results:

@@ -50,6 +50,14 @@ def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any
     return clone(features).fit(X, Y if getattr(features, "takes_targets", False) else y)
 
 
+def check_finite(features: Any, Z: NDArray) -> None:
+    """ValueError, naming the map, where a block Z of its features holds NaN, infinity, or numbers whose squares are
+    none; it costs a sum over Z. ``features`` None: Z is the rows themselves."""
+    if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
+        made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
+        raise ValueError(f"{made} holds NaN, infinity, or numbers too large to be squared")
+
+
 def held_bytes(features: Any) -> int:
     """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()

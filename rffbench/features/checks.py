@@ -3,8 +3,6 @@ which its kernel nears the exact one."""
 
 from __future__ import annotations
 
-import pickle
-import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +17,8 @@ from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.base import mapped
 from rffbench.kernels import KERNELS, make_kernel
+from rffbench.registry import NONE
+from rffbench.seeds import watching_global_generators
 
 GAMMA = 0.8
 X = np.random.default_rng(0).uniform(size=(40, 3))
@@ -43,6 +43,8 @@ def check_map(name: str) -> Iterator[Check]:
     A map whose class has ``unbiased = False`` says that it is biased by design, and its rate is told, not judged.
     ConfigError where the map cannot be made.
     """
+    if name == NONE:
+        raise ConfigError(f"{NONE} stands for no feature map, so that there is nothing to check")
     kernel = _kernel_of(name)
     features = _made(name, kernel)
     checks: dict[str, Callable[[], tuple[bool, str]]] = {
@@ -106,8 +108,10 @@ def _kernel_of(name: str) -> str:
     for kernel in KERNELS:
         try:
             _made(name, kernel).fit(X, Y)
-        except ConfigError:
-            raise
+        except ConfigError as error:
+            if error.parameter != "kernel":
+                raise
+            continue
         except Exception:  # not for this one, or broken, which the checks tell
             continue
         return kernel
@@ -133,17 +137,8 @@ def _columns(features: Any) -> tuple[bool, str]:
 
 
 def _global_seeds(features: Any) -> tuple[bool, str]:
-    states: dict[str, Callable[[], object]] = {"Python's": random.getstate, "numpy's": np.random.get_state}
-    left = {whose: state() for whose, state in states.items()}
-    try:
-        random.seed()  # a state that no map sets by chance, nor set in a check before
-        np.random.seed(None)  # noqa: NPY002
-        before = {whose: pickle.dumps(state()) for whose, state in states.items()}
+    with watching_global_generators() as changed:
         _set(features, random_state=1).fit(X, Y).transform(X)
-        changed = [whose for whose, state in states.items() if pickle.dumps(state()) != before[whose]]
-    finally:
-        random.setstate(left["Python's"])  # type: ignore[arg-type]
-        np.random.set_state(left["numpy's"])  # type: ignore[arg-type] # noqa: NPY002
     who = type(features).__name__
     return not changed, f"{who} changes {' and '.join(changed)} global generator" if changed else "left as they were"
 

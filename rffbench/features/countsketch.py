@@ -43,6 +43,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
     M. Kapralov, V. Potluru, D. Woodruff, "How to fake multiply by a Gaussian matrix", ICML 2016.
     """
 
+    unbiased = False
     choices: ClassVar[dict[str, tuple]] = {"kernel": ("gaussian",)}
 
     sketch_: CountSketch

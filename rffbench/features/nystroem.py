@@ -41,6 +41,7 @@ class NystroemFeatures(FeatureMap):
     C. Williams and M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000.
     """
 
+    unbiased = False
     choices: ClassVar[dict[str, tuple]] = {"kernel": tuple(_SKLEARN_NAMES)}
 
     accepts_sparse = True

@@ -239,6 +239,8 @@ class StructuredOrthogonalFeatures(HadamardFeatures):
     F. Yu, A. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random features", NIPS 2016, Eq. 5.
     """
 
+    unbiased = False
+
     def _block(
         self, N: int, rng: Generator
     ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
@@ -271,6 +273,8 @@ class SRHTFeatures(HadamardFeatures):
     ----------
     J. Tropp, "Improved analysis of the subsampled randomized Hadamard transform", 2011.
     """
+
+    unbiased = False
 
     def _block(
         self, N: int, rng: Generator

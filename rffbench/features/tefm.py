@@ -61,6 +61,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     X. Chen, H. Yang, I. King, M. Lyu, "Training-efficient feature map for shift-invariant kernels", IJCAI 2015.
     """
 
+    unbiased = False
     choices: ClassVar[dict[str, tuple]] = {"sketch": tuple(_SKETCHES)}
 
     components_: NDArray[np.float64]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results, find_card
 from rffbench.report.significance import significance_settings
 
@@ -99,5 +100,5 @@ def write_crossover(protocols: Protocols) -> list[Path]:
         return []
     path = protocols[0][1].folder / "crossover.csv"
     table = pd.DataFrame(rows).astype({"faster_from_d": "Int64"})
-    table.to_csv(path, index=False, float_format="%.3g", lineterminator="\n")
+    csv_frame(table).to_csv(path, index=False, float_format="%.3g", lineterminator="\n")
     return [path]

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
 # ---- CSV ---------------------------------------------------------------------------------------------------
 
 # A number, alone or with its deviation, and behind them what our cells have: seconds, signs, counts.
@@ -14,6 +18,17 @@ _NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?(±\d[\d.]*)?( [(•\[][^|!]*)?"
 def csv_cell(text: str) -> str:
     """The text, behind an apostrophe where a spreadsheet would take it for a formula; numbers stay numbers."""
     return f"'{text}" if text[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(text) else text
+
+
+def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame for a CSV file that people open: its text, the names of columns too, by `csv_cell`. A file that is
+    read again by this package is written as it is."""
+    guarded = frame.rename(columns=lambda name: csv_cell(str(name)))
+    for at, dtype in enumerate(guarded.dtypes):
+        if not is_numeric_dtype(dtype):
+            text = [csv_cell(each) if isinstance(each, str) else each for each in guarded.iloc[:, at]]
+            guarded.isetitem(at, np.array(text, dtype=object))
+    return guarded
 
 
 # ---- Markdown ----------------------------------------------------------------------------------------------

@@ -255,7 +255,8 @@ def experiment_folders(path: str | Path) -> list[Path]:
     """
     path = Path(path)
     if not path.is_dir():
-        raise ResultsError(f"{path}: no such results folder")
+        problem = "is a file; results are a folder" if path.exists() else "no such results folder"
+        raise ResultsError(f"{path}: {problem}")
     if log_files(path):
         return [path]
     found = sorted(folder for folder in path.iterdir() if log_files(folder) and ".old-" not in folder.name)

@@ -50,6 +50,8 @@ def record(folder: Path, output: Path | None = None) -> tuple[Path, int, list[st
     if len(protocols) > 1:
         notes.append("Of the sweep, its first protocol is recorded.")
     path = output or _default(results, folder)
+    if path.suffix != ".csv":
+        raise ResultsError(f"{path}: a reference is a file whose name ends in .csv")
     path.write_text(
         pd.DataFrame(measured, columns=COLUMNS).to_csv(index=False, lineterminator="\n", float_format=f"%.{DIGITS}g"),
         encoding="utf-8",

@@ -18,6 +18,7 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
 from rffbench.report.claims import paper_name
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Results
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table
@@ -47,7 +48,7 @@ class Search:
     left_out: list[str]
 
     def to_csv(self) -> str:
-        return self.ranking.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+        return csv_frame(self.ranking).to_csv(index=False, lineterminator="\n", float_format="%.6g")
 
     def records(self) -> list[dict[str, Any]]:
         return records(self.ranking)

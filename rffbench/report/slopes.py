@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.significance import mean_interval
 
@@ -117,5 +118,5 @@ def write_slopes(protocols: Protocols) -> list[Path]:
     if table.empty:
         return []
     path = protocols[0][1].folder / "slopes.csv"
-    table.to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
+    csv_frame(table).to_csv(path, index=False, float_format="%.4f", lineterminator="\n")
     return [path]

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Results
 from rffbench.report.significance import holm, mean_interval, paired_p_value
 from rffbench.report.summary import records
@@ -59,7 +60,7 @@ class Statistics:
     left_out: int
 
     def to_csv(self) -> str:
-        return self.pairs.to_csv(index=False, lineterminator="\n")
+        return csv_frame(self.pairs).to_csv(index=False, lineterminator="\n")
 
     def records(self) -> list[dict[str, Any]]:
         return records(self.pairs)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results, cells
 from rffbench.report.significance import significantly_better
 
@@ -71,7 +72,7 @@ def summarise(results: Results) -> pd.DataFrame:
 
 def summary_csv(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> str:
     """The folder's summary.csv, numbers in full precision; of a sweep, with one more column per axis."""
-    return _joined(protocols, summaries).to_csv(index=False, lineterminator="\n")
+    return csv_frame(_joined(protocols, summaries)).to_csv(index=False, lineterminator="\n")
 
 
 def summary_records(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:

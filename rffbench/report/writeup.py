@@ -24,7 +24,7 @@ from rffbench.report.compare import (
     REPRODUCED,
     Comparison,
 )
-from rffbench.report.escape import markdown
+from rffbench.report.escape import csv_frame, markdown
 from rffbench.report.judge import Finding
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table, plus_minus
@@ -87,7 +87,7 @@ def to_csv(comparison: Comparison) -> str:
         if len(part)
     ]
     rows = pd.concat(parts) if parts else pd.DataFrame()
-    return rows.reindex(columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
+    return csv_frame(rows.reindex(columns=CSV_COLUMNS)).to_csv(index=False, lineterminator="\n")
 
 
 def summary_line(comparison: Comparison) -> str:

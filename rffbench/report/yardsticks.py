@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results, size_label
 from rffbench.report.text_table import NOT_RUN, Table
 
@@ -100,6 +101,6 @@ def write_yardsticks(protocols: Protocols) -> list[Path]:
     if table is None:
         return []
     folder = protocols[0][1].folder
-    pd.concat(parts).to_csv(folder / "yardsticks.csv", index=False, float_format="%.4g", lineterminator="\n")
+    csv_frame(pd.concat(parts)).to_csv(folder / "yardsticks.csv", index=False, float_format="%.4g", lineterminator="\n")
     (folder / "yardsticks.md").write_text(table.to_markdown(), encoding="utf-8")
     return [folder / "yardsticks.csv", folder / "yardsticks.md"]

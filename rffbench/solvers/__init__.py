@@ -86,7 +86,10 @@ def _penalties(value: Any) -> list[float]:
     if wrong or not grid:
         problem = f"must be a positive number, or a list of them, got {wrong[0] if wrong else value!r}"
         raise WrongParameter("lambda", problem)
-    return [float(number) for number in grid]
+    values = [float(number) for number in grid]
+    if twice := [value for index, value in enumerate(values) if value in values[:index]]:
+        raise WrongParameter("lambda", f"gives {twice[0]:g} twice")
+    return values
 
 
 def _number(written: Any) -> Any:

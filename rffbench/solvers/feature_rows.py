@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
-from rffbench.features.base import mapped
+from rffbench.features.base import check_finite, mapped
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import checked_rows
 
@@ -51,6 +51,7 @@ class FeatureRows:
                 self._features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
             else:
                 target[:] = mapped(self._features, rows, self._columns)
+        check_finite(self._features, target)
 
     @property
     def feature_s(self) -> float:

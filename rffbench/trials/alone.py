@@ -18,18 +18,18 @@ from rffbench import data, ownfile
 from rffbench.data import Split
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError
 from rffbench.features import make_features
-from rffbench.features.base import mapped
+from rffbench.features.base import check_finite, mapped
 from rffbench.kernels import gamma_from_sigma, make_kernel, median_distance
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.process import Contention, OwnMemory, touch_memory
 from rffbench.rowsource import Stopwatch, row_blocks
-from rffbench.seeds import feature_stream, generator, split_stream
+from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import penalty
 from rffbench.trials import metrics
-from rffbench.trials.given import check_map, check_predictions, given, naming_who_writes
+from rffbench.trials.given import check_map, check_predictions, given, leaving_global_seeds, naming_who_writes
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
 from rffbench.trials.seconds import timed
@@ -187,7 +187,9 @@ class Problem:
         """
         if features is None or "lambda_scale" not in spec.solver:
             return None
-        return self._penalty(spec, 1.0) / (len(self.split.X_train) * float(self._mean_squares(features).sum()))
+        if not (length := float(self._mean_squares(features).sum())):
+            raise ValueError(f"what {type(features).__name__} makes of the rows is 0, or too small to be squared")
+        return self._penalty(spec, 1.0) / (len(self.split.X_train) * length)
 
     def _mean_squares(self, features: Any) -> NDArray[np.float64]:
         """Of each column of the features, (p,), the mean square over EFFECTIVE_ROWS training rows."""
@@ -291,9 +293,11 @@ class _MapAlone:
     def fit(self, X: Any, y: NDArray) -> _MapAlone:
         with Stopwatch(X) as watch:
             self.features_ = self.features.fit(X, y)
-            rows = default_block_rows(self.features.n_components)
-            for start in range(0, X.shape[0], rows):
-                mapped(self.features_, X[start : start + rows], self.features.n_components)
+        rows = default_block_rows(self.features.n_components)
+        for start in range(0, X.shape[0], rows):
+            with watch:
+                Z = mapped(self.features_, X[start : start + rows], self.features.n_components)
+            check_finite(self.features_, Z)
         self.timing_ = {"feature_s": watch.seconds, "gram_s": 0.0, "solve_s": 0.0}
         return self
 
@@ -315,8 +319,8 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     with in_figures_of_the_process(memory, free), naming_who_writes(features, solver):
         if features is not None:
             check_measuring(spec, len(split.X_train), features.n_components, free)
-        with Contention() as contention:
-            y = problem.targets if spec.solver["name"] == NONE else split.y_train
+        y = problem.targets if spec.solver["name"] == NONE else split.y_train
+        with Contention() as contention, leaving_global_seeds(features, split.X_train, y):
             solver.fit(split.X_train, y, **watched)
             if spec.solver["name"] != NONE:
                 predicted, timing["predict_s"] = problem.predict(solver)
@@ -340,7 +344,7 @@ def _warm_up(features: Any, dtype: np.dtype) -> None:
         X, y = np.eye(2, dtype=dtype), np.array([-1.0, 1.0])
         X.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
         y.setflags(write=False)
-        with suppress(Exception):
+        with suppress(Exception), watching_global_generators():
             clone(features).set_params(n_components=2).fit(X, y).transform(X)
 
 
@@ -369,13 +373,14 @@ def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     limit = channel.memory_limit
     if spec.device == "cpu":
         touch_memory(_ridge_bytes(spec, problem, limit))
-    with OwnMemory() as own:
+    # Of other trials some rows of a table would have it and others not; and the garbage collection takes a while.
+    with OwnMemory() if spec.exclusive is True else nullcontext() as own:
         channel.begin(spec)
         try:
             result = run_trial(spec, problem, memory=limit)
         except Exception as error:
             channel.fail(spec, error)
             return
-    if own.bytes is not None and spec.exclusive is True:  # or some rows of a table would have it, and others not
+    if own is not None and own.bytes is not None:
         result.metrics["own_memory_bytes"] = float(own.bytes)
     channel.result(result)

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from rffbench.data import Rows, Split
 from rffbench.features.base import mapped
+from rffbench.seeds import watching_global_generators
 
+TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
 SHOWN = 5  # labels that a message lists
 
 
@@ -60,6 +63,27 @@ def naming_who_writes(features: Any, solver: Any) -> Iterator[None]:
             f"{who.__name__} writes to an array it was given, which other methods are given too; "
             "it must copy the array first (X = X.copy()) or compute into a new one"
         ) from error
+
+
+@contextmanager
+def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
+    """ValueError, naming the map, where it has set or drawn from a global generator in the block.
+
+    Who did it is found out by a fit to some rows of the map alone: a solver, or another thread, is not accused.
+    """
+    with watching_global_generators() as changed:
+        yield
+    if not changed or features is None:
+        return
+    for _ in range(2):  # the other thread may be at work again, by chance
+        with watching_global_generators() as changed:
+            clone(features).fit(X[:TRIED_ROWS], y[:TRIED_ROWS]).transform(X[:TRIED_ROWS])
+        if not changed:
+            return
+    raise ValueError(
+        f"{type(features).__name__} sets or draws from {' and '.join(changed)} global generator, on which other "
+        "methods may depend; it must draw from its random_state alone, by numpy.random.default_rng(random_state)"
+    )
 
 
 def check_map(features: Any, X: Rows) -> None:

@@ -18,6 +18,8 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtr
 
+from rffbench.features.base import check_finite
+
 if TYPE_CHECKING:
     from rffbench.kernels import Kernel
 
@@ -223,10 +225,9 @@ class MapOnPoints:
 
     @cached_property
     def Z(self) -> NDArray[np.float64]:
-        """The features (n, p); ValueError, naming the map, where they are not finite numbers."""
+        """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares."""
         Z = np.asarray(self.features.transform(self.points.X)).astype(np.float64, copy=False)
-        if not np.isfinite(Z).all():
-            raise ValueError(f"{type(self.features).__name__}.transform gives NaN or infinity")
+        check_finite(self.features, Z)
         return Z
 
     @cached_property

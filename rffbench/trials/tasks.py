@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rffbench.identity import canonical_json
 from rffbench.process import peak_memory
+from rffbench.solvers import NONE
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 # What the rows, their split and scaling do not depend on: trials alike in all else are done in one process.
@@ -40,6 +41,12 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         return
     problem = Problem.of(specs[0])
     problem.alone = channel.alone
+    if problem.labels is not None and len(problem.labels) == 1 and specs[0].solver["name"] != NONE:
+        one = f"{problem.labels[0]:g}"
+        for spec in specs:
+            channel.begin(spec)
+            channel.fail(spec, ValueError(f"the training rows of {spec.dataset} are all of one class, {one}"))
+        return
     if len(specs) > 1 and specs[0].exclusive is not True:
         specs = run_shared(specs, problem, channel)
     for spec in specs:

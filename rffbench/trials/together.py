@@ -29,7 +29,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import naming_who_writes
+from rffbench.trials.given import leaving_global_seeds, naming_who_writes
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -60,7 +60,11 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
             for spec, features in members:
                 channel.begin(spec)
                 try:
-                    with naming_who_writes(features, pool):
+                    split = problem.split
+                    with (
+                        naming_who_writes(features, pool),
+                        leaving_global_seeds(features, split.X_train, split.y_train),
+                    ):
                         result = pool.measure(spec, features, channel.memory_limit)
                     channel.result(result)
                 except Exception as error:

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 import yaml
 
-from rffbench.config.costs import bytes_needed, group_operations, operations
+from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, operations, share
 from rffbench.config.dryrun import describe, estimate
 from rffbench.config.experiment import Experiment
 from rffbench.execution.log import read_rows
@@ -45,9 +45,11 @@ def test_the_estimate_takes_measured_cells_and_counts_the_others_at_their_pace()
     assert estimate(small, measured).seconds == pytest.approx(2.0 * len(small))
     assert estimate(small, measured).peak_bytes == 5 * 10**9
     assert estimate(small, rows_of(small[:3], 2.0, own_memory_bytes=1e9)).peak_bytes == 10**9
-    pace = median(2.0 / operations(spec) for spec in small[:3])
+    pace = 3 * 2.0 / sum(map(operations, small[:3]))
     assert estimate(large, measured).seconds == pytest.approx(pace * sum(map(operations, large)))
-    assert estimate(large, [], rate=lambda: 1e9).seconds == pytest.approx(sum(map(operations, large)) / 1e9)
+    assert estimate(large, [], rate=lambda: 1e9).seconds == pytest.approx(
+        sum(map(operations, large)) / (EFFICIENCY * 1e9)
+    )
 
 
 def test_seconds_of_fewer_threads_are_those_of_all_processors():
@@ -134,3 +136,25 @@ def test_a_dry_run_says_what_is_done_already():
     everything = describe(one, grid, rows_of(grid, 1.0), Path("results/small"), workers=2)
     assert "36 trials, 36 already done" in everything
     assert "time:" not in everything
+
+
+def test_what_no_row_s_seconds_have_is_estimated_too():
+    """Starting, measuring the map, and timing again; it is shared by workers, as far as there are processors."""
+    one = {"datasets": ["eeg"], "trials": 2}
+    plain, measured, timed = (
+        estimate(experiment(**one, **more).grid(), [], rate=lambda: 1e10)
+        for more in ({"kernel_error_points": 0}, {"kernel_error_points": 1000}, {"timing": "features"})
+    )
+    assert plain.seconds == measured.seconds
+    assert measured.aside > 1.5 * plain.aside > 0
+    assert timed.aside > measured.aside
+    logged = rows_of(experiment(**one).grid(), 2.0)
+    assert estimate(experiment(**one).grid(), logged, rate=lambda: 1e10).aside == measured.aside
+
+
+def test_a_trial_s_share_of_a_run_grows_with_its_work_also_where_that_depends_on_the_data():
+    small, large = (spec for spec in experiment(datasets=["eeg"], trials=1).grid() if spec.method == "RFF")
+    assert share(large) > share(small) > 0
+    methods = {"SVM": {"features": "fourier", "solver": {"name": "linear-svm"}}}
+    small, large = experiment(datasets=["eeg"], trials=1, methods=methods).grid()
+    assert share(large) > share(small) > 0

@@ -303,7 +303,10 @@ def test_what_is_no_mirror_is_its_fault_and_not_the_caches(kind, tmp_path, monke
         place.mkdir()
     monkeypatch.setenv("RFFBENCH_MIRROR", str(mirror))
     reasons = "not a directory|too many levels of symbolic links|is a pipe|is a folder"
-    with pytest.raises(DataUnavailable, match=f"mirror {mirror}/some folder/a file.csv: ({reasons})"):
+    said = f"mirror {mirror}/some folder/a file.csv: ({reasons})"
+    if kind == "a file":
+        said = f"RFFBENCH_MIRROR: {mirror}: is a file; it must be a folder"
+    with pytest.raises(DataUnavailable, match=said):
         store.prepare(card())
     server.content["/a"] = CONTENT
     assert fetched(card(f"{server.url}/a")) == CONTENT

@@ -184,9 +184,9 @@ def test_csv_columns_that_are_neither_input_nor_target_are_left_out(tmp_path):
     found, y = prepared(card([{**files[0], "member": "slices.csv"}], several, rows=3, columns=1, **REGRESSION))
     np.testing.assert_array_equal(found, [[-0.25], [1], [0.75]])
     np.testing.assert_array_equal(y, [0.5, 0, 1e-3])
-    beyond = {"kind": "csv", "header": True, "ignore": [4]}
+    beyond = {"kind": "csv", "header": True, "target": 0, "ignore": [4]}
     with pytest.raises(DataError, match="its rows have 4 values, so there is no column 4"):
-        store.prepare(card([{**files[0], "member": "slices.csv"}], beyond, rows=3, columns=2, **REGRESSION))
+        store.prepare(card([{**files[0], "member": "slices.csv"}], beyond, rows=3, columns=3, **REGRESSION))
 
 
 def test_a_scaled_target_is_divided_by_the_cards_scale(tmp_path):

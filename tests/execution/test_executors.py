@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import types
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,13 @@ def test_the_config_s_limits_and_the_workers_asked_for_reach_the_executor():
     assert (executor.workers, executor.memory_limit) == (1, 10**9)
 
 
-def test_a_package_adds_an_executor_by_an_entry_point(monkeypatch):
+def test_a_package_adds_an_executor_by_an_entry_point(monkeypatch, tmp_path):
     made = []
     module = types.ModuleType("cloud_of_mine")
     module.cloud = lambda experiment, *, workers: made.append((experiment, workers)) or "an executor"
     monkeypatch.setitem(sys.modules, "cloud_of_mine", module)
-    points = [types.SimpleNamespace(name="cloud", value="cloud_of_mine:cloud")]
-    points.append(types.SimpleNamespace(name="local", value="cloud_of_mine:nothing"))  # a built-in name stays
+    points = [EntryPoint("cloud", "cloud_of_mine:cloud", "rffbench.executors")]
+    points.append(EntryPoint("local", "cloud_of_mine:nothing", "rffbench.executors"))  # a built-in name stays
     monkeypatch.setattr(execution, "entry_points", lambda group: points if group == "rffbench.executors" else [])
     experiment = FakeExperiment([spec()])
     assert executor_names() == ["local", "serial", "dask", "slurm", "cloud"]
@@ -62,8 +63,17 @@ def test_a_package_adds_an_executor_by_an_entry_point(monkeypatch):
     with pytest.raises(ConfigError, match="executor cloud: unknown option 'region'; valid: none"):
         make_executor("cloud", experiment, options={"region": "north"})
     assert isinstance(make_executor("local", experiment), LocalExecutor)
-    points[0].value = "cloud_of_mine:gone"
+    points[0] = EntryPoint("cloud", "cloud_of_mine:gone", "rffbench.executors")
     with pytest.raises(ConfigError, match="executor cloud: cannot be loaded from cloud_of_mine:gone"):
+        make_executor("cloud", experiment)
+    module.cloud = "no factory"
+    points[0] = EntryPoint("cloud", "cloud_of_mine:cloud", "rffbench.executors")
+    with pytest.raises(ConfigError, match="executor cloud: cloud_of_mine:cloud is no class and no function"):
+        make_executor("cloud", experiment)
+    (tmp_path / "ends_the_process.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    points[0] = EntryPoint("cloud", "ends_the_process:cloud", "rffbench.executors")
+    with pytest.raises(ConfigError, match="cannot be loaded from ends_the_process:cloud: it ends the process"):
         make_executor("cloud", experiment)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rffbench.features import checks
+from rffbench.features import FEATURES, checks
 from rffbench.features.checks import check_map
 from tests.test_own_file import MINE, write
 
@@ -57,3 +57,9 @@ def test_the_command_prints_a_line_for_each_check_and_exits_with_1_where_one_fai
     assert done.returncode == 1
     assert "FAILED  dtype" in done.stdout
     assert rffbench("check-method", "./nine.py:MyFeatures").returncode == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEATURES)
+def test_every_built_in_map_passes(name, one_thread):
+    assert [check.name for check in check_map(name) if not check.ok] == []

@@ -5,10 +5,11 @@ import io
 import sys
 import unicodedata
 
+import pandas as pd
 import pytest
 
 from rffbench.plaintext import in_one_line, printable
-from rffbench.report.escape import csv_cell, markdown_cell, tex
+from rffbench.report.escape import csv_cell, csv_frame, markdown_cell, tex
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
 
@@ -23,6 +24,15 @@ def test_a_spreadsheet_takes_no_label_for_a_formula(formula):
 )
 def test_numbers_stay_numbers(number):
     assert csv_cell(number) == number
+
+
+def test_no_text_of_a_frame_and_no_column_s_name_is_a_formula_in_its_file():
+    frame = pd.DataFrame(
+        {"method": ["=A1", "RFF"], "mean": [-1.5, 2.0], "p": pd.array([1, None], dtype="Int64"), "@x": [None, "-1.5"]},
+        index=[3, 3],
+    )
+    assert csv_frame(frame).to_csv(index=False) == "method,mean,p,'@x\n'=A1,-1.5,1,\nRFF,2.0,,-1.5\n"
+    assert frame.columns[-1] == "@x"
 
 
 def test_markdown_has_no_tag_entity_link_or_cell_of_a_label():

@@ -123,7 +123,7 @@ def test_sizes_per_dataset_and_trials_per_size_are_understood(tmp_path):
     ("spoil", "message"),
     [
         (lambda folder: (folder / "config.yaml").unlink(), "config.yaml: cannot be read"),
-        (lambda folder: (folder / "config.yaml").write_text("a: [1"), "config.yaml, line 1: expected"),
+        (lambda folder: (folder / "config.yaml").write_text("a: [1"), "config.yaml, line 1: a bracket"),
         (lambda folder: (folder / "config.yaml").write_text("- 1"), "config.yaml: not an experiment"),
         (lambda folder: (folder / "trials.jsonl").unlink(), "trials.jsonl: holds no trial"),
         (lambda folder: (folder / "trials.jsonl").write_text("{}\n{}\n"), "trials.jsonl, line 1"),

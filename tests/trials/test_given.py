@@ -1,5 +1,7 @@
 """A map or solver of another package cannot make a number wrong: not another method's, nor its own in silence."""
 
+import pickle
+import random
 from dataclasses import replace
 from operator import itemgetter
 from types import SimpleNamespace
@@ -10,9 +12,13 @@ from sklearn.base import BaseEstimator
 
 from rffbench import RandomFourierFeatures
 from rffbench.rowsource import Stopwatch
+from rffbench.solvers.svm.linear import LinearSVM
 from rffbench.trials.alone import Problem, run_alone, run_trial
 from rffbench.trials.given import check_predictions
+from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import RIDGE, Heard, spec
+
+LIBLINEAR = {"name": "linear-svm", "method": "liblinear"}
 
 pytestmark = pytest.mark.usefixtures("embedded", "one_thread")
 
@@ -69,6 +75,23 @@ class Huge(Foreign):
         return 1e200 * super().transform(X)
 
 
+class Zeros(Foreign):
+    def transform(self, X):
+        return 0 * super().transform(X)
+
+
+class SetsSeeds(Foreign):
+    def fit(self, X, y=None):
+        np.random.seed(0)  # noqa: NPY002
+        return super().fit(X)
+
+
+class DrawsInTransform(Foreign):
+    def transform(self, X):
+        random.random()
+        return super().transform(X)
+
+
 class Narrow(Foreign):
     def transform(self, X):
         return super().transform(X)[:, :7]
@@ -123,7 +146,13 @@ def test_a_map_that_copies_first_may_do_as_it_likes(monkeypatch):
     ("cls", "solver", "points", "message"),
     [
         (Holes, {}, 0, "what Holes makes of the rows holds NaN, infinity"),
-        (Holes, {"name": "none"}, 60, "Holes.transform gives NaN or infinity"),
+        (Holes, {"name": "none"}, 60, "what Holes makes of the rows holds NaN, infinity"),
+        (Holes, {"name": "none"}, 0, "what Holes makes of the rows holds NaN, infinity"),
+        (Holes, {"name": "linear-svm"}, 0, "what Holes makes of the rows holds NaN, infinity"),
+        (Huge, {"name": "linear-svm"}, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
+        (Huge, LIBLINEAR, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
+        (Huge, {"name": "none"}, 60, "what Huge makes of the rows holds .* numbers too large to be squared"),
+        (Zeros, {}, 0, "what Zeros makes of the rows is 0, or too small to be squared"),
         (Huge, {}, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
         (Narrow, {}, 0, r"Narrow.transform must give an array of numbers \(1, 40\), got float64 \(1, 7\)"),
         (OneRow, {}, 0, r"OneRow.transform must give an array of numbers \(\d+, 40\), got float64 \(1, 40\)"),
@@ -137,6 +166,40 @@ def test_features_that_are_none_are_an_error_that_names_the_map(monkeypatch, cls
     monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
     with pytest.raises(ValueError, match=message):
         run_trial(one)
+
+
+@pytest.mark.parametrize("solver", [RIDGE, {"name": "linear-svm"}, {"name": "none"}], ids=itemgetter("name"))
+@pytest.mark.parametrize(("cls", "whose"), [(SetsSeeds, "numpy's"), (DrawsInTransform, "Python's")])
+def test_a_map_that_uses_a_global_generator_is_an_error_that_names_it(monkeypatch, cls, whose, solver):
+    one = replace(spec(), solver=solver)
+    monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
+    before = pickle.dumps((random.getstate(), np.random.get_state()))  # noqa: NPY002
+    with pytest.raises(ValueError, match=f"^{cls.__name__} sets or draws from {whose} global generator"):
+        run_trial(one)
+    assert pickle.dumps((random.getstate(), np.random.get_state())) == before  # noqa: NPY002
+
+
+def test_a_solver_that_draws_from_a_global_generator_is_not_laid_to_the_map(monkeypatch):
+    monkeypatch.setattr(Problem, "features", lambda self, spec: Foreign())
+    fit = LinearSVM.fit
+
+    def draws(self, X, y):
+        random.random()
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LinearSVM, "fit", draws)
+    assert run_trial(replace(spec(), solver={"name": "linear-svm"})).status == "ok"
+
+
+def test_training_rows_of_one_class_are_an_error_of_every_trial_before_any_is_done(monkeypatch):
+    specs, heard = [spec(), spec("Ours", n_features=8)], Heard()
+    problem = Problem.of(specs[0])
+    alike = replace(problem, split=replace(problem.split, y_train=np.ones_like(problem.split.y_train)))
+    monkeypatch.setattr(Problem, "of", lambda spec: alike)
+    run_group(specs, heard)
+    messages = {each.error["message"] for each in heard.results.values()}
+    assert messages == {"the training rows of breast-cancer are all of one class, 1"}
+    assert len(heard.results) == 2
 
 
 class Solver:

@@ -1,0 +1,380 @@
+"""What is wrong in a command, a config, a card or a data file is said in one message: what, where, what would do."""
+
+import hashlib
+import io
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from rffbench import cli, data
+from rffbench.cli import main
+from rffbench.data.cards import add_card, load_card, read_card
+from rffbench.data.fetch import raw_path
+from rffbench.errors import DataError
+
+CONFIG = """\
+name: tiny
+datasets: [digits]
+preprocess: minmax
+kernel: {name: gaussian, sigma: 2.0}
+n_features: [8, 16]
+methods:
+  RFF: {features: fourier}
+  Ours: {features: surrogate-leverage}
+solver: {name: ridge, lambda: [0.001, 0.01], folds: 3}
+trials: 2
+kernel_error_points: 100
+"""
+# Words of the validation library, of Python or of YAML's reader, which say nothing to who writes a config.
+JARGON = (
+    "Input should", "input should", "Value error", "after validation", "valid string", "valid dictionary",
+    "match pattern", "Traceback", "This is a defect", "NoneType", "discriminator", "<block end>", "allow_pickle",
+    "Extra inputs", "not None",
+)  # fmt: skip
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch, capsys, embedded):
+    """Run a command in an empty folder with these files in it; its exit status, and what it says on stderr."""
+
+    def run(*arguments, files=None, **environment):
+        for name, text in (files or {}).items():
+            (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["rffbench", *arguments])
+        monkeypatch.setattr(cli, "_write_what_readers_take", lambda: None)  # standard output is pytest's here
+        interrupt = signal.getsignal(signal.SIGINT)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                main()
+        finally:
+            signal.signal(signal.SIGINT, interrupt)
+        return ended.value.code, capsys.readouterr().err
+
+    return run
+
+
+def refused(result, *words, status=2):
+    code, message = result
+    assert code == status, message
+    for each in words:
+        assert each in message
+    for each in JARGON:
+        assert each not in message
+
+
+# ---- Configs -----------------------------------------------------------------------------------------------
+
+LINES = {line.partition(":")[0]: number for number, line in enumerate(CONFIG.splitlines(), start=1)}
+# What takes the place of a line of the config, by its key, or is a line more; and what is said of that line.
+WRONG = [
+    ("name:", "must be text, not nothing"),
+    ("name: ''", "must be letters, digits"),
+    ("name: 5", "must be text, not 5; in quotes it is: '5'"),
+    ("name: true", "must be text, not true"),
+    (f"name: {'x' * 300}", "must be 100 long at most"),
+    ("title: [a]", "title: must be text, not ['a']"),
+    ("datasets:", "must be a list, such as [a, b], not nothing"),
+    ("datasets: []", "datasets: must not be empty"),
+    ("datasets: digits", "must be a list, such as [a, b], not 'digits'"),
+    ("datasets: [digits, digits]", "'digits' is given twice"),
+    ("datasets: [./]", "holds no shards"),
+    ("datasets: ['https://x.org/a.csv']", "is a URL; download it and give the file"),
+    ("datasets: [{path: 5}]", "datasets.1.path: must be text, not 5"),
+    ("datasets: [{path: x.csv, name: 'a,b'}]", "datasets.1.name: must be letters, digits"),
+    ("datasets: [{path: x.csv, task: clasification}]", "not 'clasification'; did you mean 'classification'?"),
+    ("datasets: [{path: x.csv, header: 1}]", "must be true or false, not 1"),
+    ("preprocess: []", "preprocess: must not be empty"),
+    ("preprocess: 5", "must be text, not 5"),
+    ("preprocess: [minmax, minmax]", "'minmax' is given twice"),
+    ("preprocess_fit: both", "must be train or all, not 'both'"),
+    ("train_rows: 0", "must be greater than 0, not 0"),
+    ("train_rows: half", "must be a whole number, not 'half'"),
+    ("train_rows: 100000", "train_rows: 100000 are more than the 898 training rows of digits"),
+    ("train_rows: {digits: 899}", "train_rows.digits: 899 are more than the 898"),
+    ("held_out: half", "must be a number, not 'half'"),
+    ("held_out: .nan", "must be a finite number"),
+    ("held_out: 0.99999", "leaves none of the 898 training rows of digits"),
+    ("kernel:", "must be a mapping (key: value), not nothing"),
+    ("kernel: {sigma: [1, 1]}", "1 is given twice"),
+    ("n_features: [1000000000]", "must be 1,000,000 at most, not 1000000000"),
+    ("n_features: 1000000000", "must be 1,000,000 at most"),
+    ("n_features: [100000000000d]", "must be 1,000,000 at most"),
+    ("n_features: {default: []}", "must not be empty"),
+    ("count: rows", "must be frequencies or columns, not 'rows'"),
+    ("solver:", "must be a mapping (key: value), not nothing"),
+    ("solver: {lambda: [0.1, 0.1]}", "solver.lambda: solver 'ridge': lambda gives 0.1 twice"),
+    ("solver: {lambda: ['0.1', 0.1]}", "gives 0.1 twice"),
+    ("trials: [2]", "must be a whole number, not [2]"),
+    ("trials: 0", "must be greater than 0, not 0"),
+    ("seed: -1", "must be 0 or more, not -1"),
+    ("significance: {level: 2}", "must be less than 1, not 2"),
+    ("significance: {correction: bonferroni}", "must be none or holm, not 'bonferroni'"),
+    ("significance: {baselines: RFF}", "must be a list, such as [a, b], not 'RFF'"),
+    ("significance: {baselines: [RFF, RFF]}", "'RFF' is given twice"),
+    ("kernel_error_points: {digits: -1}", "must be 0 or more, not -1"),
+    ("timing: alone", "must be shared, exclusive or features, not 'alone'"),
+    ("timing: exclusiv", "did you mean 'exclusive'?"),
+    ("time_limit: [1]", "must be a number, not [1]"),
+    ("memory: 0.5", "must be a whole number, not 0.5"),
+    ("dtype: float16", "must be float64 or float32, not 'float16'; did you mean"),
+    ("device: gpu", "must be cpu or cuda, not 'gpu'"),
+    ("measures: kernel_error", "must be a list"),
+    ("measures: [kernel_error, kernel_error]", "'kernel_error' is given twice"),
+    ("executor: local", "must be a mapping"),
+    ("executor: {nam: local}", "the key 'name' is missing under executor; is 'nam' meant for it?"),
+    ("sweep: {n: {}}", "sweep.n: must not be empty"),
+    ("sweep: {n: {a: {name: x}, b: {name: y}}}", "no trial depends on the name, so that it cannot be swept"),
+    ("sweep: {n: {a: {title: x}}}", "no trial depends on the title"),
+    ("sweep: {n: {a: {sweep: {x: {y: {seed: 1}}}}}}", "no trial depends on the sweep"),
+    ("sweep: {n: {a: {executor: {name: serial}}}}", "no trial depends on the executor"),
+    ("sweep: {'': {b: {seed: 1}}}", "must be text that is not blank"),
+    ("sweep: {a: {b: {sed: 1}}}", "sweep.a.b: the combination a: b is not a valid config: sed: unknown key"),
+    ("sweep: {a: {b: {trials: 0}}}", "a: b is not a valid config: trials.default: must be greater than 0"),
+    ("sweep: {a: {b: {preprocess: minmx}}}", "unknown preprocess step 'minmx'; did you mean 'minmax'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG, ids=[line[:60] for line, _ in WRONG])
+def test_what_is_wrong_in_a_config_is_said_in_its_words_with_the_line(told, line, message):
+    key = line.partition(":")[0]
+    lines = CONFIG.splitlines()
+    number = LINES.get(key, len(lines) + 1)
+    lines[number - 1 : number] = [line]
+    result = told("validate", "c.yaml", files={"c.yaml": "\n".join(lines), "x.csv": "1,2,a\n2,3,b\n"})
+    refused(result, f"c.yaml, line {number}: ", message)
+
+
+OF_A_METHOD = [
+    ("methods: {}", "methods: must not be empty"),
+    (
+        "methods: {RFF: {feature: fourier}}",
+        "the key 'features' is missing under methods.RFF; is 'feature' meant for it?",
+    ),
+    ("methods: {RFF: {features: 5}}", "methods.RFF.features: must be text, not 5"),
+    ("methods: {RFF: {features: none}}", "the solver ridge needs a feature map, not none"),
+    ("methods: {RFF: {features: fourier, datasets: []}}", "methods.RFF.datasets: must not be empty"),
+    ("methods: {RFF: {features: fourier, n_features: []}}", "methods.RFF.n_features: must not be empty"),
+    ("methods: {5: {features: fourier}}", "must be text, not 5; in quotes it is: '5'"),
+    ("methods: {'': {features: fourier}}", "must be text in one line, without commas"),
+    ("methods: {' RFF': {features: fourier}}", "that begins and ends with no blank"),
+    ('methods: {"a\\nb": {features: fourier}}', r"methods.'a\nb': must be text in one line"),
+]
+
+
+@pytest.mark.parametrize(("methods", "message"), OF_A_METHOD, ids=[methods for methods, _ in OF_A_METHOD])
+def test_what_is_wrong_with_a_method_is_said_in_the_config_s_words(told, methods, message):
+    head, _, tail = CONFIG.partition("methods:")
+    text = head + methods + "\n" + tail[tail.index("solver:") :]
+    refused(told("validate", "c.yaml", files={"c.yaml": text}), "c.yaml, line 6: ", message)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("datasets:", "\tdatasets:", "is indented by a tab; YAML takes spaces alone"),
+        ("name: tiny", "name: tiny: x", "has a ': ' too many"),
+        ("  Ours", "   Ours", "does not fit the lines above"),
+        ("trials: 2", "trials:2", "has no ': ' behind it"),
+        ("[8, 16]", "[8, 16", "a bracket opened above is not closed"),
+        ("points: 100\n", "points: 100\n---\na: 1\n", "a second document begins"),
+        ("name: tiny", 'name: "tiny', "quotes that are not closed"),
+    ],
+)
+def test_what_is_no_yaml_is_said_without_the_words_of_its_reader(told, before, after, message):
+    refused(told("validate", "c.yaml", files={"c.yaml": CONFIG.replace(before, after)}), "c.yaml, line ", message)
+
+
+def test_a_grid_of_a_hundred_million_trials_is_counted_and_asked_about_at_once(told):
+    text = CONFIG.replace("trials: 2", "trials: 100000000")
+    code, _ = told("validate", "c.yaml", files={"c.yaml": text})
+    assert code == 0
+    refused(told("run", "c.yaml"), "stands for 400,000,000 trials; if that is meant, --yes runs them")
+
+
+# ---- Cards -------------------------------------------------------------------------------------------------
+
+DATA = "1,2,a\n2,3,b\n3,4,a\n4,5,b\n5,6,a\n6,7,b\n"
+CARD = f"""\
+name: mine
+title: Mine
+task: classification
+rows: 6
+columns: 2
+classes: {{a: 3, b: 3}}
+labels: {{positive: [b]}}
+split: {{rule: half}}
+format: {{kind: csv}}
+files:
+- name: mine.csv
+  checksum: sha256:{hashlib.sha256(DATA.encode()).hexdigest()}
+  urls: ["file:mine.csv"]
+licence: none
+citation: none
+"""
+WRONG_CARDS = [
+    ("name: mine\n", "name:\n", "line 1: name: must be text, not nothing"),
+    ("title: Mine", "title: 5", "line 2: title: must be text, not 5"),
+    ("classification", "class", "must be classification or regression, not 'class'"),
+    ("rows: 6", "rows: six", "line 4: rows: must be a whole number, not 'six'"),
+    ("rows: 6", "rows: '6'", "line 4: rows: must be a whole number, not '6'"),
+    ("rows: 6", "rows: true", "line 4: rows: must be a whole number, not true"),
+    ("rows: 6", "rows: 7", "line 6: classes: the class counts add up to 6, not to rows: 7"),
+    ("{a: 3, b: 3}", "{a: -3, b: 9}", "line 6: classes.a: must be greater than 0, not -3"),
+    ("{a: 3, b: 3}", "{a: 6}", "line 6: classes: there is one class; a classification needs a second one"),
+    ("{a: 3, b: 3}", "{}", "line 6: classes: (label: count) goes with classification, and only with it"),
+    ("[b]}", "[c]}", "line 7: labels.positive: names ['c'], not among ['a', 'b']"),
+    ("[b]}", "[a, b]}", "line 7: labels.positive: names every class"),
+    ("[b]}", "[]}", "line 7: labels.positive: must not be empty"),
+    ("{rule: half}", "half", "line 8: split: must be a mapping (key: value), not 'half'"),
+    ("{rule: half}", "{rule: haf}", "must be half, random, given or given-sampled, not 'haf'; did you mean 'half'?"),
+    ("{rule: half}", "{rule: half, train: 3}", "the rule half takes no 'train' and 'test'"),
+    ("{rule: half}", "{rule: random}", "line 8: split: the rule random needs 'train' and 'test'"),
+    ("{rule: half}", "{rule: random, train: 5, test: 5}", "line 8: split: 5 + 5 rows are more than rows: 6"),
+    ("{kind: csv}", "csv", "line 9: format: must be a mapping (key: value), not 'csv'"),
+    ("{kind: csv}", "{}", "line 9: format: the key 'kind' is missing"),
+    ("{kind: csv}", "{kind: exel}", "line 9: format: 'kind': must be libsvm, arff, csv"),
+    ("{kind: csv}", "{kind: csv, target: t}", "line 9: format.target: must be a whole number, not 't'"),
+    ("{kind: csv}", "{kind: csv, target: 9}", "line 9: format.target: 9: there are 3 columns, counted from 0"),
+    ("{kind: csv}", "{kind: csv, ignore: [-1]}", "line 9: format.ignore: a column is named twice, or is the target"),
+    ("{kind: csv}", "{kind: csv, ignore: 1}", "line 9: format.ignore: must be a list"),
+    ("{kind: csv}", "{kind: csv, delimiter: ''}", "line 9: format.delimiter: must be a single character"),
+    ("{kind: csv}", "{kind: csv, delimiter: ab}", "line 9: format.delimiter: must be a single character"),
+    ("{kind: csv}", "{kind: csv, quote: ''}", "line 9: format.quote: must be a single character"),
+    ("{kind: csv}", "{kind: csv, header: maybe}", "line 9: format.header: must be true or false, not 'maybe'"),
+    ("{kind: csv}", "{kind: csv, headr: true}", "line 9: unknown key 'headr'; did you mean 'header'?"),
+    ("sha256:", "sha1:", "line 12: files.1.checksum: must be sha256: and 64 digits"),
+    ("file:mine.csv", "mine.csv", "line 13: files.1.urls.1: must be a URL: https://…, file:… or openml:NUMBER"),
+    ("file:mine.csv", "ftp://x/y", "line 13: files.1.urls.1: must be a URL"),
+    ('["file:mine.csv"]', "[5]", "line 13: files.1.urls.1: must be text, not 5"),
+    ("licence: none", "licence: none\ntarget_scale: 2", "line 15: target_scale: goes with regression"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "message"), WRONG_CARDS, ids=[after for _, after, _ in WRONG_CARDS])
+def test_what_is_wrong_in_a_card_is_said_with_its_line(told, before, after, message):
+    assert before in CARD
+    config = CONFIG.replace("[digits]", "[./mine.yaml]")
+    files = {"c.yaml": config, "mine.yaml": CARD.replace(before, after), "mine.csv": DATA}
+    refused(told("validate", "c.yaml", files=files), "c.yaml, line 2: datasets.1: mine.yaml", message)
+
+
+def test_the_card_that_the_others_are_made_of_is_right(told):
+    config = CONFIG.replace("[digits]", "[./mine.yaml]").replace("folds: 3", "folds: 2")
+    code, message = told("validate", "c.yaml", files={"c.yaml": config, "mine.yaml": CARD, "mine.csv": DATA})
+    assert code == 0, message
+
+
+# ---- Data files --------------------------------------------------------------------------------------------
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+ROWS = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(20))
+WRONG_DATA = [
+    ("x.csv", ROWS.replace(",b", ",a"), "", "is 'a' in all 20 rows: a second class is needed"),
+    ("x.csv", ROWS.replace(",b", ",a"), ", task: classification", "a second class is needed"),
+    ("x.csv", ROWS, ", ignore: [2]", "ignore: names the target, 2"),
+    ("x.csv", ROWS, ", split: {rule: random, train: 0}", "split.train: must be greater than 0, not 0"),
+    ("x.csv", ROWS, ", split: {rule: random, train: 1.0}", "train must be so many rows or a share below 1, not 1.0"),
+    ("x.csv", ROWS, ", split: {train: 0.5}", "split: has no rule; it is one of half, random"),
+    ("x.csv", ROWS, ", split: given", "the rule given needs 'train' and 'test'"),
+    ("x.npz", "not an archive", "", "it is no archive that numpy.savez wrote"),
+    ("x.npz", npz(X=np.ones((5, 2)), y=np.ones(4)), "", "must be one value per row"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "given", "message"), WRONG_DATA, ids=[each[3][:40] for each in WRONG_DATA])
+def test_what_is_wrong_with_own_data_is_said(told, name, content, given, message):
+    config = CONFIG.replace("[digits]", f"[{{path: ./{name}{given}}}]")
+    refused(
+        told("validate", "c.yaml", files={"c.yaml": config, name: content}), f"line 2: datasets.1: {name}: ", message
+    )
+
+
+def test_fetching_heals_a_file_that_verifying_rejects(tmp_path, monkeypatch):
+    monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RFFBENCH_MIRROR", raising=False)
+    (tmp_path / "mine.yaml").write_text(CARD)
+    (tmp_path / "mine.csv").write_text(DATA)
+    name = add_card(read_card(tmp_path / "mine.yaml"))
+    data.mend(name)
+    copy = raw_path(load_card(name), load_card(name).files[0])
+    copy.write_text(DATA.replace("1,2", "1,3"))
+    with pytest.raises(DataError, match="checksum is"):
+        data.verify(name)
+    data.mend(name)
+    data.verify(name)
+    copy.unlink()
+    data.mend(name)
+    data.verify(name)
+    (tmp_path / "mine.csv").unlink()
+    copy.unlink()
+    data.mend(name)  # what a run needs is there
+    copy.write_text("spoilt")
+    with pytest.raises(DataError, match=r"no source has a right copy of 'mine\.csv'"):
+        data.mend(name)
+
+
+# ---- Commands ----------------------------------------------------------------------------------------------
+
+COMMANDS = [
+    (["run", "c.yaml", "--results", ""], "Invalid value for '--results': must name a file or folder, and is empty"),
+    (["run", "c.yaml", "--workers", "5000"], "--workers 5000: this machine has"),
+    (["run", "c.yaml", "--workers", "x"], "'x' is not a valid whole number"),
+    (["run", "c.yaml", "--executor", ""], "must name an executor, and is empty"),
+    (["run", "c.yaml", "--executor", "dask://"], "executor dask://: an address is missing behind ://"),
+    (["run", "c.yaml", "--executor", "serial://x"], "executor serial://x: takes no address"),
+    (["validate", ""], "must name a file or folder, and is empty"),
+    (["table", ""], "must name a file or folder, and is empty"),
+    (["history", ""], "must name a file or folder, and is empty"),
+    (["table", "c.yaml"], "c.yaml: is a file; results are a folder"),
+    (["merge", "c.yaml", "--into", ""], "must name a file or folder, and is empty"),
+    (["compare", "r", "--tolerance", "nan"], "must be a number, not nan"),
+    (["compare", "r", "--tolerance", "inf"], "must be a number, not inf"),
+    (["diff", "r", "r", "--tolerance", "x"], "'x' is not a valid number"),
+    (["datasets", "describe", "."], ".: is a folder; give a file"),
+    (["datasets", "fetch", "./x.csv"], "is a path, and no dataset's name; `rffbench datasets describe ./x.csv`"),
+    (["datasets", "info", "./x.csv"], "is a path, and no dataset's name"),
+    (["check-method", "none"], "stands for no feature map"),
+    (["new", "method", "../x"], "../x: must be letters, digits"),
+    (["new", "experiment", "c"], "c.yaml: is there already"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), COMMANDS, ids=[" ".join(arguments) for arguments, _ in COMMANDS])
+def test_what_is_wrong_in_a_command_is_said(told, tmp_path, arguments, message):
+    refused(told(*arguments, files={"c.yaml": CONFIG}), message)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.yaml"]
+
+
+def test_an_executor_that_there_is_not_is_refused_by_validate_too(told):
+    text = CONFIG + "executor: {name: locl}\n"
+    refused(told("validate", "c.yaml", files={"c.yaml": text}), "unknown executor 'locl'; did you mean 'local'?")
+
+
+@pytest.mark.parametrize(
+    ("mirror", "message"),
+    [
+        ("a-file", "a-file: is a file; it must be a folder"),
+        ("ftp://x/y", "must be a folder, or an http:// or https:// URL"),
+    ],
+)
+def test_a_mirror_that_can_be_none_is_said_and_not_passed_over(told, mirror, message):
+    refused(told("datasets", "fetch", "eeg", files={"a-file": ""}, RFFBENCH_MIRROR=mirror), message, status=3)
+
+
+@pytest.mark.parametrize(
+    "config", ["datasets: 5\nmethods: {a: 1}\n", "datasets: [digits]\nmethods: [a]\n", "- a\n", "5\n"]
+)
+def test_a_results_folder_whose_config_is_none_is_refused(told, tmp_path, config):
+    (tmp_path / "config.yaml").write_text(config)
+    refused(told("table", ".", files={"trials.jsonl": "{}\n"}), "config.yaml: not an experiment")
