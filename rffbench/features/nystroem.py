@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
 from rffbench.features.base import FeatureMap
+from rffbench.kernels import check_squares
 from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-LARGEST = 1e153  # sums of a few squares of smaller numbers are finite
 _SKLEARN_NAMES = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -77,10 +77,7 @@ class NystroemFeatures(FeatureMap):
             if last > first:
                 parts.append(X[rows][self.landmarks_[first:last] - rows.start])
         landmarks = np.concatenate(parts).astype(np.float64, copy=False)
-        if not np.abs(landmarks).max() < LARGEST / X.shape[1]:
-            raise ValueError(
-                f"X holds numbers above {LARGEST / X.shape[1]:.0g}, whose squares overflow; scale it first"
-            )
+        check_squares(landmarks)
         self.nystroem_ = Nystroem(
             kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.gamma), n_components=count, random_state=0
         ).fit(landmarks)

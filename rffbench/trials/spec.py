@@ -121,6 +121,7 @@ class TrialResult:
     ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
     ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
     direction is better.
+    ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
     ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
     ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
     seconds are sums of parts, some of them measured once for several trials). Of a trial that is exclusive in its
@@ -137,6 +138,7 @@ class TrialResult:
     error: dict[str, Any] | None = None  # {"type", "message", "traceback"}; "environment": the machine's fault
     curves: dict[str, list[float]] = field(default_factory=dict)
     own_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def failed(
@@ -160,6 +162,7 @@ class TrialResult:
             "metrics": self.metrics,
             **({"curves": self.curves} if self.curves else {}),
             **({"own_metrics": self.own_metrics} if self.own_metrics else {}),
+            **({"warnings": self.warnings} if self.warnings else {}),
             "timing": self.timing,
             "peak_memory_bytes": self.peak_memory_bytes,
             "lambda": self.chosen_lambda,

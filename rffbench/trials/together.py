@@ -29,7 +29,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import naming_who_writes
+from rffbench.trials.given import keeping_warnings, naming_who_writes
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -59,8 +59,9 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
             for spec, features in members:
                 channel.begin(spec)
                 try:
-                    with naming_who_writes(features, pool):
+                    with naming_who_writes(features, pool), keeping_warnings() as told:
                         result = pool.measure(spec, features, channel.memory_limit)
+                    result.warnings = told
                     channel.result(result)
                 except Exception as error:
                     channel.fail(spec, error)

@@ -22,6 +22,7 @@ from rffbench.solvers.svm.primal_newton import (
     SAMPLED,
     FeatureRows,
     minimise_squared_hinge,
+    not_finite,
     sampled_bytes,
     sampled_hessian,
     warm_up,
@@ -207,6 +208,8 @@ class LinearSVM(Classifier):
         )
         for part, Z, _ in rows.visit(np.arange(n)):
             values[part, :columns] = Z
+            if not np.isfinite(Z).all():
+                raise ValueError(not_finite(rows.features))
         solver = LIBLINEAR[self.loss, plan.method]
         options = library.parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []

@@ -8,6 +8,7 @@ dear, the Hessian of a sample of the rows preconditions them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.features.base import mapped
 from rffbench.linalg.threads import in_threads
@@ -38,7 +40,7 @@ class FeatureRows:
 
     def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
         self.n, self.p = X.shape[0], columns + (bias != 0)
-        self._X, self._features, self._columns = X, features, columns
+        self._X, self.features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
         self._mapping, self.passes = Stopwatch(X), 0
         self._held = None
@@ -55,12 +57,12 @@ class FeatureRows:
         with self._mapping:
             rows = checked_rows(self._X, block)[chosen]
             target = out[:, : self._columns]
-            if self._features is None:
+            if self.features is None:
                 target[:] = rows
-            elif hasattr(self._features, "fill"):
-                self._features.fill(np.ascontiguousarray(rows), target)
+            elif hasattr(self.features, "fill"):
+                self.features.fill(np.ascontiguousarray(rows), target)
             else:
-                target[:] = mapped(self._features, rows, self._columns)
+                target[:] = mapped(self.features, rows, self._columns)
 
     @property
     def feature_s(self) -> float:
@@ -99,6 +101,12 @@ class Minimum(NamedTuple):
     products: int
 
 
+def not_finite(features: Any) -> str:
+    """What is wrong where Z, which the map ``features`` makes of the rows, is not finite, or its squares are not."""
+    made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
+    return f"{made} holds NaN, infinity, or numbers too large to be squared"
+
+
 def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
     """The Cholesky factor of 1 + 2C·(n/m)·Σ zᵢzᵢᵀ over a sample of m rows, the Hessian at w = 0 but for chance.
 
@@ -110,6 +118,8 @@ def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
     for _, block, local in Z.visit(rows):
         part = block if len(local) == len(block) else block[local]
         hessian.add_gram(part.astype(np.float64, copy=False), 2 * C * Z.n / len(rows))
+    if not np.isfinite(hessian.diagonal).all():
+        raise ValueError(not_finite(Z.features))
     hessian.diagonal[:] += 1
     hessian.cholesky()
     return hessian
@@ -138,6 +148,8 @@ def minimise_squared_hinge(
         if step == 0:
             share = max(min((y > 0).sum(), (y < 0).sum()), 1) / len(y)
             first_norm, goal = norm, tolerance * share * norm
+            if not np.isfinite(norm):  # every row is in it
+                raise ValueError(not_finite(Z.features))
         if norm <= goal:
             break
         accuracy = min(0.5, np.sqrt(norm / first_norm))
@@ -151,6 +163,8 @@ def minimise_squared_hinge(
             break
         w += length * direction
         decision += length * change
+    else:
+        warnings.warn(f"the linear machine has not converged in {MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
     slack = np.maximum(0, 1 - y * decision)
     return Minimum(w, decision, 0.5 * float(w @ w) + C * float(slack @ slack), step, products)
 
