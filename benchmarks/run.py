@@ -26,6 +26,7 @@ MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
+    "load": "Long logs and small tasks",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
     "sparse": "Sparse random features",

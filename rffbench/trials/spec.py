@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
@@ -83,6 +84,24 @@ class TrialSpec:
     def key(self) -> str:
         """SHA-256 of the spec's canonical JSON: the trial's identity in trials.jsonl."""
         return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+    @property
+    def cell(self) -> tuple[str, str, int, int]:
+        """The cell of the grid, and the trial in it."""
+        return self.dataset, self.method, self.n_features, self.trial
+
+    def numbered(self, count: int) -> Iterator[TrialSpec]:
+        """The trials 0 to count − 1 that differ from this one in their number alone; the rest of their keys' JSON is
+        made and hashed once."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        first, second = (canonical_json(TrialSpec(**(given | {"trial": trial})).to_dict()) for trial in (0, 1))
+        place = next(at for at, (one, other) in enumerate(zip(first, second, strict=True)) if one != other)
+        before, after = hashlib.sha256(first[:place].encode()), first[place + 1 :].encode()
+        for trial in range(count):
+            spec, hashed = TrialSpec(**(given | {"trial": trial})), before.copy()
+            hashed.update(b"%d" % trial + after)
+            object.__setattr__(spec, "key", hashed.hexdigest())  # where it would be kept once it is asked for
+            yield spec
 
     def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
         """The first field in which two specs of different keys differ, its value here and in ``other``."""
