@@ -71,6 +71,9 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
         raise ResultsError(str(error)) from None
     if not isinstance(config, dict) or not config.get("datasets") or not config.get("methods"):
         raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
+    methods = config["methods"]
+    if not isinstance(methods, dict) or not all(isinstance(method, dict) for method in methods.values()):
+        raise ResultsError(f"{path}: not an experiment: each of its methods must have keys, as features")
     for card in cards.values() if isinstance(cards := config.get("cards"), dict) else []:
         with suppress(ValidationError, ConfigError):  # a card of another version: what needs it goes without
             add_card(Card.model_validate(card))
