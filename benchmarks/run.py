@@ -27,6 +27,7 @@ TITLES = {
     "cluster": "On a dask cluster",
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
+    "load": "Long logs and small tasks",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
     "sparse": "Sparse random features",

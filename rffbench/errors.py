@@ -54,6 +54,10 @@ class MemoryBudgetError(RffbenchError, MemoryError):
         return (MemoryBudgetError, (self.what, self.needed, self.budget))
 
 
+class Fallback(UserWarning):
+    """A solver did the next best to what it was asked for; the message says what. It is kept in the trial's row."""
+
+
 class LeftOut(UserWarning):
     """A report passes over something that it cannot read; the message names it."""
 

@@ -19,10 +19,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import gammaln, ndtri
 
@@ -127,8 +129,9 @@ class CauchyKernel(SpectralKernel):
         A = np.asarray(X, dtype=np.float64)
         B = A if Y is None else np.asarray(Y, dtype=np.float64)
         K = np.ones((len(A), len(B)))
-        for a, b in zip(A.T, B.T, strict=True):
-            K /= 1 + self.gamma * np.subtract.outer(a, b) ** 2
+        with np.errstate(over="ignore"):  # 0 of points too far apart for a number
+            for a, b in zip(A.T, B.T, strict=True):
+                K /= 1 + self.gamma * np.subtract.outer(a, b) ** 2
         return K
 
     def _standard(self, rng: Generator, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -158,6 +161,8 @@ class PerceptronKernel(Kernel):
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         distances = _distances(X, Y, "euclidean")
+        if not np.isfinite(distances).all():
+            raise ValueError("points are too far apart for the perceptron kernel, which has no limit; scale them first")
         distances *= -mean_abs_coordinate(np.shape(X)[1]) * self.gamma
         distances += 1
         return distances
@@ -213,6 +218,13 @@ def median_distance(name: str, X: ArrayLike) -> float:
     _kernel_class(name)
     pairs = pdist(X, "cityblock" if name == "laplacian" else "euclidean")
     return float(np.median(pairs)) if len(pairs) else 0.0
+
+
+def check_squares(X: Any) -> None:
+    """ValueError where squares of numbers in the rows X (n, d), array or CSR, or sums of them may be infinite."""
+    largest = math.sqrt(float(np.finfo(X.dtype).max)) / (10 * X.shape[1])
+    if not np.abs(X.data if issparse(X) else X).max(initial=0.0) < largest:
+        raise ValueError(f"X holds numbers above {largest:.0g}, whose squares overflow; scale it first")
 
 
 def _distances(X: ArrayLike, Y: ArrayLike | None, metric: str) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ place in the model of the config and in TrialSpec, and the code that heeds it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -115,15 +115,19 @@ class Grid:
         size = next((each for each in here if each in sizes), None)
         if size is None or row["trial"] >= self.planned_trials(size):
             return False
-        found = ((row.get(name, LATER.get(name)), name, value) for name, value in settings.items())
-        return all(listed(has) == listed(value) or (has is None and name not in LATER) for has, name, value in found)
+        for name, value in settings.items():
+            has = row[name] if name in row else LATER.get(name)
+            if has == value or listed(has) == listed(value) or (has is None and name not in LATER):
+                continue
+            return False
+        return True
 
     def specs(self) -> Iterator[TrialSpec]:
         """Every trial, ordered by dataset, trial, size, method."""
         for dataset in self.datasets:
-            cells = list(self._cells_of(dataset))
+            cells = [(first.numbered(count), count) for first, count in self._cells_of(dataset)]
             for trial in range(max((count for _, count in cells), default=0)):
-                yield from (replace(first, trial=trial) for first, count in cells if trial < count)
+                yield from (next(trials) for trials, count in cells if trial < count)
 
     def cells(self) -> Iterator[tuple[TrialSpec, int]]:
         """The first trial of every method at every size of every dataset, and how many trials there are of it."""

@@ -75,6 +75,8 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
         raise ResultsError(f"{path}: not an experiment: it must have datasets and methods")
     if not isinstance(config["datasets"], list) or not isinstance(config["methods"], dict):
         raise ResultsError(f"{path}: not an experiment: datasets must be a list, methods a mapping")
+    if not all(isinstance(method, dict) for method in config["methods"].values()):
+        raise ResultsError(f"{path}: not an experiment: each of its methods must have keys, as features")
     for card in cards.values() if isinstance(cards := config.get("cards"), dict) else []:
         with suppress(ValidationError, ConfigError):  # a card of another version: what needs it goes without
             add_card(Card.model_validate(card))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rffbench.execution.log import Cell, cell
@@ -43,10 +43,15 @@ class OtherCode:
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
         self.found: Counter[str] = Counter()
-        specs = list(grid)
-        self._specs = {spec.key: spec for spec in specs}
-        self._without_source = {replace(spec, source=None).key: spec for spec in specs if spec.source}
-        self._cells: set[Cell] = {(spec.dataset, spec.method, spec.n_features, spec.trial) for spec in specs}
+        self._specs = {spec.key: spec for spec in grid}
+
+    @cached_property
+    def _cells(self) -> set[Cell]:
+        return {spec.cell for spec in self._specs.values()}
+
+    @cached_property
+    def _without_source(self) -> dict[str, TrialSpec]:
+        return {replace(spec, source=None).key: spec for spec in self._specs.values() if spec.source}
 
     def reason(self, row: Row) -> str | None:
         """Why a row is not what the grid asks for, in words; None where it is, or is of no trial of the grid's."""

@@ -22,7 +22,14 @@ KINDS = {
     "metrics": dict,
     "timing": dict,
 }
-OPTIONAL = {"multiple": int, "peak_memory_bytes": int, "error": dict, "curves": dict, "own_metrics": dict}
+OPTIONAL = {
+    "multiple": int,
+    "peak_memory_bytes": int,
+    "error": dict,
+    "curves": dict,
+    "own_metrics": dict,
+    "warnings": list,
+}
 REQUIRED = KINDS.keys() | {
     name
     for name, field in TrialSpec.__dataclass_fields__.items()
@@ -73,6 +80,9 @@ def _check_measured(row: Row) -> None:
         _check_curves(row["curves"])
     for name, about in (row.get("own_metrics") or {}).items():
         _check_description(name, about)
+    for warning in row.get("warnings") or ():
+        if not isinstance(warning, str):
+            raise ValueError(f"warnings must be texts, not {warning!r}")
     if row.get("error") and not all(isinstance(row["error"].get(name), str) for name in ("type", "message")):
         raise ValueError(f"error must have the texts type and message, not {row['error']!r}")
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +167,12 @@ class _Earlier:
         self.statuses: dict[str, str] = {}
         self._lost: set[str] = set()  # trials that failed on no account of their own
         by_key = {spec.key: spec for spec in grid}
-        by_cell = {(spec.dataset, spec.method, spec.n_features, spec.trial): spec for spec in grid}
+        by_cell = cache(lambda: {spec.cell: spec for spec in grid})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
             if spec := by_key.get(row["key"]):
                 self._stands(spec.key, row)
-            elif len(by_cell) == len(grid) and (spec := by_cell.get(cell(row))):
+            elif len(by_cell()) == len(grid) and (spec := by_cell().get(cell(row))):
                 mixed.pop(row["key"], None)
                 if row["status"] == "ok":
                     mixed[row["key"]] = row, spec
@@ -297,7 +298,7 @@ class _Manifest:
             return [*previous.pop("earlier_runs"), previous]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ResultsError(f"{self._path}: is not the manifest of a run ({error}); move it away") from error
 
     def _write(self) -> None:

@@ -54,8 +54,13 @@ def check_finite(features: Any, Z: NDArray) -> None:
     """ValueError, naming the map, where a block Z of its features holds NaN, infinity, or numbers whose squares are
     none; it costs a sum over Z. ``features`` None: Z is the rows themselves."""
     if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
-        made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
-        raise ValueError(f"{made} holds NaN, infinity, or numbers too large to be squared")
+        raise ValueError(not_finite(features))
+
+
+def not_finite(features: Any) -> str:
+    """What is wrong where numbers that the map ``features`` makes, or their squares, are not finite."""
+    made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
+    return f"{made} holds NaN, infinity, or numbers too large to be squared"
 
 
 def held_bytes(features: Any) -> int:

@@ -10,10 +10,10 @@ from sklearn.kernel_approximation import Nystroem
 
 from rffbench.features.bandwidth import chosen_rows
 from rffbench.features.base import FeatureMap
+from rffbench.kernels import check_squares
 from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-LARGEST = 1e153  # sums of a few squares of smaller numbers are finite
 _SKLEARN_NAMES = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -76,10 +76,7 @@ class NystroemFeatures(FeatureMap):
         rng = generator(seed_sequence(self.random_state), "landmarks")
         self.landmarks_ = np.sort(rng.choice(n, count, replace=False))
         landmarks = chosen_rows(X, self.landmarks_).astype(np.float64, copy=False)
-        if not abs(landmarks).max() < LARGEST / X.shape[1]:
-            raise ValueError(
-                f"X holds numbers above {LARGEST / X.shape[1]:.0g}, whose squares overflow; scale it first"
-            )
+        check_squares(landmarks)
         self.nystroem_ = Nystroem(
             kernel=_SKLEARN_NAMES[self.kernel], gamma=float(self.bandwidth), n_components=count, random_state=0
         ).fit(landmarks)

@@ -58,13 +58,18 @@ def _exponential(dtype: str) -> _Exponential:
     )  # fmt: skip
 
 
+def unit_scale(kernel: Kernel) -> float:
+    """What points are multiplied by for the kernel to have γ = 1."""
+    by_scale = isinstance(kernel, LaplacianKernel | PerceptronKernel)
+    return kernel.gamma if by_scale else math.sqrt(kernel.gamma)
+
+
 def unit_columns(kernel: Kernel, X: NDArray[np.float64]) -> tuple[Kernel, NDArray[np.float32]]:
     """A kernel with γ = 1, and X′ (d, n) of the points X (n, d) scaled so that it is on them what ``kernel`` is on X.
 
     In single precision, about the points' mean, as differences alone count: values of k are some 1e-7 off.
     """
-    by_scale = isinstance(kernel, LaplacianKernel | PerceptronKernel)
-    scale = kernel.gamma if by_scale else math.sqrt(kernel.gamma)
+    scale = unit_scale(kernel)
     columns = np.empty((X.shape[1], len(X)), np.float32)
     for j, column in enumerate(X.T):
         columns[j] = np.clip((column - column.mean()) * scale, -FARTHEST, FARTHEST)

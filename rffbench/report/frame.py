@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from rffbench.config.grid import Grid
@@ -201,17 +202,26 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: list[Row]) 
     rows.sort(
         key=lambda row: (datasets.index(row["dataset"]), row["n_features"], methods.index(row["method"]), row["trial"])
     )
-    metrics = METRICS | _own_metrics(rows)
-    tidy = [_tidy(row, metrics) for row in rows]
-    trials = pd.DataFrame({name: [row[name] for row in tidy] for name in tidy[0]})
+    own = _own_metrics(rows)
+    metrics = METRICS | own
+    trials = pd.DataFrame({name: [row.get(name) for row in rows] for name in (*_CELL, "multiple", "trial", "status")})
     trials["multiple"] = trials["multiple"].astype("Int64")
+    trials["contended"] = [_contended(row.get("timing") or {}) for row in rows]
+    numbers = [_numbers(row, own) for row in rows]
+    known = set().union(*numbers)
+    nothing = np.full(len(rows), np.nan)
+    columns = {
+        name: np.array([each.get(name) for each in numbers], dtype=float) if name in known else nothing
+        for name in metrics
+    }
+    trials = pd.concat([trials, pd.DataFrame(columns)], axis=1)
     points = [
         pd.DataFrame({name: row[name] for name in PLACE} | row["curves"])
         for row in rows if row.get("curves")
     ]  # fmt: skip
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
     curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
-    return Results(folder, config, trials.astype(dict.fromkeys(metrics, float)), curves, metrics)
+    return Results(folder, config, trials, curves, metrics)
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
@@ -235,16 +245,21 @@ def _own_metrics(rows: list[Row]) -> dict[str, Metric]:
     return {name: Metric(name, **about.get(name, {})) for name in names}
 
 
-def _tidy(row: Row, metrics: dict[str, Metric]) -> Row:
-    timing = row.get("timing") or {}
-    flat = {**row["metrics"], **timing, **{name: row.get(name) for name in ("lambda", "peak_memory_bytes")}}
-    tidy = {name: row.get(name) for name in (*_CELL, "multiple", "trial", "status")}
-    tidy["contended"] = bool(timing) and timing.get("contended") is not False  # what cannot be told counts
-    measured = row["status"] == "ok"
-    if measured and "feature_s" in flat and "fit_s" in flat:
+def _contended(timing: dict[str, Any]) -> bool:
+    return bool(timing) and timing.get("contended") is not False  # what cannot be told counts
+
+
+def _numbers(row: Row, own: dict[str, Metric]) -> dict[str, Any]:
+    """What a trial measured, by the names of metrics; nothing of one that failed."""
+    if row["status"] != "ok":
+        return {}
+    flat = {**row["metrics"], **(row.get("timing") or {})}
+    flat["lambda"], flat["peak_memory_bytes"] = row.get("lambda"), row.get("peak_memory_bytes")
+    if "feature_s" in flat and "fit_s" in flat:
         flat["train_s"] = flat["feature_s"] + flat["fit_s"]
-    flat |= {name: row["metrics"].get(name) for name in metrics if name not in METRICS}
-    return tidy | {name: flat.get(name) if measured else None for name in metrics}
+    for name in own:
+        flat[name] = row["metrics"].get(name)
+    return flat
 
 
 def experiment_folders(path: str | Path) -> list[Path]:

@@ -154,7 +154,7 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
         return sorted(runs, key=lambda run: str(run.get("started") or ""))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ResultsError(f"{path}: is not the manifest of a run ({error})") from None
 
 

@@ -81,6 +81,17 @@ class _Estimator(BaseEstimator):
         )
         return checked
 
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """``_linear`` of the rows; ValueError where it is no number, of which a label could be made all the same."""
+        outputs = self._linear(self._validated(X))
+        if not np.isfinite(outputs).all():
+            row = int(np.argwhere(~np.isfinite(outputs))[0][0])
+            raise ValueError(
+                f"{type(self).__name__} gives {outputs[row]} for row {row}: numbers in the rows, or those that the "
+                "feature map makes of them, are NaN, infinite or too large to be squared"
+            )
+        return outputs
+
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_row_source(X):
@@ -119,7 +130,7 @@ class Regressor(RegressorMixin, _Estimator):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The fitted function at X: (n,) or (n, t), float64."""
-        return self._linear(self._validated(X))
+        return self._outputs(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,7 +171,7 @@ class Classifier(ClassifierMixin, _Estimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,) for two classes (positive: the second), (n, classes) one against the rest for more."""
-        return self._linear(self._validated(X))
+        return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray:
         """The class of the sign, or of the largest decision value."""

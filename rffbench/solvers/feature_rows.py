@@ -24,7 +24,7 @@ class FeatureRows:
 
     def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
         self.n, self.p = X.shape[0], columns + (bias != 0)
-        self._X, self._features, self._columns = X, features, columns
+        self._X, self.features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
         self._mapping, self.passes = Stopwatch(X), 0
         self._held: Any = None
@@ -45,13 +45,13 @@ class FeatureRows:
         with self._mapping:
             rows = checked_rows(self._X, block)[chosen]
             target = out[:, : self._columns]
-            if self._features is None:
+            if self.features is None:
                 target[:] = rows
-            elif hasattr(self._features, "fill"):
-                self._features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
+            elif hasattr(self.features, "fill"):
+                self.features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
             else:
-                target[:] = mapped(self._features, rows, self._columns)
-        check_finite(self._features, target)
+                target[:] = mapped(self.features, rows, self._columns)
+        check_finite(self.features, target)
 
     @property
     def feature_s(self) -> float:

@@ -29,7 +29,14 @@ from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import penalty
 from rffbench.trials import metrics
-from rffbench.trials.given import check_map, check_predictions, given, leaving_global_seeds, naming_who_writes
+from rffbench.trials.given import (
+    check_map,
+    check_predictions,
+    given,
+    keeping_warnings,
+    leaving_global_seeds,
+    naming_who_writes,
+)
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
 from rffbench.trials.seconds import timed
@@ -50,11 +57,11 @@ class Problem:
 
     @classmethod
     def of(cls, spec: TrialSpec) -> Problem:
-        split = given(data.train_test(
+        split = data.train_test(
             spec.dataset, data_hash=spec.data_hash, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
             preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
             held_out=spec.held_out,
-        ))  # fmt: skip
+        )  # fmt: skip
         n_train = len(split.X_train)
         stream = split_stream(spec.seed, spec.dataset, spec.trial)
         rng = generator(stream, "kernel error")
@@ -67,7 +74,7 @@ class Problem:
             gamma = 1 / _radius(split.X_train)
         elif gamma == MEDIAN:
             gamma = gamma_from_sigma(name, _median_distance(name, split.X_train, stream))
-        return cls(split, name, gamma, subsample)
+        return cls(given(split, make_kernel(name, gamma)), name, gamma, subsample)
 
     @cached_property
     def labels(self) -> NDArray | None:
@@ -271,7 +278,10 @@ def _stream(spec: TrialSpec) -> SeedSequence:
 
 def _radius(X: Any) -> float:
     """The largest ‖x‖ of the rows X (n, d): R of the perceptron kernel, γ = 1/R (Lin & Li 2008)."""
-    largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
+    with np.errstate(over="ignore"):
+        largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
+    if not np.isfinite(largest):
+        raise DataError("the squares of numbers in the training rows overflow; scale them by a preprocess step")
     return float(np.sqrt(largest)) or 1.0
 
 
@@ -377,7 +387,9 @@ def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     with OwnMemory() if spec.exclusive is True else nullcontext() as own:
         channel.begin(spec)
         try:
-            result = run_trial(spec, problem, memory=limit)
+            with keeping_warnings() as told:
+                result = run_trial(spec, problem, memory=limit)
+            result.warnings = told
         except Exception as error:
             channel.fail(spec, error)
             return

@@ -5,32 +5,56 @@ Trials of one task share their rows, and a class of another package may do anyth
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.data import Rows, Split
+from rffbench.errors import DataError, Fallback
 from rffbench.features.base import mapped
+from rffbench.kernels import Kernel
+from rffbench.linalg.kernel_rows import unit_scale
 from rffbench.seeds import watching_global_generators
 
 TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
 SHOWN = 5  # labels that a message lists
+OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
 
 
 class GivenRows(Rows):
-    """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to."""
+    """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to.
+
+    DataError at a number beyond ``farthest``, as far from 0 as the kernel can tell it from its neighbours.
+    """
+
+    farthest: float
 
     @classmethod
-    def of(cls, rows: Rows) -> GivenRows:
-        return cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
+    def of(cls, rows: Rows, kernel: Kernel) -> GivenRows:
+        given = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
+        given.farthest = 1 / (float(np.finfo(rows.dtype).eps) * unit_scale(kernel))
+        return given
+
+    def part(self, rows: slice) -> GivenRows:
+        part = cast(GivenRows, super().part(rows))
+        part.farthest = self.farthest
+        return part
 
     def __getitem__(self, rows: slice | NDArray) -> NDArray:
-        block = super().__getitem__(rows)
+        with np.errstate(over="ignore"):  # of float64 that becomes float32
+            block = super().__getitem__(rows)
+        if not max(block.max(initial=0), -block.min(initial=0)) <= self.farthest:  # NaN is not, either
+            raise DataError(
+                f"rows hold numbers beyond {self.farthest:.1g}, where those of {self.dtype} are farther apart than the "
+                "kernel is wide; scale them by a preprocess step (minmax, standard), or take a larger sigma"
+            )
         block.setflags(write=False)
         return block
 
@@ -39,12 +63,13 @@ class GivenRows(Rows):
         return array.copy() if copy and not array.flags.writeable else array
 
 
-def given(split: Split) -> Split:
-    """``split`` with rows and targets that are read-only; of targets that are streamed each block is a new one."""
+def given(split: Split, kernel: Kernel) -> Split:
+    """``split`` with rows and targets that are read-only, and whose numbers ``kernel`` can tell apart; of targets that
+    are streamed each block is a new one."""
     if isinstance(split.y_train, np.ndarray):
         split.y_train.setflags(write=False)
     split.y_test.setflags(write=False)
-    return replace(split, X_train=GivenRows.of(split.X_train), X_test=GivenRows.of(split.X_test))
+    return replace(split, X_train=GivenRows.of(split.X_train, kernel), X_test=GivenRows.of(split.X_test, kernel))
 
 
 @contextmanager
@@ -84,6 +109,25 @@ def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
         f"{type(features).__name__} sets or draws from {' and '.join(changed)} global generator, on which other "
         "methods may depend; it must draw from its random_state alone, by numpy.random.default_rng(random_state)"
     )
+
+
+@contextmanager
+def keeping_warnings() -> Iterator[list[str]]:
+    """The list in which warnings about numbers are kept meanwhile: a `Fallback`, or that a solver has not converged."""
+    kept: list[str] = []
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def keep(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, OF_NUMBERS):
+                show(message, category, *where)
+            elif (text := str(message).partition("\n")[0]) not in kept:
+                kept.append(text)
+
+        warnings.showwarning = keep  # type: ignore[assignment]
+        for category in OF_NUMBERS:
+            warnings.simplefilter("always", category)
+        yield kept
 
 
 def check_map(features: Any, X: Rows) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
@@ -84,6 +85,24 @@ class TrialSpec:
         """SHA-256 of the spec's canonical JSON: the trial's identity in trials.jsonl."""
         return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
 
+    @property
+    def cell(self) -> tuple[str, str, int, int]:
+        """The cell of the grid, and the trial in it."""
+        return self.dataset, self.method, self.n_features, self.trial
+
+    def numbered(self, count: int) -> Iterator[TrialSpec]:
+        """The trials 0 to count − 1 that differ from this one in their number alone; the rest of their keys' JSON is
+        made and hashed once."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        first, second = (canonical_json(TrialSpec(**(given | {"trial": trial})).to_dict()) for trial in (0, 1))
+        place = next(at for at, (one, other) in enumerate(zip(first, second, strict=True)) if one != other)
+        before, after = hashlib.sha256(first[:place].encode()), first[place + 1 :].encode()
+        for trial in range(count):
+            spec, hashed = TrialSpec(**(given | {"trial": trial})), before.copy()
+            hashed.update(b"%d" % trial + after)
+            object.__setattr__(spec, "key", hashed.hexdigest())  # where it would be kept once it is asked for
+            yield spec
+
     def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
         """The first field in which two specs of different keys differ, its value here and in ``other``."""
         here, there = (LATER | spec.to_dict() for spec in (self, other))
@@ -121,6 +140,7 @@ class TrialResult:
     ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
     ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
     direction is better.
+    ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
     ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
     ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
     seconds are sums of parts, some of them measured once for several trials). Of a trial that is exclusive in its
@@ -137,6 +157,7 @@ class TrialResult:
     error: dict[str, Any] | None = None  # {"type", "message", "traceback"}; "environment": the machine's fault
     curves: dict[str, list[float]] = field(default_factory=dict)
     own_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def failed(
@@ -160,6 +181,7 @@ class TrialResult:
             "metrics": self.metrics,
             **({"curves": self.curves} if self.curves else {}),
             **({"own_metrics": self.own_metrics} if self.own_metrics else {}),
+            **({"warnings": self.warnings} if self.warnings else {}),
             "timing": self.timing,
             "peak_memory_bytes": self.peak_memory_bytes,
             "lambda": self.chosen_lambda,

@@ -29,7 +29,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import leaving_global_seeds, naming_who_writes
+from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_who_writes
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -64,8 +64,10 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
                     with (
                         naming_who_writes(features, pool),
                         leaving_global_seeds(features, split.X_train, split.y_train),
+                        keeping_warnings() as told,
                     ):
                         result = pool.measure(spec, features, channel.memory_limit)
+                    result.warnings = told
                     channel.result(result)
                 except Exception as error:
                     channel.fail(spec, error)

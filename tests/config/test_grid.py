@@ -143,3 +143,11 @@ def test_each_protocol_of_a_sweep_reads_its_own_rows(tmp_path):
     path.write_text(experiment.to_yaml().replace("sample-l2", "sample-l3"), encoding="utf-8")
     with pytest.raises(ResultsError, match=r"config.yaml: not an experiment of this version"):
         load_resolved(path)
+
+
+@pytest.mark.parametrize("methods", ["RFF", ["RFF"], {"RFF": None}, {"RFF": {"features": "fourier"}, "Ours": 3}])
+def test_a_results_folder_whose_methods_are_none_is_refused(tmp_path, methods):
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"datasets": ["eeg"], "methods": methods}))
+    with pytest.raises(ResultsError, match="each of its methods must have keys"):
+        load_resolved(path)

@@ -23,49 +23,51 @@ TARGET = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 - 0.6 + 0.1 * rng.normal(size=200)
 Y = {"regression": TARGET, "classification": np.sign(TARGET)}
 
 
-# ---- Plain implementations: real outputs at X of a solver fitted to y ---------------------------------------------
+# ---- Plain implementations: real outputs at X of a solver fitted to X, y ---------------------------------------------
 
 
-def ridge(model, y):
+def ridge(model, X, y):
     """β = (ZᵀZ + I)⁻¹Zᵀy."""
     Z = FEATURES.fit_transform(X)
     return Z @ np.linalg.solve(Z.T @ Z + np.eye(Z.shape[1]), Z.T @ y)
 
 
-def kernel_ridge(model, y):
+def kernel_ridge(model, X, y):
     """K(K + I)⁻¹y."""
     K = make_kernel(model.kernel, model.gamma)(X)
     return K @ np.linalg.solve(K + np.eye(len(X)), y)
 
 
-def squared_hinge_machine(model, y):
+def squared_hinge_machine(model, X, y):
     """LIBSVM on K + I/(2C), without an upper bound."""
     K = make_kernel(model.kernel, model.gamma)(X)
     machine = SVC(C=1e9, kernel="precomputed", tol=1e-8).fit(K + np.eye(len(X)) / (2 * model.C), y)
     return K[:, machine.support_] @ machine.dual_coef_[0] + machine.intercept_
 
 
-def hinge_machine(model, y):
+def hinge_machine(model, X, y):
     K = make_kernel(model.kernel, model.gamma)(X)
     return SVC(C=model.C, kernel="precomputed", tol=1e-8).fit(K, y).decision_function(K)
 
 
-def linear_machine(model, y):
+def linear_machine(model, X, y):
     """Of b, too, the square is penalised."""
     Z = np.column_stack([FEATURES.fit_transform(X), np.full(len(X), model.bias)])
     machine = LinearSVC(C=model.C, fit_intercept=False, dual=False, tol=1e-10, max_iter=100_000)
     return machine.fit(Z, y).decision_function(Z)
 
 
-def logistic_regression(model, y):
+def logistic_regression(model, X, y):
     """scikit-learn's, with C = 1/(nλ)."""
     Z = FEATURES.fit_transform(X)
     peer = LogisticRegression(C=1 / (len(X) * model.alpha_), tol=1e-8, max_iter=5000)
     return peer.fit(Z, y).decision_function(Z)
 
 
-def l1_on_its_functions(model, y):
-    """The LASSO, or the ℓ1-penalised squared hinge, on the functions that the model kept."""
+def l1_on_its_functions(model, X, y):
+    """The LASSO, or the ℓ1-penalised squared hinge, on the functions that the model kept; 0 where it kept none."""
+    if not len(model.coef_):
+        return np.zeros(len(X))
     phases = X @ model.directions_.T + model.offsets_
     Z = np.where(phases >= 0, 1.0, -1.0) if model.kernel == "perceptron" else np.cos(phases)
     if is_classifier(model):
@@ -80,7 +82,7 @@ def l1_on_its_functions(model, y):
 class Promise:
     """What a solver promises with these parameters of its own."""
 
-    plain: Callable  # of the fitted model and y: what a plain implementation gives at X
+    plain: Callable  # of the fitted model, X and y: what a plain implementation gives at X
     parameters: dict = field(default_factory=dict)
     tight: dict = field(default_factory=dict)  # the parameters with which it gives the same
     tasks: tuple[str, ...] = BOTH
@@ -186,7 +188,7 @@ def test_it_gives_what_a_plain_implementation_gives(name, promise, task):
     model = made(name, promise, task, FEATURES, **promise.tight).fit(X, Y[task])
     found = outputs(model)
     assert np.std(found) > 0.05  # of something learnt
-    np.testing.assert_allclose(found, promise.plain(model, Y[task]), atol=1e-3)
+    np.testing.assert_allclose(found, promise.plain(model, X, Y[task]), atol=1e-3)
 
 
 @every_solver

@@ -74,3 +74,13 @@ def test_a_failure_says_what_where_and_how_much():
     assert (lost.metrics, lost.timing, lost.chosen_lambda) == ({}, {}, None)
     silent = TrialResult.failed(SPEC, "killed", "WorkerDied", "SIGKILL")
     assert (silent.error["traceback"], silent.peak_memory_bytes) == ("", None)
+
+
+def test_numbered_trials_are_the_same_trials_with_the_same_keys():
+    first = replace(SPEC, features={"name": "leverage", "trial": 0, "text": '"trial":0'}, trial=7)
+    numbered = list(first.numbered(120))
+    assert numbered == [replace(first, trial=trial) for trial in range(120)]
+    assert [each.key for each in numbered] == [replace(first, trial=trial).key for trial in range(120)]
+    assert [replace(each, seed=5).key for each in numbered[:2]] == [
+        replace(first, trial=trial, seed=5).key for trial in range(2)
+    ]

@@ -13,7 +13,7 @@ from rffbench.kernels import make_kernel
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import check_count
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, no_singular
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results
 from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
@@ -40,7 +40,7 @@ class _KernelRidge:
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
-        X = np.asarray(X, dtype=np.float64)
+        X = np.asarray(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64)
         n, alphas = len(X), [float(alpha) for alpha in self.alphas]
         check_folds(self.folds, alphas, n)
         needed = self.bytes_to_fit(n, X.shape[1])
@@ -79,7 +79,7 @@ class _KernelRidge:
     def _linear(self, X: Any) -> NDArray[np.float64]:
         kernel = make_kernel(self.kernel, self.gamma)
         blocks = [
-            kernel(np.asarray(X[start : start + BLOCK_ROWS]), self.X_fit_) @ self.dual_coef_
+            kernel(checked_rows(X, slice(start, min(start + BLOCK_ROWS, X.shape[0]))), self.X_fit_) @ self.dual_coef_
             for start in range(0, X.shape[0], BLOCK_ROWS)
         ]
         return np.concatenate(blocks) + self.intercept_

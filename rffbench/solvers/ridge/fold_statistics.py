@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 
+from rffbench.errors import Fallback
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 from rffbench.linalg.waves import WORTH_A_THREAD
@@ -403,14 +405,19 @@ def best_solution(
 ) -> RidgeSolution:
     """The solution ``solve(index)`` at the alpha of the smallest mean held-out error, the first of equals; where that
     alpha, enough for every fold, is too small for all rows, at the next best. Without held-out errors, at the first
-    alpha. LinAlgError where none has a solution."""
-    order = [0]
+    alpha. An alpha that is passed over, as too small for a fold or for all rows, is told of by a `Fallback` warning;
+    LinAlgError where none has a solution."""
+    order, singular = [0], list[float]()
     if fold_error.shape[1]:
         mean = fold_error.mean(axis=1)
         order = [int(index) for index in np.argsort(mean, kind="stable") if np.isfinite(mean[index])] or [0]
+        singular = [alpha for alpha, error in zip(alphas, mean, strict=True) if not np.isfinite(error)]
     for index in order:
         if (solution := solve(index)) is not None:
+            for alpha in singular:
+                warnings.warn(f"passed over: {SINGULAR.format(alpha)}", Fallback, stacklevel=2)
             return RidgeSolution(*solution, float(alphas[index]), fold_error, path)
+        singular.append(alphas[index])
     raise LinAlgError(SINGULAR.format(alphas[order[0]]))
 
 

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.kernels import check_squares
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_positive, is_number
-from rffbench.rowsource import Stopwatch, is_row_source
+from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
 from rffbench.solvers.sparse.basis import Basis, Functions, with_ones
 from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge, minimise
 from rffbench.solvers.sparse.quadratic import RowGram
@@ -133,9 +134,7 @@ class FullyCorrective:
         target = self._single_target(Y, y)
         dtype = np.dtype(X.dtype)
         self._check_budget("to begin with", X.shape, dtype, self._proposed_at_once)
-        inputs = with_ones(X[0 : len(target)])
-        if is_row_source(X) and not np.isfinite(inputs).all():  # arrays were checked before
-            raise ValueError("X contains NaN or infinity")
+        inputs = self._inputs(X, slice(0, len(target)))
         warm_up(self.kernel, dtype)
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self.seed_ = seed_sequence(self.random_state)
@@ -255,8 +254,16 @@ class FullyCorrective:
         size = max(256, PREDICTED_ELEMENTS // max(1, len(self.coef_)))
         out = np.empty(X.shape[0])
         for start in range(0, len(out), size):
-            out[start : start + size] = self._combination(with_ones(np.asarray(X[start : start + size])))
+            rows = slice(start, min(start + size, len(out)))
+            out[rows] = self._combination(self._inputs(X, rows))
         return out
+
+    def _inputs(self, X: Any, rows: slice) -> NDArray:
+        """[X[rows] | 1]ᵀ; ValueError where numbers in it are not finite, or too large for a function's value."""
+        part = checked_rows(X, rows)
+        if Basis(self.kernel, self.gamma).signs:  # a cosine tells by being no number
+            check_squares(part)
+        return with_ones(part)
 
     def _combination(self, inputs: NDArray) -> NDArray[np.float64]:
         """Σ_h w(h)·φ_h at the points of ``inputs``, [X | 1]ᵀ."""

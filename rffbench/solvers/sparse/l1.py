@@ -16,6 +16,7 @@ Features are the rows of a C-ordered array Z (p, N) here, so that each is contig
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
@@ -23,6 +24,7 @@ import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from rffbench.linalg.threads import in_threads
@@ -122,7 +124,10 @@ def minimise(
         gradient = _products(Z, problem.loss_gradient())
         objective = problem.objective(w)
         gap = problem._gap(objective, np.abs(gradient).max(initial=0.0))
-        if gap <= tol * objective or steps >= most_steps or not moved:
+        reached = gap <= tol * objective
+        if reached or steps >= most_steps or not moved:
+            if not reached:
+                warnings.warn("the descent ended above its duality gap, tol", ConvergenceWarning, stacklevel=2)
             return Minimum(objective, gap, steps)
         features = _in_the_model(gradient, w, problem.penalty)
         points = problem.points(problem.residual)

@@ -36,11 +36,15 @@ class WorkingSet:
         return (len(self) + added) * self.n * self._values.itemsize
 
     def add(self, functions: Functions, names: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
-        """Let ``functions`` join, with weight 0 where no ``weights`` are given; ``names`` tell them apart."""
+        """Let ``functions`` join, with weight 0 where no ``weights`` are given; ``names`` tell them apart. ValueError
+        where their values are not finite."""
         before, after = len(self), len(self) + len(names)
         if after > len(self._values):
             self._values.resize((after, self.n), refcheck=False)
-        self.basis.evaluate(functions, self.inputs, self._values[before:after])
+        values = self._values[before:after]
+        self.basis.evaluate(functions, self.inputs, values)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("numbers in X are too large for the functions drawn to have values; scale it first")
         self.functions = Functions.joined([self.functions, functions])
         self.names = np.concatenate([self.names, names])
         self.weights = np.concatenate([self.weights, np.zeros(len(names)) if weights is None else weights])

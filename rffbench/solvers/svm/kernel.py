@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.kernels import GaussianKernel, Kernel, make_kernel
-from rffbench.linalg.kernel_rows import kernel_product
+from rffbench.linalg.kernel_rows import kernel_product, unit_scale
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
@@ -22,6 +22,7 @@ from rffbench.units import BYTES, quantity
 
 Loss = Literal["squared-hinge", "hinge"]
 LIBSVM_BYTES = 120  # LIBSVM's vectors, a point
+REACH = 1e4  # of a coordinate, in widths of the kernel: single precision leaves its differences 1e-3 of a width
 
 
 def _cache_bytes(cache: int | str) -> int:
@@ -32,6 +33,17 @@ def _cache_bytes(cache: int | str) -> int:
         raise WrongParameter("cache", str(error)) from None
     check_positive("cache", size)
     return int(size)
+
+
+def _check_reach(X: NDArray[np.float64], kernel: Kernel) -> None:
+    """ValueError where points are so far from their mean, in widths of the kernel, that rounding spoils its values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.max([np.abs(column - column.mean()).max() for column in X.T])
+    if not largest * unit_scale(kernel) <= REACH:
+        raise ValueError(
+            f"X has numbers {largest:.2g} from their column's mean; with gamma {kernel.gamma:g} the kernel is lost in "
+            f"rounding beyond {REACH / unit_scale(kernel):.2g}: scale X first, or take a smaller gamma"
+        )
 
 
 class _Machine(NamedTuple):
@@ -117,6 +129,7 @@ class KernelSVM(Classifier):
             raise MemoryBudgetError(f"{what} on {X.shape[0]} rows", needed, self.memory)
         X = read_rows(X)
         kernel = make_kernel(self.kernel, self.gamma)
+        _check_reach(X, kernel)
         warm_up(kernel)
         self.check_installed()  # loading it is not timed
         solve = self._squared_hinge if self.loss == "squared-hinge" else self._libsvm

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, mapped
+from rffbench.features.base import fitted_map, mapped, not_finite
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows, require_classification
@@ -226,6 +226,8 @@ class LinearSVM(Classifier):
         )
         for part, Z, _ in rows.visit(np.arange(n)):
             values[part, :columns] = Z
+            if not np.isfinite(Z).all():
+                raise ValueError(not_finite(rows.features))
         solver = LIBLINEAR[self.loss, plan.method]
         options = library.parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []

@@ -8,6 +8,7 @@ dear, the Hessian of a sample of the rows preconditions them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +17,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.features.base import not_finite
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.triangles import Triangle, TriangleStack
 from rffbench.solvers.feature_rows import FeatureRows
@@ -49,6 +52,8 @@ def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
     for _, block, local in Z.visit(rows):
         part = block if len(local) == len(block) else block[local]
         hessian.add_gram(part.astype(np.float64, copy=False), 2 * C * Z.n / len(rows))
+    if not np.isfinite(hessian.diagonal).all():
+        raise ValueError(not_finite(Z.features))
     hessian.diagonal[:] += 1
     hessian.cholesky()
     return hessian
@@ -77,6 +82,8 @@ def minimise_squared_hinge(
         if step == 0:
             share = max(min((y > 0).sum(), (y < 0).sum()), 1) / len(y)
             first_norm, goal = norm, tolerance * share * norm
+            if not np.isfinite(norm):  # every row is in it
+                raise ValueError(not_finite(Z.features))
         if norm <= goal:
             break
         accuracy = min(0.5, np.sqrt(norm / first_norm))
@@ -90,6 +97,8 @@ def minimise_squared_hinge(
             break
         w += length * direction
         decision += length * change
+    else:
+        warnings.warn(f"the linear machine has not converged in {MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
     slack = np.maximum(0, 1 - y * decision)
     return Minimum(w, decision, 0.5 * float(w @ w) + C * float(slack @ slack), step, products)
 
