@@ -30,6 +30,7 @@ from rffbench.report.frame import load_protocols
 from rffbench.report.merge import runs_of
 from rffbench.report.summary import summarise
 from rffbench.report.table import make_table
+from rffbench.report.typeset import to_latex
 from rffbench.resources import resource_folder
 from rffbench.units import BYTES, SECONDS, quantity
 from tests.helpers.faults import CONFIG, HOSTILE
@@ -203,7 +204,7 @@ def test_the_results_of_a_folder(tmp_path, content, config):
     (tmp_path / "trials.jsonl").write_bytes(content)
     (tmp_path / "config.yaml").write_bytes(config)
     for _, results in refused(lambda: load_protocols(tmp_path)) or []:
-        refused(lambda results=results: (summarise(results), make_table(results).to_latex()))
+        refused(lambda results=results: (summarise(results), to_latex(make_table(results))))
 
 
 @fuzzed

@@ -404,7 +404,7 @@ GOOD = "difference: {metric: accuracy, method: Ours, baseline: RFF, within: [0, 
             f"because: c\n  {GOOD.replace('0, null', '3, 1')}",
             "line 7: .*lower bound, 3, must be below the upper, 1",
         ),
-        (f"because: c\n  {GOOD.replace('0, null', '0, lots')}", "line 7: .*valid number"),
+        (f"because: c\n  {GOOD.replace('0, null', '0, lots')}", "line 7: .*must be a number, not 'lots'"),
         (f"because: c\n  {GOOD.replace('Ours', QUOTED)}", "line 7: .*unknown placeholder 'method'"),
         (
             "because: c\n  ratio: {metric: rmse, method: Ours, baseline: RFF, within: [-1, 2]}",

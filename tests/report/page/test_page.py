@@ -300,7 +300,7 @@ def test_an_experiment_that_cannot_be_read_is_passed_over_by_name(tmp_path, caps
     assert status == 1
     assert said.out == f"wrote {tmp_path / 'report.html'}: 1 experiment\n"
     assert f"passed over: {bad / 'config.yaml'}" in said.err
-    assert f"passed over: {odd}: " in said.err
+    assert f"passed over: {odd / 'config.yaml'}: not an experiment" in said.err
     page = html.read((tmp_path / "report.html").read_text())
     told = [each.text for each in page.one("section", id="overview").all("li")]
     assert [str(folder) in text for folder, text in zip((bad, odd), told, strict=True)] == [True, True]
