@@ -33,9 +33,10 @@ BLOCK_ROWS = 2048
 """Rows mapped at a time while a fit streams over the data: a block of features stays in cache-sized reach."""
 
 
-def row_blocks(n: int) -> Iterator[slice]:
-    """Slices of at most BLOCK_ROWS rows that cover n rows in order."""
-    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+def row_blocks(n: int, rows: int | None = None) -> Iterator[slice]:
+    """Slices of at most so many ``rows``, BLOCK_ROWS unless given, that cover n rows in order."""
+    rows = rows or BLOCK_ROWS
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 
 def dense_rows(X: Any) -> np.ndarray:

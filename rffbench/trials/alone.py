@@ -119,31 +119,48 @@ class Problem:
         check_predictions(predicted, solver, len(self.split.y_test), self.labels)
         return predicted, watch.seconds
 
-    def generate(self, spec: TrialSpec) -> float:
-        """Generate the training features, and keep none: the seconds to draw, weigh and map all rows."""
+    def predicts_alone(self, spec: TrialSpec, features: Any) -> bool:
+        """Whether a trial predicts where that is timed, see `seconds_alone`, and not before."""
+        return spec.exclusive == "features" and features is not None
+
+    def generate(self, spec: TrialSpec, buffers: dict[tuple[int, int], NDArray]) -> float:
+        """Generate the training features, and keep none: the seconds to draw, weigh and map all rows.
+
+        ``buffers`` are for `mapping_seconds`.
+        """
         X, features, targets = self.split.X_train, self.features(spec), self.targets
         with Stopwatch(X) as fitting:
             fitted = features.fit(X, targets)
         distinct = fitted.distinct() if hasattr(fitted, "distinct") else None
-        return fitting.seconds + mapping_seconds(fitted if distinct is None else distinct.features, X)
+        return fitting.seconds + mapping_seconds(fitted if distinct is None else distinct.features, X, buffers)
 
-    def seconds_alone(self, spec: TrialSpec, solver: Any) -> dict[str, Any]:
+    def seconds_alone(self, spec: TrialSpec, solver: Any) -> tuple[dict[str, Any], NDArray | None]:
         """The entries of ``timing`` that ``timing: features`` is about, measured with nothing else at work: the seconds
-        to generate the features and, of the fitted ``solver``, to predict."""
-        features = getattr(solver, "features_", None)
-        if features is None:
-            return {}
+        to generate the features and, of the fitted ``solver``, to predict; and what it predicts."""
+        X, features, predicted = self.split.X_train, solver.features_, None
+
+        def predict() -> float:
+            nonlocal predicted
+            with Stopwatch(self.split.X_test) as watch:
+                predicted = solver.predict(self.split.X_test)
+            return watch.seconds
+
+        buffers: dict[tuple[int, int], NDArray] = {}
         with self.alone():
-            _warm_up(features, self.split.X_train.dtype)
-            parts = {"feature_s": timed(lambda: self.generate(spec))}
+            _warm_up(features, X.dtype)
+            works = {"feature_s": lambda: self.generate(spec, buffers)}
             if spec.solver["name"] != NONE:
-                parts["predict_s"] = timed(lambda: self.predict(solver)[1])
-        return {
+                works["predict_s"] = predict
+            parts = dict(zip(works, timed(*works.values()), strict=True))
+        if predicted is not None:
+            check_predictions(predicted, solver, len(self.split.y_test), self.labels)
+        seconds = {
             **{name: part.seconds for name, part in parts.items()},
             "contended": either(*(part.contended for part in parts.values())),
             "repeats": {name: part.repeats for name, part in parts.items()},
             "spread": {name: part.spread for name, part in parts.items()},
         }
+        return seconds, predicted
 
     def score(self, predicted: NDArray) -> dict[str, float]:
         """The test metrics of the task."""
@@ -152,16 +169,19 @@ class Problem:
             return {"accuracy": metrics.accuracy(y, predicted)}
         return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
 
-    def result(self, spec: TrialSpec, solver: Any, scores: dict[str, float], timing: dict[str, Any]) -> TrialResult:
-        """What a fitted solver comes to: ``scores``, what it says of itself, and what is measured of its map."""
+    def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, timing: dict[str, Any]) -> TrialResult:
+        """What a fitted solver comes to: the scores of what it has ``predicted``, what it says of itself, and what is
+        measured of its map."""
         features, alpha = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
         if features is not None:
             check_map(features, self.split.X_train)
         own = metrics_of(features) | metrics_of(solver)
         numbers, measured_curves = self.measures(spec, features)
+        if self.predicts_alone(spec, features):
+            seconds, predicted = self.seconds_alone(spec, solver)
+            timing = timing | seconds
+        scores = {} if predicted is None else self.score(predicted)
         scores = scores | own | scores | numbers  # what is measured here counts
-        if spec.exclusive == "features":
-            timing = timing | self.seconds_alone(spec, solver)
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
         if spec.kernel["gamma"] == MEDIAN:
@@ -250,12 +270,15 @@ class Problem:
         return Points(X, make_kernel(self.kernel_name, self.gamma), y)
 
 
-def mapping_seconds(features: Any, X: Any) -> float:
-    """Seconds that mapping all rows of X takes, block by block, into one buffer where the map can fill one."""
+def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArray] | None = None) -> float:
+    """Seconds that mapping all rows of X takes, block by block, into one buffer where the map can fill one: that of
+    ``buffers``, which keeps them by shape for calls to come."""
     fill = getattr(features, "fill", None)
     rows = default_block_rows(features.n_components)
-    buffer = np.empty((min(rows, X.shape[0]), features.n_components), dtype=X.dtype)
-    buffer.fill(0)  # memory's first touch is no part of mapping
+    shape, buffers = (min(rows, X.shape[0]), features.n_components), {} if buffers is None else buffers
+    if shape not in buffers:
+        buffers[shape] = np.empty(shape, dtype=X.dtype)
+        buffers[shape].fill(0)  # memory's first touch is no part of mapping
     watch = Stopwatch()
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows]
@@ -263,7 +286,7 @@ def mapping_seconds(features: Any, X: Any) -> float:
             if fill is None:
                 mapped(features, block, features.n_components)
             else:
-                fill(block, buffer[: len(block)])
+                fill(block, buffers[shape][: len(block)])
     return watch.seconds
 
 
@@ -323,7 +346,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     features = problem.features(spec)
     free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
     timing: dict[str, Any] = {"shared": False}
-    scores: dict[str, float] = {}
+    predicted: NDArray | None = None
     watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
     solver = _make_solver(spec, problem, features, free)
     with in_figures_of_the_process(memory, free), naming_who_writes(features, solver):
@@ -332,15 +355,14 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
         y = problem.targets if spec.solver["name"] == NONE else split.y_train
         with Contention() as contention, leaving_global_seeds(features, split.X_train, y):
             solver.fit(split.X_train, y, **watched)
-            if spec.solver["name"] != NONE:
+            if spec.solver["name"] != NONE and not problem.predicts_alone(spec, features):
                 predicted, timing["predict_s"] = problem.predict(solver)
-                scores = problem.score(predicted)
         timing |= {
             "feature_s": solver.timing_["feature_s"],
             "fit_s": solver.timing_["gram_s"] + solver.timing_["solve_s"],
             "contended": contention.contended,
         }
-        return problem.result(spec, solver, scores, timing)
+        return problem.result(spec, solver, predicted, timing)
 
 
 _warm: set[tuple[type, str]] = set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from rffbench.linalg.kernel_rows import unit_scale
 from rffbench.seeds import watching_global_generators
 
 TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
+FEW_NUMBERS = 1 << 22  # of rows that are held as they are given: 34 MB in float64
 SHOWN = 5  # labels that a message lists
 OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
 
@@ -31,16 +32,24 @@ OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial
 class GivenRows(Rows):
     """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to.
 
-    DataError at a number beyond ``farthest``, as far from 0 as the kernel can tell it from its neighbours.
+    DataError at a number beyond ``farthest``, as far from 0 as the kernel can tell it from its neighbours. Few rows are
+    fetched and scaled once: a task's trials go through them many times, and scaling takes as long as a small map.
     """
 
     farthest: float
+    _held: NDArray | None = None  # all of them, where they are few
 
     @classmethod
     def of(cls, rows: Rows, kernel: Kernel) -> GivenRows:
         given = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
         given.farthest = 1 / (float(np.finfo(rows.dtype).eps) * unit_scale(kernel))
+        if isinstance(rows.base, np.ndarray) and rows.shape[0] * rows.shape[1] <= FEW_NUMBERS:
+            with suppress(DataError):  # which each trial will meet
+                given._held = given[:]
         return given
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_held"}
 
     def part(self, rows: slice) -> GivenRows:
         part = cast(GivenRows, super().part(rows))
@@ -48,6 +57,8 @@ class GivenRows(Rows):
         return part
 
     def __getitem__(self, rows: slice | NDArray) -> NDArray:
+        if self._held is not None and isinstance(rows, slice) and rows.step in (None, 1):
+            return self._held[rows]
         with np.errstate(over="ignore"):  # of float64 that becomes float32
             block = super().__getitem__(rows)
         if not max(block.max(initial=0), -block.min(initial=0)) <= self.farthest:  # NaN is not, either

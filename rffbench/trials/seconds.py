@@ -26,26 +26,32 @@ class Timed:
     contended: bool | None
 
 
-def timed(work: Callable[[], float], contention: Callable[[], Contention] = Contention) -> Timed:
-    """Time ``work``, which says how many of its own seconds count.
+def timed(*works: Callable[[], float], contention: Callable[[], Contention] = Contention) -> list[Timed]:
+    """Time each of ``works``, which say how many of their own seconds count.
 
-    Again until ENOUGH_S seconds, MOST times at most, and FEWEST times at least where once takes less than SHORT_S.
-    Where others used the processors, or it cannot be told, it is all done anew, ATTEMPTS times at most.
+    Again until all have taken ENOUGH_S seconds, shared out, MOST times at most, and FEWEST times at least where once
+    takes less than SHORT_S. Where others used the processors, or it cannot be told, it is all done anew, ATTEMPTS times
+    at most.
     """
     for _ in range(ATTEMPTS):
-        found = _timed(work, contention())
-        if found.contended is False:
+        together = contention()
+        found = [_repeated(work, together, ENOUGH_S / len(works)) for work in works]
+        if together.contended is False:
             break
-    return found
+    return [_told(seconds, together.contended) for seconds in found]
 
 
-def _timed(work: Callable[[], float], contention: Contention) -> Timed:
+def _repeated(work: Callable[[], float], contention: Contention, enough: float) -> list[float]:
     seconds: list[float] = []
     while not seconds or (
-        len(seconds) < MOST and (sum(seconds) < ENOUGH_S or (seconds[0] < SHORT_S and len(seconds) < FEWEST))
+        len(seconds) < MOST and (sum(seconds) < enough or (seconds[0] < SHORT_S and len(seconds) < FEWEST))
     ):
         with contention:
             seconds.append(work())
+    return seconds
+
+
+def _told(seconds: list[float], contended: bool | None) -> Timed:
     low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75])
     spread = float((high - low) / median) if len(seconds) > 1 and median > 0 else None
-    return Timed(float(median), len(seconds), spread, contention.contended)
+    return Timed(float(median), len(seconds), spread, contended)

@@ -158,6 +158,8 @@ class SharedPool:
         n, d = split.X_train.shape
         size = pool_size(features)
         strips = self.edges.index(size)
+        alone = self.problem.predicts_alone(spec, features)
+        predicted, predict_s = None, 0.0
         with Contention() as contention:
             with Stopwatch() as drawing:
                 W = features.draw(size, d)
@@ -171,7 +173,9 @@ class SharedPool:
                 features.set_selection(W, selection)
                 distinct = features.distinct()
                 mapped = features if distinct is None else distinct.features
-                feature_s += selecting.seconds + mapping_seconds(mapped, split.X_train)
+                feature_s += selecting.seconds
+                if not alone:  # there it is timed, too
+                    feature_s += mapping_seconds(mapped, split.X_train)
             else:
                 selection = whole_pool(size)
                 features.set_pairs(W)
@@ -197,7 +201,8 @@ class SharedPool:
                 own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
             fit_s = solving.seconds + float(self.gram_s[:own_strips].sum())
             solver.set_solution(alphas, solution, y)
-            predicted, predict_s = self.problem.predict(solver)
+            if not alone:
+                predicted, predict_s = self.problem.predict(solver)
         timing = {
             "feature_s": float(feature_s),
             "fit_s": fit_s,
@@ -205,7 +210,7 @@ class SharedPool:
             "contended": either(self.contention.contended, contention.contended),
             "shared": True,
         }
-        return self.problem.result(spec, solver, self.problem.score(predicted), timing)
+        return self.problem.result(spec, solver, predicted, timing)
 
     def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""

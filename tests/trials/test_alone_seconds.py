@@ -1,5 +1,6 @@
 """``timing: features``: seconds of the features and of predicting taken alone, all else shared, the same scores."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from rffbench import RandomFourierFeatures
 from rffbench.process import Contention
+from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
 from rffbench.trials.alone import Problem, either, run_trial
 from rffbench.trials.seconds import FEWEST, MOST, timed
@@ -40,25 +42,31 @@ class Quiet:
     [(0.2, 1), (0.07, 2), (0.049, FEWEST), (0.011, 11), (1e-5, MOST)],
 )
 def test_short_work_is_timed_until_its_spread_is_known(length, repeats):
-    found = timed(lambda: length, Quiet(False))
+    (found,) = timed(lambda: length, contention=Quiet(False))
     assert (found.seconds, found.repeats) == (length, repeats)
     assert found.spread is None if repeats == 1 else found.spread == 0
 
 
 def test_the_median_counts_and_the_spread_is_told():
     series = iter([0.03, 0.02, 0.04, 0.02, 0.1])
-    found = timed(lambda: next(series), Quiet(False))
+    (found,) = timed(lambda: next(series), contention=Quiet(False))
     assert found.seconds == 0.03
     assert found.spread == pytest.approx((0.04 - 0.02) / 0.03)
 
 
 def test_disturbed_work_is_timed_anew_three_times_at_most():
     calm_at_last = Quiet(True, True, False)
-    assert timed(lambda: 0.1, calm_at_last).contended is False
+    assert timed(lambda: 0.1, contention=calm_at_last)[0].contended is False
     assert calm_at_last.attempts == 3
     never = Quiet(True)
-    assert timed(lambda: 0.1, never).contended is True
+    assert timed(lambda: 0.1, contention=never)[0].contended is True
     assert never.attempts == 3
+
+
+def test_what_is_timed_together_shares_the_time_that_is_enough():
+    features, predicting = timed(lambda: 0.01, lambda: 0.06, contention=Quiet(False))
+    assert (features.seconds, features.repeats) == (0.01, 6)
+    assert (predicting.seconds, predicting.repeats) == (0.06, 1)
 
 
 def test_what_cannot_be_told_is_not_called_undisturbed():
@@ -97,6 +105,26 @@ def test_seconds_are_of_generating_the_features_and_predicting_alone_with_repeat
         assert timing["predict_s"] > 0
 
 
+@pytest.mark.parametrize("method", ["RFF", "offset"])  # one that shares, one that does not
+def test_what_is_timed_alone_is_not_done_before(method, monkeypatch):
+    monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)
+    held = []
+
+    @contextmanager
+    def alone():
+        held.append(True)
+        yield
+        held.pop()
+
+    def predict(self, X, original=StreamedRidgeClassifierCV.predict):
+        assert held
+        return original(self, X)
+
+    monkeypatch.setattr(StreamedRidgeClassifierCV, "predict", predict)
+    monkeypatch.setattr(Heard, "alone", staticmethod(alone))
+    assert done([replace(spec(method, n_features=n), exclusive="features") for n in (6, 20)])
+
+
 def test_the_mode_is_part_of_a_trial_s_key_and_leaves_those_of_the_others():
     assert len({replace(spec(), exclusive=mode).key for mode in (False, True, "features")}) == 3
     assert replace(spec(), exclusive=False).key == spec().key
@@ -107,7 +135,6 @@ def test_the_mode_is_part_of_a_trial_s_key_and_leaves_those_of_the_others():
 def test_generating_features_is_mapping_every_row_once_whatever_the_solver_maps_again(memory, scoring, monkeypatch):
     """A clock that goes on by one for every row mapped: feature_s counts the rows."""
     from rffbench import rowsource
-    from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 
     rows = 0
 

@@ -8,8 +8,9 @@ and its held-out error follows from its own, so that the whole (λ, fold) grid n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,10 @@ from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import WrongParameter, check_choice, check_count
-from rffbench.rowsource import Stopwatch, dense_rows
+from rffbench.rowsource import Stopwatch, dense_rows, row_blocks
 from rffbench.solvers.base import (
     Classifier,
     LambdaScale,
@@ -47,6 +49,9 @@ from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_
 from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
+MOST_ROWS_READ, NUMBERS_READ = 1 << 16, 1 << 20  # to predict: rows read at a time, and the numbers in them
+TILES = 4  # to predict: parts of a block, which threads share out
+WORTH_THREADS = 1 << 17  # features of which to make a part each pays
 
 
 class _Plan(NamedTuple):
@@ -56,6 +61,11 @@ class _Plan(NamedTuple):
     block_rows: int
     work_bytes: int | None
     bytes: int
+
+
+def _is_ours(fill: Callable[[NDArray, NDArray], object] | None) -> TypeGuard[Callable[[NDArray, NDArray], object]]:
+    """Whether a map's ``fill`` may be called by several threads at once, as those of this package may."""
+    return getattr(fill, "__module__", "").startswith(f"{__package__.partition('.')[0]}.")
 
 
 class _StreamedRidge:
@@ -486,16 +496,37 @@ class _StreamedRidge:
         return self._apply(X, np.asarray(self.coef_).T) + self.intercept_
 
     def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Z·coef, block by block: (n,) or (n, t)."""
-        n, coef = X.shape[0], self.collapse(coef)
+        """Z·coef, block by block: (n,) or (n, t).
+
+        Each thread makes features of rows of its own and multiplies them, which takes less than both in all threads,
+        one after the other.
+        """
+        (n, d), coef = X.shape, self.collapse(coef)
         output = np.empty((n, *coef.shape[1:]))
-        rows = min(n, self.block_rows or default_block_rows(self._columns))
-        kept = dict(self.timing_), self._again_s
-        try:
-            for block, Z in self._blocks(X, 0, n, rows):
-                output[block] = Z @ coef
-        finally:
-            self.timing_, self._again_s = kept  # predicting does not count as fitting
+        fill: Callable[[NDArray, NDArray], object] | None = getattr(self._map, "fill", None)
+        if self.features is None or not _is_ours(fill):
+            kept = dict(self.timing_), self._again_s
+            try:
+                for block, Z in self._blocks(X, 0, n, min(n, self.block_rows or default_block_rows(self._columns))):
+                    output[block] = Z @ coef
+            finally:
+                self.timing_, self._again_s = kept  # predicting does not count as fitting
+            return output
+        # The same tiles for any number of threads: a product's last digits depend on how many rows it has.
+        tile = max(1, (self.block_rows or default_block_rows(self._columns)) // TILES)
+        buffers: list[NDArray] = []  # that no thread is using
+        for read in row_blocks(n, tile * max(TILES, min(MOST_ROWS_READ, NUMBERS_READ // d) // tile)):
+            rows, products = rows_of(X, read), output[read]
+
+            def apply(part: slice, rows: Any = rows, products: NDArray = products) -> None:
+                buffer = buffers.pop() if buffers else np.empty((tile, self._columns), dtype=rows.dtype)
+                Z = buffer[: part.stop - part.start]
+                fill(rows[part], Z)
+                products[part] = Z @ coef
+                buffers.append(buffer)
+
+            worthwhile = len(products) * self._columns > WORTH_THREADS
+            side_by_side([partial(apply, part) for part in row_blocks(len(products), tile)], None if worthwhile else 1)
         return output
 
 

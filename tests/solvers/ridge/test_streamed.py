@@ -1,5 +1,6 @@
 """Streamed ridge is scikit-learn's ridge, whatever the blocks, the memory and the way it was computed."""
 
+import threading
 import tracemalloc
 
 import numba
@@ -359,6 +360,45 @@ def test_timing_leaves_out_what_fetching_rows_took(problem):
     assert before["feature_s"] < -3  # the clock of Rows runs at a second a slice
     model.predict(Rows(X))
     assert model.timing_ == before
+
+
+def fitted_to_many_columns(features):
+    """A model, and rows of which it makes more features than one thread is given."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.normal(size=(200, 2))
+    return StreamedRidge(0.1, features=features).fit(X, y), rng.normal(size=(4096, 5))
+
+
+def test_predictions_are_the_same_digits_in_any_number_of_threads(monkeypatch):
+    model, rows = fitted_to_many_columns(RandomFourierFeatures(300, random_state=0))
+    alone = model.predict(rows)
+    np.testing.assert_allclose(alone, model.features_.transform(rows) @ model.coef_.T + model.intercept_, atol=1e-12)
+    both = threading.Barrier(2, timeout=120)
+
+    def fill(self, X, out, original=RandomFourierFeatures.fill):
+        both.wait()  # for another thread to come here
+        original(self, X, out)
+
+    fill.__module__ = RandomFourierFeatures.__module__
+    monkeypatch.setattr(RandomFourierFeatures, "fill", fill)
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
+    many = Rows(rows)
+    np.testing.assert_array_equal(model.predict(many), alone)
+    assert many.seconds == 1, "they were read once, not tile by tile"
+
+
+def test_a_map_of_another_package_is_not_called_by_several_threads(monkeypatch):
+    threads = set()
+
+    class Own(RandomFourierFeatures):
+        def fill(self, X, out):
+            threads.add(threading.get_ident())
+            super().fill(X, out)
+
+    model, rows = fitted_to_many_columns(Own(300, random_state=0))
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
+    model.predict(rows)
+    assert threads == {threading.get_ident()}
 
 
 def test_it_is_a_step_like_any_other(problem):
