@@ -35,6 +35,7 @@ TITLES = {
     "svm": "Support vector machines",
     "table": "The table as a whole",
     "text": "Sparse rows",
+    "timing": "Seconds that can be compared",
     "workers": "Workers and start-up",
 }
 
