@@ -78,7 +78,7 @@ def test_a_map_by_rule_is_the_map_of_that_number(cls, rule):
     np.testing.assert_array_equal(by_rule.transform(X), by_number.transform(X))
 
 
-SPARSE = {"kernel": "gaussian", "steps": 2, "alpha": 0.1}
+SPARSE = {"kernel": "gaussian", "steps": 1, "alpha": 0.1}
 MACHINES = [
     ExactKernelRidgeCV([0.1]), ExactKernelRidgeClassifierCV([0.1]), KernelSVM(),
     SparseRandomFeaturesRegressor(**SPARSE), SparseRandomFeaturesClassifier(**SPARSE),
@@ -87,11 +87,10 @@ MACHINES = [
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("rule", ["scale", "median"])
-@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "cauchy"])
+@pytest.mark.parametrize(("rule", "kernel"), [("scale", "laplacian"), ("median", "gaussian")])
 def test_a_kernel_machine_has_the_maps_gamma_and_is_the_machine_of_that_number(machine, rule, kernel, monkeypatch):
-    monkeypatch.setattr("rffbench.features.bandwidth.MEDIAN_ROWS", 50)  # so that random_state chooses the rows
-    rows, y = X[:80] / 10, np.sign(X[:80, 0] - 5)
+    monkeypatch.setattr("rffbench.features.bandwidth.MEDIAN_ROWS", 30)  # so that random_state chooses the rows
+    rows, y = X[:50] / 10, np.sign(X[:50, 0] - 5)
     machine = clone(machine).set_params(kernel=kernel, random_state=7)
     by_rule = clone(machine).set_params(gamma=rule).fit(rows, y)
     features = RandomFourierFeatures(2, kernel=kernel, gamma=rule, random_state=7).fit(rows)

@@ -72,14 +72,13 @@ def test_a_config_asks_for_the_median_as_sigma_and_reads_its_resolved_form_again
 
 @pytest.mark.parametrize("rule", ["scale", "median"])
 def test_maps_and_kernel_machines_of_a_trial_have_the_same_bandwidth_by_rule(rule):
-    kernel = {"name": "laplacian", "gamma": rule}
-    of_map = run_trial(spec("RFF", kernel=kernel)).metrics["gamma"]
-    for solver in ({"name": "kernel-ridge"}, {"name": "kernel-svm"}, {"name": "sparse-rf", "steps": 2}):
-        settings = solver_spec(solver)
-        machine = replace(spec("RFF", kernel=kernel), features={"name": "none"}, solver=settings, train_rows=90)
-        whole = replace(machine, train_rows=None)
-        assert run_trial(whole).metrics["gamma"] == of_map
-        assert run_trial(machine).metrics["gamma"] != of_map  # of other rows
+    of_map = spec("RFF", kernel={"name": "laplacian", "gamma": rule}, train_rows=90)
+    expected = run_trial(of_map).metrics["gamma"]
+    for solver in ({"name": "kernel-ridge"}, {"name": "kernel-svm"}):
+        machine = replace(of_map, features={"name": "none"}, solver=solver_spec(solver))
+        problem = Problem.of(machine)
+        assert run_trial(machine, problem).metrics["gamma"] == problem.gamma == expected
+    assert Problem.of(replace(of_map, train_rows=None)).gamma != expected  # of other rows
 
 
 def test_scale_is_of_the_training_rows_and_told_in_the_rows_of_a_config():

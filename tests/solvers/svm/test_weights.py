@@ -30,7 +30,7 @@ def machine(loss="squared-hinge", method="auto", features=FEATURES, **parameters
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Several blocks, the last one short, and so a sample of blocks for the preconditioner."""
-    monkeypatch.setattr(linear_svm, "default_block_rows", lambda columns: 37)
+    monkeypatch.setattr(linear_svm, "default_block_rows", lambda columns: 100)
 
 
 @pytest.mark.usefixtures("small_blocks")
