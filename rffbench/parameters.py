@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+
+GAMMA_RULES = ("scale", "median")
+"""The names that γ may have in place of a number (`rffbench.features.bandwidth.gamma_of_rows`)."""
 
 
 class WrongParameter(ValueError):
@@ -39,6 +42,11 @@ def check_positive(name: str, value: Any) -> None:
     """WrongParameter where ``value`` is not a positive, finite number."""
     if not is_number(value) or value <= 0:
         raise WrongParameter(name, f"must be a positive number, got {value!r}")
+
+
+def is_rule(gamma: Any) -> TypeGuard[str]:
+    """Whether ``gamma`` is the name of a rule, not a number."""
+    return isinstance(gamma, str) and gamma in GAMMA_RULES
 
 
 def is_number(value: Any) -> bool:

@@ -1,5 +1,7 @@
 """Kernels against their formulas, and their spectral densities against the kernels."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,6 +65,24 @@ def test_first_frequencies_of_a_larger_draw_are_the_smaller_draw(name):
     large = kernel.sample(np.random.default_rng(4), 40, 5)
     assert small.shape == (5, 7)
     np.testing.assert_array_equal(large[:, :7], small)
+
+
+@pytest.mark.parametrize("name", SPECTRAL_KERNELS)
+def test_frequencies_are_the_same_in_either_layout_and_the_only_array_of_their_size(name):
+    kernel = make_kernel(name, GAMMA)
+    tracemalloc.start()
+    try:
+        by_input = kernel.sample(np.random.default_rng(5), 300, 2000, order="C")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert by_input.flags.c_contiguous
+    assert peak < 1.3 * by_input.nbytes
+    by_frequency = kernel.sample(np.random.default_rng(5), 300, 2000)
+    assert by_frequency.flags.f_contiguous
+    np.testing.assert_array_equal(by_input, by_frequency)
+    at_once = kernel.spectral_scale * kernel._standard(np.random.default_rng(5), (300, 2000)).T
+    np.testing.assert_array_equal(by_frequency, at_once)
 
 
 @pytest.mark.parametrize(

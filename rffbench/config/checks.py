@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, repeated
 from rffbench.errors import ConfigError, unknown
-from rffbench.trials.spec import MEDIAN
+from rffbench.parameters import is_rule
 from rffbench.yamlfile import Misplaced, problem
 
 Value = TypeVar("Value")
@@ -89,7 +89,7 @@ def _check_method(grid: Grid, label: str) -> None:
             raise Misplaced(message, "methods", label, "datasets", index)
     datasets = grid.datasets_of(label)
     tasks: list[Any] = sorted({load_card(dataset).task for dataset in datasets})
-    known = kernel["gamma"] if kernel["gamma"] not in (None, MEDIAN) else 1.0  # the data's may be any
+    known = 1.0 if kernel["gamma"] is None or is_rule(kernel["gamma"]) else kernel["gamma"]  # the data's may be any
     for gamma in known if isinstance(known, list) else [known]:
         for n in sorted({n for dataset in datasets for n in grid.counts(dataset, label)}):
             with located("methods", label):

@@ -31,9 +31,9 @@ from rffbench.config.checks import check_grid, check_mapping, located, misplaced
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
-    Bandwidths,
     Dataset,
     FeaturesName,
+    Gammas,
     KernelName,
     Label,
     MeasureName,
@@ -42,6 +42,7 @@ from rffbench.config.values import (
     PositiveInt,
     Reference,
     Seconds,
+    Sigmas,
     Sizes,
     SolverName,
     Steps,
@@ -54,7 +55,8 @@ from rffbench.config.values import (
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
-from rffbench.trials.spec import LATER, MEDIAN, TrialSpec
+from rffbench.parameters import is_rule
+from rffbench.trials.spec import LATER, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 
 # Maps that look at no data: what significance is tested against unless the config says otherwise.
@@ -73,12 +75,16 @@ class Kernel(_Strict):
         default="gaussian",
         description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²), perceptron 1-c·γ‖Δ‖.",
     )
-    sigma: Bandwidths | None = Field(
+    sigma: Sigmas | None = Field(
         default=None,
         description="Bandwidth σ; γ is 1/(2σ²), 1/σ, 1/σ², 1/σ for these kernels. 1 if gamma is not given. median: the "
         "median distance between training rows.",
     )
-    gamma: Bandwidths | None = Field(default=None, description="γ itself, instead of sigma.")
+    gamma: Gammas | None = Field(
+        default=None,
+        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows, 1/(d·√Var X) for the "
+        "laplacian; or median, as for sigma.",
+    )
 
     @model_validator(mode="after")
     def _one_bandwidth(self) -> Kernel:
@@ -86,8 +92,9 @@ class Kernel(_Strict):
             raise Misplaced("give sigma or gamma, not both", "gamma")
         if self.sigma is None and self.gamma is None and self.name not in SCALED_BY_DATA:
             self.sigma = 1.0
-        if MEDIAN in (self.sigma, self.gamma) and self.name in SCALED_BY_DATA:
-            raise Misplaced(f"{MEDIAN} is not for the {self.name} kernel, whose radius must reach all rows", "sigma")
+        for key in ("sigma", "gamma"):
+            if is_rule(rule := getattr(self, key)) and self.name in SCALED_BY_DATA:
+                raise Misplaced(f"{rule} is not for the {self.name} kernel, whose radius must reach all rows", key)
         try:
             self.spec()
         except ValueError as error:
@@ -95,7 +102,7 @@ class Kernel(_Strict):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """The name and γ: a number, a list of them, or what the data shall give: None, or median."""
+        """The name and γ: a number, a list of them, or what the data shall give: None, or a rule's name."""
         from rffbench.kernels import gamma_from_sigma
 
         if self.sigma is None or isinstance(self.sigma, str):

@@ -24,7 +24,6 @@ from pydantic import (
 )
 
 from rffbench.errors import ConfigError, RffbenchError, unknown
-from rffbench.trials.spec import MEDIAN
 from rffbench.units import BYTES, SECONDS, number, quantity
 from rffbench.yamlfile import Misplaced, pattern
 
@@ -185,19 +184,25 @@ def repeated(values: Iterable[Value]) -> Value | None:
     return None
 
 
-def bandwidths(value: object) -> object:
-    """A positive number, ``median``, or several numbers for cross-validation to choose from."""
-    if value == MEDIAN:
+def bandwidths(*rules: str) -> Callable[[object], object]:
+    """A validator of bandwidths: a positive number, the name of one of ``rules``, or several numbers for
+    cross-validation to choose from."""
+
+    def validate(value: object) -> object:
+        if value in rules:
+            return value
+        values = value if isinstance(value, list) else [value]
+        wrong = [
+            each for each in values
+            if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each < float("inf")
+        ]  # fmt: skip
+        if wrong or not values:
+            named = " or ".join(rules)
+            raise ValueError(f"must be a positive number, or a list of them, or {named}, not {value!r}")
+        once(values)
         return value
-    values = value if isinstance(value, list) else [value]
-    wrong = [
-        each for each in values
-        if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each < float("inf")
-    ]  # fmt: skip
-    if wrong or not values:
-        raise ValueError(f"must be a positive number, or a list of them, or {MEDIAN}, not {value!r}")
-    once(values)
-    return value
+
+    return validate
 
 
 def size(value: object) -> str | int:
@@ -232,7 +237,8 @@ def text_keys(value: object) -> object:
 
 Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
 PositiveNumber = Annotated[Number, Field(gt=0)]
-Bandwidths = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths)]
+Sigmas = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths("median"))]
+Gammas = Annotated[float | list[float] | Literal["scale", "median"], BeforeValidator(bandwidths("scale", "median"))]
 PositiveInt = Annotated[StrictInt, Field(gt=0)]
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
 Sizes = Annotated[

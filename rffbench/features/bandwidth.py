@@ -1,9 +1,10 @@
-"""The kernel's γ by a rule, from the rows that a map is fitted to: 'scale', as scikit-learn has it, and 'median'."""
+"""The kernel's γ by a rule, from the rows that a map or a kernel machine is fitted to: 'scale', as scikit-learn has it,
+and 'median'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -12,19 +13,43 @@ from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import squareform
 from sklearn.metrics import pairwise_distances
 
-from rffbench.kernels import gamma_from_sigma, median_distance
+from rffbench.kernels import KERNELS, Kernel, gamma_from_sigma, make_kernel, median_distance
+from rffbench.parameters import WrongParameter, is_rule
 from rffbench.rowsource import row_blocks
-from rffbench.seeds import generator
+from rffbench.seeds import RandomState, generator, seed_sequence
 
-GAMMA_RULES = ("scale", "median")
 MEDIAN_ROWS = 1000  # rows whose median distance is the bandwidth
 # γ is one over d times this power of the variance: in the kernel's units, one over a squared length or a length.
 _SCALE_POWER = {"gaussian": 1.0, "cauchy": 1.0, "laplacian": 0.5}
 
 
-def is_rule(gamma: Any) -> TypeGuard[str]:
-    """Whether ``gamma`` is the name of a rule, not a number."""
-    return isinstance(gamma, str) and gamma in GAMMA_RULES
+class Bandwidth:
+    """What maps and kernel machines share: a kernel whose γ is a number, or a rule that finds one in the rows of
+    ``fit``. The same rows and the same stream have the same γ in all of them."""
+
+    kernel: str
+    gamma: float | str
+    random_state: RandomState
+    gamma_: float
+
+    def _check_kernel(self) -> Kernel:
+        """The kernel, with some γ where a rule will give it; ValueError where there is no such kernel or γ."""
+        if is_rule(self.gamma) and self.kernel not in _SCALE_POWER and self.kernel in KERNELS:
+            raise WrongParameter("gamma", f"must be a number, 1/R of the ball that holds the data, got {self.gamma!r}")
+        some: Any = 1.0 if is_rule(self.gamma) else self.gamma
+        return make_kernel(self.kernel, some)
+
+    def _learn_gamma(self, X: Any) -> None:
+        """Set ``gamma_`` by the rows X (n, d) of a fit: an array, a CSR matrix or a row source."""
+        if is_rule(self.gamma):
+            self.gamma_ = gamma_of_rows(self.kernel, self.gamma, X, seed_sequence(self.random_state))
+        else:
+            self.gamma_ = float(self.gamma)
+
+    @property
+    def bandwidth(self) -> Any:
+        """γ as a number: ``gamma``, or what the rule came to."""
+        return self.gamma_ if is_rule(self.gamma) else self.gamma
 
 
 def gamma_of_rows(kernel: str, rule: str, X: Any, sequence: SeedSequence) -> float:
@@ -37,19 +62,20 @@ def gamma_of_rows(kernel: str, rule: str, X: Any, sequence: SeedSequence) -> flo
 
     Where all of X is one number, γ is 1. ValueError where the median distance is 0 otherwise.
     """
+    median = sampled_median_distance(kernel, X, sequence) if rule == "median" else 0.0
+    if 0 < median < np.inf:
+        return gamma_from_sigma(kernel, median)
     variance = _variance(X)
-    if not np.isfinite(variance):
+    if not np.isfinite(variance) or median:
         raise ValueError(f"gamma={rule!r} needs numbers that can be squared, and X holds NaN, infinity or larger ones")
     if variance == 0:
         return 1.0
     if rule == "scale":
         return float(1 / (X.shape[1] * variance ** _SCALE_POWER[kernel]))
-    if not (median := sampled_median_distance(kernel, X, sequence)):
-        raise ValueError(
-            f"gamma='median' needs rows that differ: the median distance between n_samples = {X.shape[0]} rows is 0; "
-            f"give gamma a number"
-        )
-    return gamma_from_sigma(kernel, median)
+    raise ValueError(
+        f"gamma='median' needs rows that differ: the median distance between n_samples = {X.shape[0]} rows is 0; "
+        f"give gamma a number"
+    )
 
 
 def sampled_median_distance(kernel: str, X: Any, sequence: SeedSequence) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -13,18 +13,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rffbench.features.bandwidth import gamma_of_rows, is_rule
-from rffbench.kernels import SpectralKernel, make_kernel, make_spectral_kernel
+from rffbench.features.bandwidth import Bandwidth
+from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.waves import fourier_columns
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.rowsource import is_row_source, row_blocks
-from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.seeds import generator, seed_sequence
 
 
-def draw_frequencies(kernel: SpectralKernel, s: int, d: int, sequence: SeedSequence) -> NDArray[np.float64]:
-    """The stream's base frequencies W (d, s): equal for every map of one stream and kernel; sizes nest."""
-    return kernel.sample(generator(sequence, "frequencies"), s, d)
+def draw_frequencies(
+    kernel: SpectralKernel, s: int, d: int, sequence: SeedSequence, order: Literal["C", "F"] = "F"
+) -> NDArray[np.float64]:
+    """The stream's base frequencies W (d, s), laid out in ``order``: equal for every map of one stream and kernel;
+    sizes nest."""
+    return kernel.sample(generator(sequence, "frequencies"), s, d, order=order)
 
 
 def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
@@ -79,7 +82,7 @@ class ColumnBlock(NamedTuple):
     sin: slice | None
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
 
     A subclass implements ``fill``, and ``fit`` by ``check_parameters``, ``_validated`` and its own drawing.
@@ -91,29 +94,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Whether ``fill`` and ``fit`` take a CSR matrix too, so that X is never made dense."""
 
     n_components: int
-    kernel: str
-    gamma: float | str
-    random_state: RandomState
     n_features_in_: int
-    gamma_: float
     _fitted_to_sparse = False
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         for name, allowed in self.choices.items():
             check_choice(name, getattr(self, name), allowed)
-        make_kernel(self.kernel, self._gamma_if_number)
+        self._check_kernel()
         check_count("n_components", self.n_components, least=1)
-
-    @property
-    def _gamma_if_number(self) -> Any:
-        """What there is to check of ``gamma`` before the rows are known."""
-        return 1.0 if is_rule(self.gamma) else self.gamma
-
-    @property
-    def bandwidth(self) -> Any:
-        """γ as a number: ``gamma``, or what 'scale' or 'median' came to on the rows of ``fit``."""
-        return self.gamma_ if is_rule(self.gamma) else self.gamma
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -137,10 +126,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = self._validated_rows(X, reset=reset)
         if reset:
             self._fitted_to_sparse = issparse(X)
-            if is_rule(self.gamma):
-                self.gamma_ = gamma_of_rows(self.kernel, self.gamma, X, seed_sequence(self.random_state))
-            else:
-                self.gamma_ = float(self.gamma)
+            self._learn_gamma(X)
         return X
 
     def _validated_rows(self, X: Any, *, reset: bool) -> Any:
@@ -205,7 +191,7 @@ class FourierFeatures(FeatureMap):
     def check_parameters(self) -> None:
         """As of every map; the kernel must have a spectral density, and columns come in pairs."""
         super().check_parameters()
-        make_spectral_kernel(self.kernel, self._gamma_if_number)
+        make_spectral_kernel(self.kernel, self._check_kernel().gamma)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
             problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
             raise WrongParameter("n_components", problem)
@@ -219,7 +205,8 @@ class FourierFeatures(FeatureMap):
     def draw(self, count: int, d: int) -> NDArray[np.float64]:
         """The first ``count`` base frequencies (d, count) of this map's kernel and stream."""
         kernel = make_spectral_kernel(self.kernel, self.bandwidth)
-        return draw_frequencies(kernel, count, d, seed_sequence(self.random_state))
+        order: Literal["C", "F"] = "C" if self._fitted_to_sparse else "F"
+        return draw_frequencies(kernel, count, d, seed_sequence(self.random_state), order)
 
     @property
     def n_frequencies(self) -> int:

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from rffbench.features.bandwidth import is_rule
 from rffbench.features.base import FeatureMap
 from rffbench.linalg.waves import sign_columns
-from rffbench.parameters import WrongParameter
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
@@ -82,11 +80,6 @@ class PerceptronFeatures(FeatureMap):
         self.kernel = kernel
         self.gamma = gamma
         self.random_state = random_state
-
-    def check_parameters(self) -> None:
-        if is_rule(self.gamma):
-            raise WrongParameter("gamma", f"must be a number, 1/R of the ball that holds the data, got {self.gamma!r}")
-        super().check_parameters()
 
     def fit(self, X: Any, y: Any = None) -> PerceptronFeatures:
         """Draw the perceptrons for X's columns; X's values and y are not used."""

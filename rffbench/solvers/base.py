@@ -138,6 +138,12 @@ class Regressor(RegressorMixin, _Estimator):
         return tags
 
 
+def class_targets(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
+    """The labels y (n,) as targets −1/+1: (n, 1) of two classes, +1 for the second; (n, classes), +1 for the row's own,
+    of more."""
+    return np.asarray(label_binarize(y, classes=classes, neg_label=-1), dtype=np.float64)
+
+
 class Classifier(ClassifierMixin, _Estimator):
     """Fits targets −1/+1, one against the rest where there are more than two classes."""
 
@@ -163,7 +169,7 @@ class Classifier(ClassifierMixin, _Estimator):
             raise ValueError(
                 f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}"
             )
-        Y = label_binarize(y, classes=self.classes_, neg_label=-1).astype(np.float64)
+        Y = class_targets(y, self.classes_)
         y = y.view()
         Y.setflags(write=False)
         y.setflags(write=False)

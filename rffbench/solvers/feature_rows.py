@@ -19,18 +19,26 @@ class FeatureRows:
 
     ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
     A CSR matrix without features is Z as it is, in one piece.
+    ``factors`` (n,): what each row of Z, its constant column too, is multiplied by.
     ``feature_s`` is the seconds spent on mapping, without what a lazy X says fetching its rows took.
     """
 
-    def __init__(self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int) -> None:
+    def __init__(
+        self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int,
+        factors: NDArray[np.float64] | None = None,
+    ) -> None:  # fmt: skip
         self.n, self.p = X.shape[0], columns + (bias != 0)
         self._X, self.features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
         self._mapping, self.passes = Stopwatch(X), 0
         self._held: Any = None
+        self._bias, self._factors = bias, None if factors is None else factors.astype(X.dtype)
         if features is None and issparse(X):
             constant = csr_array(np.full((self.n, self.p - columns), bias, dtype=X.dtype))
             self._held = hstack([X, constant], format="csr") if bias else X
+            if self._factors is not None:
+                self._held = self._held if bias else X.copy()
+                self._held.data *= np.repeat(self._factors, np.diff(self._held.indptr))
             return
         buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
         buffer[:, columns:] = bias
@@ -51,6 +59,9 @@ class FeatureRows:
                 self.features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
             else:
                 target[:] = mapped(self.features, rows, self._columns)
+            if self._factors is not None:
+                out[:, self._columns :] = self._bias
+                out *= self._factors[block][chosen][:, None]
         check_finite(self.features, target)
 
     @property

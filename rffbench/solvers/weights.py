@@ -12,7 +12,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from rffbench.parameters import WrongParameter
 
-ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+Balanced = Literal["balanced"] | None
+ClassWeight = Mapping[Any, float] | Balanced
 
 
 def check_class_weight(class_weight: Any) -> None:
@@ -46,3 +47,14 @@ def class_row_weights(
         totals = np.bincount(code, given, minlength=len(classes))
         of_class = given.sum() / (len(classes) * np.where(totals > 0, totals, 1))
     return given * of_class[code]
+
+
+def check_counted(Y: NDArray[np.float64], weights: NDArray[np.float64] | None, classes: NDArray) -> None:
+    """ValueError where all rows of a class, or all but those of one, have weight 0; Y are targets of −1/+1."""
+    if weights is None:
+        return
+    for index, column in enumerate(Y.T):
+        for sign, of in ((1, "the rows of"), (-1, "all rows but those of")):
+            if not weights[column == sign].any():
+                label = classes[-1] if Y.shape[1] == 1 else classes[index]
+                raise ValueError(f"{of} class {label!s} all have weight 0: leave them out, or give them weight")

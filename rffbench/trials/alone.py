@@ -18,15 +18,17 @@ from rffbench import data, ownfile
 from rffbench.data import Split
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError
 from rffbench.features import make_features
+from rffbench.features.bandwidth import gamma_of_rows
 from rffbench.features.base import check_finite, mapped
-from rffbench.kernels import gamma_from_sigma, make_kernel, median_distance
+from rffbench.kernels import make_kernel
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.triangles import TriangleStack
+from rffbench.parameters import is_rule
 from rffbench.process import Contention, OwnMemory, touch_memory
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.solvers import NONE, make_solver
-from rffbench.solvers.base import default_block_rows
+from rffbench.solvers.base import class_targets, default_block_rows
 from rffbench.solvers.ridge.fold_statistics import penalty
 from rffbench.trials import metrics
 from rffbench.trials.given import (
@@ -40,9 +42,7 @@ from rffbench.trials.given import (
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
 from rffbench.trials.seconds import timed
-from rffbench.trials.spec import MEDIAN, Channel, TrialResult, TrialSpec
-
-MEDIAN_ROWS = 1000  # training rows whose median distance is the bandwidth, where a config asks for that
+from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 
 @dataclass
@@ -72,8 +72,11 @@ class Problem:
         name, gamma = spec.kernel["name"], spec.kernel["gamma"]
         if gamma is None:
             gamma = 1 / _radius(split.X_train)
-        elif gamma == MEDIAN:
-            gamma = gamma_from_sigma(name, _median_distance(name, split.X_train, stream))
+        elif is_rule(gamma):
+            try:
+                gamma = gamma_of_rows(name, gamma, split.X_train, stream)
+            except ValueError as error:
+                raise DataError(f"the training rows: {error}") from None
         return cls(given(split, make_kernel(name, gamma)), name, gamma, subsample)
 
     @cached_property
@@ -88,6 +91,12 @@ class Problem:
     def n_classes(self) -> int:
         """Classes of a classification task as it is learnt, 0 of a regression."""
         return 0 if self.labels is None else len(self.labels)
+
+    @cached_property
+    def learnt(self) -> NDArray[np.float64]:
+        """What ridge learns of the training rows: values or −1/+1, (n, 1), or (n, classes) of more than two classes."""
+        y = np.asarray(self.split.y_train)
+        return class_targets(y, self.labels) if self.labels is not None else y[:, None]
 
     @property
     def targets(self) -> Any:
@@ -184,7 +193,7 @@ class Problem:
         scores = scores | own | scores | numbers  # what is measured here counts
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
-        if spec.kernel["gamma"] == MEDIAN:
+        if is_rule(spec.kernel["gamma"]):
             scores["gamma"] = self.gamma
         if (scale := self._effective(spec, features)) and alpha is not None:
             scores["effective_lambda"] = alpha * scale
@@ -306,15 +315,6 @@ def _radius(X: Any) -> float:
     if not np.isfinite(largest):
         raise DataError("the squares of numbers in the training rows overflow; scale them by a preprocess step")
     return float(np.sqrt(largest)) or 1.0
-
-
-def _median_distance(kernel: str, X: Any, stream: SeedSequence) -> float:
-    """The median distance between MEDIAN_ROWS of the rows X (n, d): σ by the median heuristic."""
-    chosen = generator(stream, "median distance").choice(X.shape[0], min(MEDIAN_ROWS, X.shape[0]), replace=False)
-    median = median_distance(kernel, X[np.sort(chosen)].astype(np.float64))
-    if not median:
-        raise DataError("the median distance between training rows is 0: more than half are alike; give sigma a number")
-    return median
 
 
 class _MapAlone:

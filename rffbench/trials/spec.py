@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol
 from rffbench import __version__, ownfile
 from rffbench.identity import canonical_json
 
-MEDIAN = "median"  # in γ's place: the bandwidth is the median distance between training rows
 Exclusive = bool | Literal["features"]
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
@@ -31,8 +30,9 @@ class TrialSpec:
     """One cell of the grid, one trial: everything its result may depend on, and nothing else.
 
     ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
-    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron),
-    ``'median'`` for the one of the rows' median distance, or a list for cross-validation to choose from. ``measures``
+    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron), a rule's
+    name for the one that it finds in the training rows (`rffbench.parameters.GAMMA_RULES`), or a list for
+    cross-validation to choose from. ``measures``
     are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the

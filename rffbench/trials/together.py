@@ -39,7 +39,8 @@ Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
     """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
     solver = specs[0].solver
-    if solver["name"] != "ridge" or solver.get("blocks") or specs[0].device != "cpu" or problem.n_classes > 2:
+    refused = problem.n_classes > 2 and solver.get("path")  # each trial says so itself
+    if solver["name"] != "ridge" or solver.get("blocks") or specs[0].device != "cpu" or refused:
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}
     alone = []
@@ -103,7 +104,7 @@ def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | 
         work = 0 if folds % 2 else TriangleStack.bytes_needed(1, columns)
         most = max(members[:count], key=lambda member: member[1].n_components)
         measuring = measuring_bytes(most[0], n, most[1].n_components)
-        held = FoldStatistics.bytes_needed(columns, folds) + work + blas_bytes(columns)
+        held = FoldStatistics.bytes_needed(columns, folds, problem.learnt.shape[1]) + work + blas_bytes(columns)
         if held + max(block, measuring) <= free:
             return count
     return 0
@@ -118,7 +119,7 @@ class SharedPool:
 
     def __init__(self, problem: Problem, members: list[Member]) -> None:
         self.problem = problem
-        X, y = problem.split.X_train, np.asarray(problem.split.y_train)
+        X, Y = problem.split.X_train, problem.learnt
         sizes = sorted({pool_size(features) for _, features in members})
         self.edges = [0, *sizes]
         strips = list(zip(self.edges[:-1], self.edges[1:], strict=True))
@@ -132,10 +133,10 @@ class SharedPool:
 
         columns = 2 * sizes[-1]
         folds = members[0][0].solver["folds"]
-        self.statistics = FoldStatistics(columns, folds)
+        self.statistics = FoldStatistics(columns, folds, Y.shape[1])
         self.map_s = np.zeros(len(strips))
         self.gram_s = np.zeros(len(strips))
-        bounds = fold_bounds(len(y), folds)
+        bounds = fold_bounds(len(Y), folds)
         buffer = np.empty((default_block_rows(columns), columns), dtype=X.dtype)
         buffer.fill(0)  # memory's first touch is no part of mapping
         self.contention = Contention()
@@ -149,12 +150,11 @@ class SharedPool:
                         with Stopwatch() as watch:
                             fourier_columns(block, part, cos=Z[:, 2 * a : a + b], sin=Z[:, a + b : 2 * b])
                         self.map_s[index] += watch.seconds
-                    self.gram_s += self.statistics.add(fold, Z, y[rows], edges=[2 * edge for edge in self.edges])
+                    self.gram_s += self.statistics.add(fold, Z, Y[rows], edges=[2 * edge for edge in self.edges])
 
     def measure(self, spec: TrialSpec, features: Any, memory: int | None) -> TrialResult:
         """One trial of the pool."""
         split = self.problem.split
-        y = np.asarray(split.y_train)
         n, d = split.X_train.shape
         size = pool_size(features)
         strips = self.edges.index(size)
@@ -193,14 +193,14 @@ class SharedPool:
                     view, alphas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
                     path=settings["path"],
                     held_out=solver.held_out(
-                        X, y[:, None], self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
+                        X, self.problem.learnt, self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
                     ),
                 )  # fmt: skip
                 solution.coef = spread(solution.coef)
                 solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
                 own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
             fit_s = solving.seconds + float(self.gram_s[:own_strips].sum())
-            solver.set_solution(alphas, solution, y)
+            solver.set_solution(alphas, solution, np.asarray(split.y_train))
             if not alone:
                 predicted, predict_s = self.problem.predict(solver)
         timing = {
@@ -217,7 +217,8 @@ class SharedPool:
         base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
         statistics: dict[str, Any] = {}
         if "right_side" in features.needs:
-            statistics["right_side"] = base.moments(range(base.folds)).right[:, 0]
+            right = base.moments(range(base.folds)).right
+            statistics["right_side"] = right[:, 0] if right.shape[1] == 1 else right
         if "squared_norms" in features.needs or "gram" in features.needs:
             gram = base.spare() or TriangleStack(1, base.columns)[0]
             base.gram(range(base.folds), gram)

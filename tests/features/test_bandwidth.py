@@ -4,19 +4,26 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from rffbench import (
+    BoostedFeaturesClassifier,
+    BoostedFeaturesRegressor,
     CompactFeatures,
     LeverageScoreFeatures,
     NystroemFeatures,
     PerceptronFeatures,
     QuasiMonteCarloFeatures,
     RandomFourierFeatures,
+    SparseRandomFeaturesClassifier,
+    SparseRandomFeaturesRegressor,
 )
 from rffbench.features.bandwidth import MEDIAN_ROWS
+from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
+from rffbench.solvers.svm.kernel import KernelSVM
 from tests.helpers.kernel_rates import ServedRows
 
 X = np.random.default_rng(0).normal(size=(300, 4)) * [1, 2, 3, 0] + 5
@@ -71,6 +78,38 @@ def test_a_map_by_rule_is_the_map_of_that_number(cls, rule):
     np.testing.assert_array_equal(by_rule.transform(X), by_number.transform(X))
 
 
+SPARSE = {"kernel": "gaussian", "steps": 1, "alpha": 0.1}
+MACHINES = [
+    ExactKernelRidgeCV([0.1]), ExactKernelRidgeClassifierCV([0.1]), KernelSVM(),
+    SparseRandomFeaturesRegressor(**SPARSE), SparseRandomFeaturesClassifier(**SPARSE),
+    BoostedFeaturesRegressor(**SPARSE), BoostedFeaturesClassifier(**SPARSE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("rule", "kernel"), [("scale", "laplacian"), ("median", "gaussian")])
+def test_a_kernel_machine_has_the_maps_gamma_and_is_the_machine_of_that_number(machine, rule, kernel, monkeypatch):
+    monkeypatch.setattr("rffbench.features.bandwidth.MEDIAN_ROWS", 30)  # so that random_state chooses the rows
+    rows, y = X[:50] / 10, np.sign(X[:50, 0] - 5)
+    machine = clone(machine).set_params(kernel=kernel, random_state=7)
+    by_rule = clone(machine).set_params(gamma=rule).fit(rows, y)
+    features = RandomFourierFeatures(2, kernel=kernel, gamma=rule, random_state=7).fit(rows)
+    assert by_rule.gamma_ == features.gamma_
+    by_number = clone(machine).set_params(gamma=features.gamma_).fit(rows, y)
+    np.testing.assert_array_equal(by_rule.predict(rows), by_number.predict(rows))
+    served = clone(machine).set_params(gamma=rule).fit(ServedRows(rows), y)
+    assert served.gamma_ == pytest.approx(by_rule.gamma_, rel=1e-12)
+
+
+def test_a_saved_model_has_the_number(tmp_path):
+    y = np.sign(X[:, 0] - 5)
+    model = SparseRandomFeaturesClassifier(gamma="scale", steps=3, alpha=0.1, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.npz")
+    loaded = SparseRandomFeaturesClassifier.load(tmp_path / "model.npz")
+    assert loaded.gamma == model.gamma_
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
 def test_the_kernel_is_the_one_scikit_learn_has_at_that_gamma():
     features = RandomFourierFeatures(20_000, gamma="scale", random_state=0)
     Z = features.fit(X).transform(X[:20])
@@ -90,3 +129,11 @@ def test_what_no_rule_can_do_is_refused():
         PerceptronFeatures(4, gamma="scale").fit(X)
     with pytest.raises(ValueError, match="gamma must be a positive number, got 'auto'"):
         gamma_of("auto")
+    labels = np.arange(len(X)) % 2
+    for machine in (KernelSVM, SparseRandomFeaturesClassifier, ExactKernelRidgeClassifierCV):
+        with pytest.raises(ValueError, match="gamma must be a positive number, got 'auto'"):
+            machine(gamma="auto").fit(X, labels)
+        with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
+            machine(kernel="perceptron", gamma="median").fit(X, labels)
+    with pytest.raises(ValueError, match="gamma='median' needs numbers that can be squared"):
+        gamma_of("median", rows=ServedRows(np.where(X > 5, np.nan, X)))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -45,9 +45,35 @@ def test_float32_and_float64_agree(form, gamma):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_rows_of_any_dtype_have_the_same_frequencies(form):
+    features = RandomFourierFeatures(20, form=form, random_state=42)
+    fits = [clone(features).fit(np.array([[1, 2], [3, 4], [5, 6]], dtype)) for dtype in (np.float32, np.float64, int)]
+    for name in ("frequencies_", "offset_", "scale_"):
+        first, *others = (getattr(fitted, name) for fitted in fits)
+        assert all(np.array_equal(first, other) for other in others), name
+
+
+@pytest.mark.parametrize("features", [
+    RandomFourierFeatures(4, form="paired", random_state=0), RandomFourierFeatures(4, form="offset", random_state=0),
+    NystroemFeatures(3, random_state=0),
+], ids=["paired", "offset", "nystroem"])  # fmt: skip
+@pytest.mark.parametrize("kind", [list, lambda rows: list(np.array(rows)), csr_array, csr_matrix])
+def test_lists_whole_numbers_and_csr_matrices_are_taken(features, kind):
+    rows = [[1, 2], [3, 4], [5, 6]]
+    found = clone(features).fit(kind(rows)).transform(kind(rows))
+    np.testing.assert_allclose(found, clone(features).fit_transform(np.array(rows, dtype=float)), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_features_have_names_of_their_class_in_small_letters(form):
     features = RandomFourierFeatures(4, form=form, random_state=0).fit(X)
     assert features.get_feature_names_out().tolist() == [f"randomfourierfeatures{j}" for j in range(4)]
+    landmarks = NystroemFeatures(3, random_state=0).fit(X)
+    assert landmarks.get_feature_names_out().tolist() == [f"nystroemfeatures{j}" for j in range(3)]
+
+
+def test_gamma_scale_of_two_numbers_is_one_over_their_variance():
+    assert RandomFourierFeatures(gamma="scale").fit([[0.0], [1.0]], [0, 1]).gamma_ == pytest.approx(4)
 
 
 def test_gamma_scale_is_that_of_both_classes_there():
@@ -68,6 +94,20 @@ def test_fewer_landmarks_give_as_many_columns():
     features = NystroemFeatures(2, random_state=1).fit(X)
     assert features.transform(X).shape == (len(X), 2)
     assert features.transform(csr_array(OTHER)).shape == (len(OTHER), 2)
+
+
+def test_the_rows_that_are_landmarks_are_told():
+    features = NystroemFeatures(10, gamma=3.0, random_state=0).fit(X)
+    assert features.landmarks_.shape == (10,)
+    assert len(np.unique(features.landmarks_)) == 10
+    at, Z = X[features.landmarks_], features.transform(X)
+    np.testing.assert_allclose(Z @ features.transform(at).T, rbf_kernel(X, at, gamma=3.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["poly", "chi2", "precomputed", "linear", "cauchy"])
+def test_kernels_that_are_not_here_are_refused_by_name(kernel):
+    with pytest.raises(ValueError, match=f"kernel must be one of 'gaussian', 'laplacian', got '{kernel}'"):
+        NystroemFeatures(kernel=kernel).fit(X)
 
 
 def test_a_kernel_of_low_rank_is_no_hindrance():

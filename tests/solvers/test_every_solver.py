@@ -171,10 +171,13 @@ def test_a_solver_that_says_nothing_is_told_what_to_add():
 
 
 def expected_to_fail(estimator):
-    """Where λ is chosen by folds of the rows, a row of weight 2 is in one fold and its copy may be in another."""
+    """Where λ is chosen by folds of the rows, a row of weight 2 is in one fold and its copy may be in another. The two
+    copies of LIBLINEAR stop as near the optimum as they were asked to, and not at the same place."""
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    if "liblinear" in getattr(estimator, "method", ""):
+        return {checks[0]: "another copy of LIBLINEAR has weights, and stops elsewhere"}
     if len(getattr(estimator, "alphas", [])) < 2:
         return {}
-    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
     return dict.fromkeys(checks, "folds are of rows, whatever their weights")
 
 

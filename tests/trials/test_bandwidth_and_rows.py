@@ -12,10 +12,12 @@ from rffbench import data
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
+from rffbench.features.bandwidth import MEDIAN_ROWS
 from rffbench.kernels import make_kernel, median_distance
 from rffbench.report import frame
 from rffbench.seeds import generator, split_stream
-from rffbench.trials.alone import MEDIAN_ROWS, Problem, run_trial
+from rffbench.solvers import spec as solver_spec
+from rffbench.trials.alone import Problem, run_trial
 from rffbench.trials.metrics import MapOnPoints, Points
 from tests.helpers import report_log as log
 from tests.helpers.small_trials import spec
@@ -68,15 +70,39 @@ def test_a_config_asks_for_the_median_as_sigma_and_reads_its_resolved_form_again
     assert [one.key for one in again.grid()] == [one.key for one in experiment.grid()]
 
 
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_maps_and_kernel_machines_of_a_trial_have_the_same_bandwidth_by_rule(rule):
+    of_map = spec("RFF", kernel={"name": "laplacian", "gamma": rule}, train_rows=90)
+    expected = run_trial(of_map).metrics["gamma"]
+    for solver in ({"name": "kernel-ridge"}, {"name": "kernel-svm"}):
+        machine = replace(of_map, features={"name": "none"}, solver=solver_spec(solver))
+        problem = Problem.of(machine)
+        assert run_trial(machine, problem).metrics["gamma"] == problem.gamma == expected
+    assert Problem.of(replace(of_map, train_rows=None)).gamma != expected  # of other rows
+
+
+def test_scale_is_of_the_training_rows_and_told_in_the_rows_of_a_config():
+    one = spec("RFF", dataset="digits", kernel={"name": "gaussian", "gamma": "scale"})
+    X = Problem.of(one).split.X_train[:]
+    assert run_trial(one).metrics["gamma"] == pytest.approx(1 / (X.shape[1] * X.var()))
+    experiment = Experiment.model_validate({**CONFIG, "kernel": {"gamma": "scale"}})
+    assert {each.kernel["gamma"] for each in experiment.grid()} == {"scale"}
+    again = Experiment.model_validate(yaml.safe_load(experiment.to_yaml()))
+    assert [each.key for each in again.grid()] == [each.key for each in experiment.grid()]
+
+
 def test_alike_rows_have_no_median_bandwidth(monkeypatch):
-    monkeypatch.setattr("rffbench.trials.alone.median_distance", lambda kernel, X: 0.0)
-    with pytest.raises(data.DataError, match="median distance between training rows is 0"):
+    monkeypatch.setattr("rffbench.features.bandwidth.median_distance", lambda kernel, X: 0.0)
+    with pytest.raises(data.DataError, match=r"training rows: .* median distance .* is 0; give gamma a number"):
         Problem.of(spec("RFF", kernel={"name": "gaussian", "gamma": "median"}))
 
 
 @pytest.mark.parametrize(("kernel", "message"), [
     ({"name": "perceptron", "sigma": "median"}, "median is not for the perceptron kernel"),
+    ({"name": "perceptron", "gamma": "scale"}, "scale is not for the perceptron kernel"),
     ({"sigma": "mean"}, "must be a positive number, or a list of them, or median, not 'mean'"),
+    ({"sigma": "scale"}, "must be a positive number, or a list of them, or median, not 'scale'"),
+    ({"gamma": "auto"}, "must be a positive number, or a list of them, or scale or median, not 'auto'"),
 ])  # fmt: skip
 def test_wrong_bandwidths_by_name_are_refused(tmp_path, kernel, message):
     path = tmp_path / "maps.yaml"

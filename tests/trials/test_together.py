@@ -5,7 +5,10 @@ import random
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
+from rffbench.data.cards import add_card
+from rffbench.data.own import look
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
@@ -75,6 +78,43 @@ def test_trials_done_together_are_the_trials_done_alone(changes):
         assert (key, alone.timing["shared"]) == (result.spec.key, False)
         assert result.timing["shared"] == (result.spec.method != "offset")
         same(result, alone)
+
+
+@pytest.fixture(scope="module")
+def wines(tmp_path_factory):
+    """The name of a dataset of three classes."""
+    X, y = load_wine(return_X_y=True)
+    path = tmp_path_factory.mktemp("wines") / "wines.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", fmt="%.10g")
+    return add_card(look(path).card())
+
+
+@pytest.mark.parametrize("changes", [
+    {"solver": {"folds": 4, "center": "both"}},
+    pytest.param({}, marks=pytest.mark.slow),
+    pytest.param({"solver": {"scoring": "accuracy", "center": False}}, marks=pytest.mark.slow),
+    pytest.param({"solver": {"lambda": [0.01]}, "kernel": {"name": "cauchy", "gamma": 0.1}}, marks=pytest.mark.slow),
+], ids=["intercept", "plain", "by accuracy", "one lambda"])  # fmt: skip
+def test_trials_of_several_classes_share_as_those_of_two_do(wines, changes):
+    specs = grid(sizes=(6, 20), dataset=wines, **changes)
+    problem = Problem.of(specs[0])
+    assert problem.learnt.shape == (len(problem.split.y_train), 3)
+    for result in together(specs).values():
+        assert result.timing["shared"] == (result.spec.method != "offset")
+        # Sums over classes are in double precision alone too.
+        same(result, run_trial(result.spec, problem), rounding=1e-9)
+
+
+def test_several_classes_in_float32_agree_to_their_rounding(wines):
+    for result in together(grid(("RFF", "Ours"), sizes=(20,), dataset=wines, dtype="float32")).values():
+        same(result, run_trial(result.spec), rounding=1e-4)
+
+
+def test_a_path_over_lambda_is_refused_for_several_classes_as_it_is_alone(wines):
+    results = together(grid(("RFF", "QMC"), sizes=(6,), dataset=wines, solver={"path": True}))
+    assert [result.error["message"] for result in results.values()] == [
+        "path=True is for a single target or two classes, got 3 targets"
+    ] * 2
 
 
 def test_more_columns_than_rows_agree_too():

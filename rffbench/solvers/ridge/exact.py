@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import make_kernel
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import check_count
 from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results
@@ -21,10 +23,8 @@ from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_
 BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
 
 
-class _KernelRidge:
+class _KernelRidge(Bandwidth):
     alphas: Sequence[float]
-    kernel: str
-    gamma: float
     folds: int
     lambda_scale: LambdaScale
     center: Center
@@ -36,7 +36,7 @@ class _KernelRidge:
         check_penalties(self.alphas, self.lambda_scale, self.center)
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification")
-        make_kernel(self.kernel, self.gamma)
+        self._check_kernel()
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
@@ -46,7 +46,8 @@ class _KernelRidge:
         needed = self.bytes_to_fit(n, X.shape[1])
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"exact kernel ridge on {n} rows", needed, self.memory)
-        kernel = make_kernel(self.kernel, self.gamma)
+        self._learn_gamma(X)
+        kernel = make_kernel(self.kernel, self.bandwidth)
         with Stopwatch() as filling:
             matrix, work = TriangleStack(2, n)
             for start in range(0, n, BLOCK_ROWS):
@@ -77,7 +78,7 @@ class _KernelRidge:
         return TriangleStack.bytes_needed(2, n) + 8 * n * min(n, BLOCK_ROWS)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
-        kernel = make_kernel(self.kernel, self.gamma)
+        kernel = make_kernel(self.kernel, self.bandwidth)
         blocks = [
             kernel(checked_rows(X, slice(start, min(start + BLOCK_ROWS, X.shape[0]))), self.X_fit_) @ self.dual_coef_
             for start in range(0, X.shape[0], BLOCK_ROWS)
@@ -90,12 +91,15 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
 
     K is (n, n) float64 and is held with one working copy, n(n+1) numbers in all; a fit that would take more
     than ``memory`` bytes raises MemoryBudgetError before it starts. ``kernel`` and ``gamma`` as in
-    `rffbench.kernels`; ``lambda_scale``, ``center``, the folds and the choice of λ as in `StreamedRidgeCV`.
+    `rffbench.kernels`, or ``gamma`` is 'scale' or 'median', of the rows, as in the feature maps; ``random_state`` draws
+    the rows of which 'median' is, where there are many. ``lambda_scale``, ``center``, the folds and the choice of λ as
+    in `StreamedRidgeCV`.
 
     Attributes
     ----------
     dual_coef_ : (n,) or (n, t) float64
     intercept_ : float or (t,)
+    gamma_ : γ as a number.
     alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the kernel matrix counts as 'gram_s'.
     metrics_ : 'model_size', n.
     """
@@ -105,11 +109,12 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
         alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
         *,
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",
         center: Center = True,
         memory: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -118,6 +123,7 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
         self.lambda_scale = lambda_scale
         self.center = center
         self.memory = memory
+        self.random_state = random_state
 
 
 class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
@@ -128,12 +134,13 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
         *,
         kernel: str = "gaussian",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",
         center: Center = True,
         memory: int | None = None,
         scoring: Scoring = None,
+        random_state: RandomState = None,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -143,6 +150,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self.center = center
         self.memory = memory
         self.scoring = scoring
+        self.random_state = random_state
 
 
 def make_kernel_ridge(

@@ -202,8 +202,10 @@ class _StreamedRidge:
         self._unmapped, self._again_s = 0, 0.0
 
     def set_solution(self, alphas: Sequence[float], solution: RidgeSolution, y: NDArray) -> None:
-        """Become fitted with a solution found elsewhere on the columns of the map taken, targets y (n,)."""
-        self.coef_, self.intercept_ = solution.coef[:, 0], float(solution.intercept[0])
+        """Become fitted with a solution found elsewhere on the columns of the map taken; y (n,): labels or values."""
+        single = solution.coef.shape[1] == 1
+        self.coef_ = solution.coef[:, 0] if single else solution.coef.T
+        self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
         self.alpha_ = solution.alpha
         self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
         self.cv_results_ = cv_results(alphas, solution.fold_error)

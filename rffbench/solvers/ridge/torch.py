@@ -235,18 +235,19 @@ class _TorchRidge:
             return
         targets = Y[:, 0] if Y.shape[1] == 1 else Y
         features.n_features_in_ = d
+        features._learn_gamma(X)
 
         def gather(columns: int) -> dict[str, Any]:
             pool = DeviceMap(features, columns, X.dtype, self._device)
             gram = DeviceMatrix(columns if "gram" in features.needs else 0, self._device)
             right = torch.zeros((columns, *targets.shape[1:]), dtype=torch.float64, device=self._device)
-            norms = torch.zeros_like(right)
+            norms = torch.zeros(columns, dtype=torch.float64, device=self._device)
             for block in _blocks(0, n, columns):
                 B = pool(X[block]).double()
                 if "gram" in features.needs:
                     gram.add_gram(B)
                 if "right_side" in features.needs:
-                    right += (torch.tensor(targets[block].T, dtype=torch.float64, device=self._device) @ B).T
+                    right += B.T @ torch.tensor(targets[block], dtype=torch.float64, device=self._device)
                 if "squared_norms" in features.needs:
                     norms += B.square_().sum(dim=0)
             gathered = {"gram": gram, "right_side": to_host(right), "squared_norms": to_host(norms)}

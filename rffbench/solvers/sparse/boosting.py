@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from rffbench.parameters import check_choice, check_count
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
-from rffbench.solvers.sparse.basis import Basis, Functions
+from rffbench.solvers.sparse.basis import Functions
 from rffbench.solvers.sparse.fully_corrective import FullyCorrective, Proposal
 from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge
 from rffbench.solvers.sparse.working_set import WorkingSet
@@ -26,7 +26,7 @@ class _Boosting(FullyCorrective):
     """A step proposes one function, about argmax_h |(1/N) Σ L′(f(xₙ), yₙ)·φ_h(xₙ)| (their Eq. 24)."""
 
     def __init__(
-        self, kernel: str = "perceptron", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str = "perceptron", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, steps: int = 100, candidates: int = 100, threshold: Threshold = "surrogate",
         tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
@@ -47,10 +47,6 @@ class _Boosting(FullyCorrective):
     @property
     def _proposed_at_once(self) -> int:
         return 1 if self._basis.signs else self.candidates
-
-    @property
-    def _basis(self) -> Basis:
-        return Basis(self.kernel, self.gamma)
 
     def _begin(self, d: int) -> None:
         if not self._basis.signs:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import check_squares
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_positive, is_number
 from rffbench.rowsource import Stopwatch
@@ -43,14 +44,14 @@ class Proposal(NamedTuple):
     names: NDArray[np.int64]
 
 
-class FullyCorrective:
+class FullyCorrective(Bandwidth):
     """What the estimators share. Subclasses add ``_propose``, and say in ``_stored`` what of a model must be kept."""
 
     loss: ClassVar[type[L1Problem]]
     n_features_in_: int
 
     def __init__(
-        self, kernel: str, gamma: float, *, alpha: float | Sequence[float], lambda_scale: LambdaScale, steps: int,
+        self, kernel: str, gamma: float | str, *, alpha: float | Sequence[float], lambda_scale: LambdaScale, steps: int,
         tol: float, validation: float, target_score: float | None, record: bool,
         callback: Callable[[Mapping[str, float]], object] | None, random_state: RandomState, memory: int | None,
     ) -> None:  # fmt: skip
@@ -66,6 +67,10 @@ class FullyCorrective:
         self.callback = callback
         self.random_state = random_state
         self.memory = memory
+
+    @property
+    def _basis(self) -> Basis:
+        return Basis(self.kernel, self.bandwidth)
 
     def _begin(self, d: int) -> None:
         """Get ready to propose functions of d inputs."""
@@ -87,7 +92,7 @@ class FullyCorrective:
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
-        Basis(self.kernel, self.gamma)
+        self._check_kernel()
         for alpha in self._alphas():
             check_positive("alpha", alpha)
         check_choice("lambda_scale", self.lambda_scale, get_args(LambdaScale))
@@ -111,7 +116,7 @@ class FullyCorrective:
     def _check_budget(self, when: str, inputs: tuple[int, int], dtype: np.dtype, features: int) -> None:
         """MemoryBudgetError where a working set of so many ``features`` of (n, d) inputs cannot be held."""
         n, d = inputs
-        a_value = Basis(self.kernel, self.gamma).column_dtype(dtype).itemsize
+        a_value = self._basis.column_dtype(dtype).itemsize
         needed = n * (features * a_value + 2 * (d + 1) * dtype.itemsize + 8 * VECTORS) + RowGram.bytes_needed(features)
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"a working set of {features} features on {n} rows, {when},", needed, self.memory)
@@ -131,6 +136,7 @@ class FullyCorrective:
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         self.check_parameters()
+        self._learn_gamma(X)
         target = self._single_target(Y, y)
         dtype = np.dtype(X.dtype)
         self._check_budget("to begin with", X.shape, dtype, self._proposed_at_once)
@@ -166,7 +172,7 @@ class FullyCorrective:
         """The working set after ``steps`` steps, begun with the functions and weights of ``start``."""
         n, d = len(target), len(inputs) - 1
         problem = self.loss(target, alpha if self.lambda_scale == "n" else alpha / n)
-        working = WorkingSet(Basis(self.kernel, self.gamma), inputs)
+        working = WorkingSet(self._basis, inputs)
         rng = generator(self.seed_, "descent")
         if start is not None:
             with self._timed("feature_s"):
@@ -261,14 +267,14 @@ class FullyCorrective:
     def _inputs(self, X: Any, rows: slice) -> NDArray:
         """[X[rows] | 1]ᵀ; ValueError where numbers in it are not finite, or too large for a function's value."""
         part = checked_rows(X, rows)
-        if Basis(self.kernel, self.gamma).signs:  # a cosine tells by being no number
+        if self._basis.signs:  # a cosine tells by being no number
             check_squares(part)
         return with_ones(part)
 
     def _combination(self, inputs: NDArray) -> NDArray[np.float64]:
         """Σ_h w(h)·φ_h at the points of ``inputs``, [X | 1]ᵀ."""
         values = np.empty((len(self.coef_), inputs.shape[1]), dtype=inputs.dtype)
-        Basis(self.kernel, self.gamma).evaluate(Functions(self.directions_, self.offsets_), inputs, values)
+        self._basis.evaluate(Functions(self.directions_, self.offsets_), inputs, values)
         return (self.coef_.astype(inputs.dtype) @ values).astype(np.float64)
 
     # --- Files ---
@@ -291,7 +297,7 @@ class FullyCorrective:
         header = {
             "format": FILE_FORMAT,
             "estimator": type(self).__name__,
-            "parameters": {"kernel": self.kernel, "gamma": float(self.gamma)},
+            "parameters": {"kernel": self.kernel, "gamma": float(self.bandwidth)},
             "seed": {"entropy": self.seed_.entropy, "spawn_key": list(self.seed_.spawn_key)},
             "n_features_in": self.n_features_in_,
             "alpha": self.alpha_,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
-from rffbench.solvers.sparse.basis import Basis, Functions
+from rffbench.solvers.sparse.basis import Functions
 from rffbench.solvers.sparse.fully_corrective import FullyCorrective, Proposal
 from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge, solve_by_liblinear
 from rffbench.solvers.sparse.working_set import WorkingSet
@@ -23,7 +23,7 @@ class _SparseRandomFeatures(FullyCorrective):
     """Step t proposes draws tR … (t + 1)R − 1 of the basis."""
 
     def __init__(
-        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
         validation: float = 0.1, target_score: float | None = None, record: bool = False,
         callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
@@ -44,8 +44,7 @@ class _SparseRandomFeatures(FullyCorrective):
         return self.features_per_step
 
     def _begin(self, d: int) -> None:
-        basis = Basis(self.kernel, self.gamma)
-        self._drawn = basis.draw(self.features_per_step * self.steps, d, self.seed_)
+        self._drawn = self._basis.draw(self.features_per_step * self.steps, d, self.seed_)
 
     def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal:
         names = np.arange(self.features_per_step * step, self.features_per_step * (step + 1))
@@ -62,7 +61,7 @@ class _SparseRandomFeatures(FullyCorrective):
     def _restored(self, arrays: Mapping[str, NDArray]) -> Functions:
         self.indices_ = arrays["indices"]
         count = int(self.indices_.max(initial=-1)) + 1
-        return Basis(self.kernel, self.gamma).draw(count, self.n_features_in_, self.seed_).part(self.indices_)
+        return self._basis.draw(count, self.n_features_in_, self.seed_).part(self.indices_)
 
 
 class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
@@ -77,7 +76,8 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     Parameters
     ----------
     kernel : 'gaussian', 'laplacian', 'cauchy' or 'perceptron'.
-    gamma : γ > 0, as in `rffbench.kernels`.
+    gamma : γ > 0, as in `rffbench.kernels`; or 'scale' or 'median', of the rows
+        (`rffbench.features.bandwidth.gamma_of_rows`), but for the perceptron kernel.
     alpha : float or list of floats
         The penalty, > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
     lambda_scale : 1 or 'n'
@@ -105,6 +105,7 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     curves_ : lists 'time' (seconds, measuring left out), 'objective', 'nonzeros', and with an ``eval_set`` in ``fit``
         'test_error'; one entry per step.
     timing_ : as in `StreamedRidge`; 'solve_s' is the minimisation.
+    gamma_ : γ as a number.
     seed_ : the SeedSequence of the draws.
 
     Notes
@@ -145,7 +146,7 @@ class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
     loss = SquaredHinge
 
     def __init__(
-        self, kernel: str = "gaussian", gamma: float = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
         validation: float = 0.1, target_score: float | None = None, subproblem: Subproblem = "descent",
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,

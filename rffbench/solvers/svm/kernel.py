@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import GaussianKernel, Kernel, make_kernel
 from rffbench.linalg.kernel_rows import kernel_product, unit_scale
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
+from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
 from rffbench.solvers.svm.libraries import load
@@ -54,7 +56,7 @@ class _Machine(NamedTuple):
     decision: NDArray[np.float64] | None
 
 
-class KernelSVM(Classifier):
+class KernelSVM(Bandwidth, Classifier):
     """The support vector machine f = argmin ½‖f‖² + C·Σᵢ L(f(xᵢ) + b, yᵢ) over the kernel's Hilbert space.
 
     Multiplied by 1/(CN), that is (λ/2)‖f‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 1): their λN = 1 is
@@ -68,7 +70,8 @@ class KernelSVM(Classifier):
         Gaussian kernel itself; for another it must be given all n² values, 16 bytes each.
     C : float
         The weight of the loss, C > 0.
-    kernel, gamma : as in `rffbench.kernels.make_kernel`
+    kernel, gamma : as in `rffbench.kernels.make_kernel`; or gamma is 'scale' or 'median', of the rows
+        (`rffbench.features.bandwidth.gamma_of_rows`), as in the feature maps.
     bias : bool
         Whether there is an unpenalised b, as in LIBSVM, which the paper's kernel machines were trained with; False,
         as in the paper's formula, for the squared hinge only.
@@ -78,9 +81,12 @@ class KernelSVM(Classifier):
         Bytes for rows of the kernel matrix, such as '200MB'.
     memory : int or None
         Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+    random_state : None, an integer, a SeedSequence, a Generator or a RandomState
+        Draws the rows of which 'median' is, where there are many.
 
     Attributes
     ----------
+    gamma_ : γ as a number.
     X_fit_ : the support vectors (m, d) float64.
     dual_coef_ : yᵢαᵢ of these, (m,), or (m, classes) one against the rest where there are more than two classes.
     intercept_ : b, a float or (classes,).
@@ -94,8 +100,9 @@ class KernelSVM(Classifier):
     """
 
     def __init__(
-        self, loss: str = "squared-hinge", C: float = 1.0, *, kernel: str = "gaussian", gamma: float = 1.0,
+        self, loss: str = "squared-hinge", C: float = 1.0, *, kernel: str = "gaussian", gamma: float | str = 1.0,
         bias: bool = True, tolerance: float = 1e-3, cache: int | str = "200MB", memory: int | None = None,
+        random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.loss = loss
         self.C = C
@@ -105,12 +112,13 @@ class KernelSVM(Classifier):
         self.tolerance = tolerance
         self.cache = cache
         self.memory = memory
+        self.random_state = random_state
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("bias", self.bias, (True, False))
-        make_kernel(self.kernel, self.gamma)
+        self._check_kernel()
         check_positive("C", self.C)
         check_positive("tolerance", self.tolerance)
         _cache_bytes(self.cache)
@@ -128,7 +136,8 @@ class KernelSVM(Classifier):
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"{what} on {X.shape[0]} rows", needed, self.memory)
         X = read_rows(X)
-        kernel = make_kernel(self.kernel, self.gamma)
+        self._learn_gamma(X)
+        kernel = make_kernel(self.kernel, self.bandwidth)
         _check_reach(X, kernel)
         warm_up(kernel)
         self.check_installed()  # loading it is not timed
@@ -196,7 +205,7 @@ class KernelSVM(Classifier):
         decision = machine.decision
         if decision is None:
             support = np.flatnonzero(beta)
-            kernel = make_kernel(self.kernel, self.gamma)
+            kernel = make_kernel(self.kernel, self.bandwidth)
             decision = kernel_product(kernel, np.ascontiguousarray(X[support].T), beta[support, None], X)[:, 0]
             decision += machine.bias
         slack = np.maximum(0, 1 - y * decision)
@@ -205,7 +214,7 @@ class KernelSVM(Classifier):
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         """Σ k(x, xᵢ)βᵢ + b over the support vectors, a block of rows at a time."""
-        kernel = make_kernel(self.kernel, self.gamma)
+        kernel = make_kernel(self.kernel, self.bandwidth)
         columns = np.ascontiguousarray(self.X_fit_.T)
         coefficients = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         blocks = [

@@ -26,6 +26,14 @@ from rffbench.solvers.svm.primal_newton import (
     sampled_hessian,
     warm_up,
 )
+from rffbench.solvers.weights import (
+    Balanced,
+    ClassWeight,
+    check_class_weight,
+    check_counted,
+    class_row_weights,
+    row_weights,
+)
 
 Loss = Literal["squared-hinge", "hinge"]
 Method = Literal["auto", "held", "streamed", "liblinear", "liblinear-dual"]
@@ -54,6 +62,7 @@ class LinearSVM(Classifier):
     """The linear machine min ½(‖w‖² + b²) + C·Σ L(zᵢᵀw + B·b, yᵢ) on features z, with an intercept B·b.
 
     Multiplied by 1/(CN) that is (λ/2)‖w‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 6): their λN = 1 is C = 1.
+    Where rows have weights c, it is C·Σ cᵢL and N = Σc: a row of weight c counts as c equal rows.
 
     Parameters
     ----------
@@ -74,6 +83,9 @@ class LinearSVM(Classifier):
         matrix X without features is held as it is, by 'auto' and 'held' alone.
     tolerance : float
         When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
+    class_weight : None, 'balanced' or a dictionary from label to weight
+        What a row's ``sample_weight`` is multiplied by, as in `StreamedRidgeClassifier`. LIBLINEAR has no weights for
+        rows; scikit-learn's changed copy of it, which has, stands in for it then.
     memory : int or None
         Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
 
@@ -93,9 +105,11 @@ class LinearSVM(Classifier):
 
     accepts_sparse = True
 
+    _weights: NDArray[np.float64] | None = None  # of the rows of the fit that is under way
+
     def __init__(
         self, features: Any = None, loss: str = "squared-hinge", C: float = 1.0, *, bias: float = 1.0,
-        method: str = "auto", tolerance: float = 0.01, memory: int | None = None,
+        method: str = "auto", tolerance: float = 0.01, class_weight: ClassWeight = None, memory: int | None = None,
     ) -> None:  # fmt: skip
         self.features = features
         self.loss = loss
@@ -103,6 +117,7 @@ class LinearSVM(Classifier):
         self.bias = bias
         self.method = method
         self.tolerance = tolerance
+        self.class_weight = class_weight
         self.memory = memory
 
     def check_parameters(self) -> None:
@@ -115,10 +130,11 @@ class LinearSVM(Classifier):
             check_positive("bias", self.bias)
         if self.loss == "hinge" and self.method != "liblinear-dual":
             raise WrongParameter("method", f"must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
+        check_class_weight(self.class_weight)
 
     def check_installed(self) -> None:
         """ConfigError, with what to install, where the method is a library's that is not there."""
-        if "liblinear" in self.method:
+        if "liblinear" in self.method and self.class_weight is None:
             _load_liblinear()
 
     def __sklearn_tags__(self) -> Any:
@@ -126,8 +142,20 @@ class LinearSVM(Classifier):
         tags.input_tags.sparse = self.features is not None or self.method in ("auto", "held")
         return tags
 
-    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
+        """Fit to the labels y (n,), of any kind. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
+        slices. ``sample_weight`` (n,): a row of weight w counts as w equal rows."""
         self.check_parameters()
+        X, Y, y = self._targets(X, y)
+        self._weights = class_row_weights(self.class_weight, self.classes_, Y, row_weights(sample_weight, X))
+        try:
+            self._fit_targets(X, Y, y)
+        finally:
+            del self._weights
+        return self
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        check_counted(Y, self._weights, self.classes_)
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # so that what cannot fit is refused before the map is fitted
             self._plan(X.shape[0], known, X.dtype, self._entries(X))
@@ -138,11 +166,13 @@ class LinearSVM(Classifier):
                 self.features_ = fitted_map(self.features, X, y, Y)
                 columns = mapped(self.features_, X[:1]).shape[1]
         plan = self._plan(X.shape[0], columns, X.dtype, self._entries(X))
+        solve = self._newton if plan.method in OURS else self._liblinear
         if plan.method in OURS:
             warm_up(X.dtype)
-        else:
+        elif self._weights is None:
             self.check_installed()  # loading it is not timed
-        solve = self._newton if plan.method in OURS else self._liblinear
+        else:
+            solve = self._weighted_liblinear
         with Stopwatch(X) as solving:
             machines, map_s = solve(X, Y, columns, plan)
         self.timing_ = {"feature_s": fitting.seconds + map_s, "gram_s": 0.0, "solve_s": solving.seconds - map_s}
@@ -177,6 +207,8 @@ class LinearSVM(Classifier):
             "liblinear": NODE.itemsize * n * (p + 1) + block + vectors,
         }
         needed["liblinear-dual"] = needed["liblinear"]
+        if self._weights is not None:  # and their roots, and the labels times these
+            needed = {name: each + 8 * n * (3 + p * ("liblinear" in name)) for name, each in needed.items()}
         memory = sys.maxsize if self.memory is None else self.memory
         method = self.method
         if entries is not None:
@@ -184,6 +216,8 @@ class LinearSVM(Classifier):
                 problem = f"must be 'auto' or 'held' for a sparse X without features, got {method!r}"
                 raise WrongParameter("method", problem)
             needed["held"] = (entries + n) * (dtype.itemsize + 8) + 8 * n + vectors
+            if self._weights is not None:  # each entry's row's root
+                needed["held"] += 8 * (3 * n + entries)
             method = "held"
         if method == "auto":
             method = "held" if needed["held"] <= memory else "streamed"
@@ -197,18 +231,20 @@ class LinearSVM(Classifier):
 
     def _newton(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
         """A machine for each column of Y, and the seconds that mapping took."""
+        roots = None if self._weights is None else np.sqrt(self._weights)
         rows = FeatureRows(
             X, getattr(self, "features_", None), columns, float(self.bias), hold=plan.method == "held",
-            block_rows=default_block_rows(columns),
+            block_rows=default_block_rows(columns), factors=roots,
         )  # fmt: skip
-        C = float(self.C)
+        C, total = float(self.C), rows.n if self._weights is None else float(self._weights.sum())
         preconditioner = sampled_hessian(rows, C) if plan.preconditioned else None
         machines = []
         for y in Y.T:
             before = rows.passes
-            found = minimise_squared_hinge(rows, y, C, float(self.tolerance), preconditioner)
+            labels = y if roots is None else roots * y
+            found = minimise_squared_hinge(rows, labels, C, float(self.tolerance), preconditioner)
             counts = {
-                "objective": found.objective / (C * rows.n), "newton_steps": found.steps,
+                "objective": found.objective / (C * total), "newton_steps": found.steps,
                 "passes": rows.passes - before,
             }  # fmt: skip
             machines.append(_Machine(found.w, counts))
@@ -237,10 +273,37 @@ class LinearSVM(Classifier):
             w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
             library.liblinear.free_and_destroy_model(pointer(model))
             decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
-            slack = np.maximum(0, 1 - y * decision)
-            loss = slack if self.loss == "hinge" else slack**2
-            machines.append(_Machine(w, {"objective": float(w @ w) / (2 * self.C * n) + float(loss.mean())}))
+            machines.append(_Machine(w, {"objective": self._objective(w, decision, y)}))
         return machines, rows.feature_s
+
+    def _weighted_liblinear(
+        self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
+    ) -> tuple[list[_Machine], float]:
+        """The same by scikit-learn's copy of LIBLINEAR, which has a C for each row."""
+        from sklearn.svm import LinearSVC
+
+        weights = np.asarray(self._weights)
+        rows = FeatureRows(
+            X, getattr(self, "features_", None), columns, float(self.bias), hold=True,
+            block_rows=default_block_rows(columns),
+        )  # fmt: skip
+        [(_, Z, _)] = rows.visit(np.arange(rows.n))
+        machines = []
+        for y in Y.T:
+            machine = LinearSVC(
+                loss=self.loss.replace("-", "_"), dual=plan.method == "liblinear-dual", C=float(self.C),
+                tol=float(self.tolerance), fit_intercept=False, random_state=0,
+            ).fit(Z, y, weights)  # fmt: skip
+            w = machine.coef_[0].astype(np.float64)
+            machines.append(_Machine(w, {"objective": self._objective(w, Z @ w, y)}))
+        return machines, rows.feature_s
+
+    def _objective(self, w: NDArray[np.float64], decision: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+        """(λ/2)(‖w‖² + b²) + (1/N)Σ L, b the last of w."""
+        slack = np.maximum(0, 1 - y * decision)
+        loss = slack if self.loss == "hinge" else slack**2
+        total = len(y) if self._weights is None else self._weights.sum()
+        return float(w @ w) / (2 * self.C * total) + float(np.average(loss, weights=self._weights))
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
         """Zw + B·b, block by block: (n,) or (n, classes)."""
@@ -261,6 +324,7 @@ def _load_liblinear() -> Any:
 def make_linear_svm(
     *, task: str, features: Any, memory: int | None = None,
     loss: Loss = "squared-hinge", C: float = 1.0, bias: float = 1.0, method: Method = "auto", tolerance: float = 0.01,
+    class_weight: Balanced = None,
 ) -> LinearSVM:  # fmt: skip
     """Linear support vector machine on the features: Newton steps on Z held or streamed, or LIBLINEAR.
 
@@ -272,6 +336,10 @@ def make_linear_svm(
     method : Newton steps on the features held, or mapped anew at each pass (auto: held where memory allows), or
         LIBLINEAR, in the primal or the dual.
     tolerance : when to stop, as LIBLINEAR's -e.
+    class_weight : null, or balanced: all classes count alike, however many rows they have.
     """
     require_classification("linear-svm", task, "ridge")
-    return LinearSVM(features, loss, C, bias=bias, method=method, tolerance=tolerance, memory=memory)
+    check_choice("class_weight", class_weight, (None, "balanced"))  # a trial's labels are numbers of no meaning
+    return LinearSVM(
+        features, loss, C, bias=bias, method=method, tolerance=tolerance, class_weight=class_weight, memory=memory
+    )

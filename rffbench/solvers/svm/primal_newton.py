@@ -4,6 +4,9 @@ min over w of ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² has the gradient 
 1 + 2C·Σ_I zᵢzᵢᵀ, I the rows with yᵢzᵢᵀw < 1 (Lin, Weng & Keerthi, JMLR 9, 2008). A step is solved by conjugate
 gradients, whose products need a pass over the rows of I alone, and its length by an exact search. Where a pass is
 dear, the Hessian of a sample of the rows preconditions them.
+
+A row of weight c has √c·zᵢ and √c·yᵢ in the place of zᵢ and yᵢ: so c·max(0, 1 − yᵢzᵢᵀw)² is the square of how far the
+decision falls short of its label, for rows with weights and without.
 """
 
 from __future__ import annotations
@@ -67,20 +70,23 @@ def sampled_bytes(p: int, block_rows: int, dtype: np.dtype) -> int:
 def minimise_squared_hinge(
     Z: FeatureRows, y: NDArray[np.float64], C: float, tolerance: float, preconditioner: Triangle | None = None
 ) -> Minimum:
-    """Minimise ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² for labels y (n,) of −1 and 1.
+    """Minimise ½‖w‖² + C·Σ max(0, |yᵢ| − sign(yᵢ)·zᵢᵀw)² for labels y (n,): −1 and 1, or √c times that for a row of
+    weight c, which Z has √c times as long.
 
     Stops, as LIBLINEAR's ``-s 2``, where the gradient's norm is at most ``tolerance``·(the smaller class's share of
-    the rows) times what it is at w = 0. ``preconditioner``: the Cholesky factor of about the Hessian.
+    the weights) times what it is at w = 0. ``preconditioner``: the Cholesky factor of about the Hessian.
     """
     w, decision = np.zeros(Z.p), np.zeros(Z.n)
     products = 0
     first_norm = goal = 0.0
     for step in range(MOST_STEPS):
-        active = np.flatnonzero(y * decision < 1)
+        active = np.flatnonzero(_short(decision - y, y))
         gradient = w + 2 * C * _weighted_sum(Z, active, decision[active] - y[active])
         norm = float(np.linalg.norm(gradient))
         if step == 0:
-            share = max(min((y > 0).sum(), (y < 0).sum()), 1) / len(y)
+            weights = np.square(y)
+            least = weights[weights > 0].min()  # where there is one class only
+            share = max(min(weights[y > 0].sum(), weights[y < 0].sum()), least) / weights.sum()
             first_norm, goal = norm, tolerance * share * norm
             if not np.isfinite(norm):  # every row is in it
                 raise ValueError(not_finite(Z.features))
@@ -99,8 +105,13 @@ def minimise_squared_hinge(
         decision += length * change
     else:
         warnings.warn(f"the linear machine has not converged in {MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
-    slack = np.maximum(0, 1 - y * decision)
+    slack = np.where(_short(decision - y, y), decision - y, 0.0)
     return Minimum(w, decision, 0.5 * float(w @ w) + C * float(slack @ slack), step, products)
+
+
+def _short(residual: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of each row, with the ``residual`` decision − y, whether it has a loss: its decision falls short of y."""
+    return y * residual < 0
 
 
 def _conjugate_gradients(
@@ -144,7 +155,7 @@ def _exact_length(
 
     def slope_and_curvature(t: float) -> tuple[float, float]:
         residual = decision + t * change - y
-        moved = np.where(y * residual < 0, change, 0.0)
+        moved = np.where(_short(residual, y), change, 0.0)
         return linear + t * square + 2 * C * float(residual @ moved), square + 2 * C * float(moved @ moved)
 
     low, high, t = 0.0, np.inf, 1.0

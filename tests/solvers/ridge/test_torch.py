@@ -31,6 +31,7 @@ METHODS = {
     "offset": {"name": "fourier", "form": "offset"},
     "leverage as-released": {"name": "leverage", "variant": "as-released", "pool": 2.0},
     "Ours as-released": {"name": "surrogate-leverage", "variant": "as-released", "form": "eq12"},
+    "Ours eq12": {"name": "surrogate-leverage", "form": "eq12"},
 }
 # Rounding of the features in each dtype, a few ulp; everything after them is float64.
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6}
@@ -141,10 +142,15 @@ def test_penalties_and_centring_are_the_cpus(center, lambda_scale):
     np.testing.assert_allclose(other.predict(X), plain.predict(X), rtol=1e-8)
 
 
-def test_more_than_two_classes_are_told_apart_alike():
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("method", METHODS)
+def test_more_than_two_classes_are_told_apart_alike(method):
     X, y = problem("float64")
     labels = np.array(["a", "b", "c"])[(y > 0) + (X[:, 3] > 0.5).astype(int)]
-    plain, other = fitted_both("RFF", X, labels)
+    plain, other = fitted_both(method, X, labels)
+    assert other.coef_.shape == plain.coef_.shape == (3, other.features_.n_components)
+    assert other.alpha_ == plain.alpha_
+    np.testing.assert_allclose(other.decision_function(X), plain.decision_function(X), atol=1e-7)
     np.testing.assert_array_equal(other.predict(X), plain.predict(X))
 
 
