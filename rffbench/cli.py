@@ -387,12 +387,12 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
 def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     """Print the table, name the files; the exit status says how it went."""
     from rffbench.execution.log import log_files
-    from rffbench.report import FILES, described, make_table, redraw, up_to_date
+    from rffbench.report import FILES, described, make_table, redraw, up_to_date, written_table
 
     if summary.ok and not summary.run and up_to_date(folder):
         table = (folder / "table.md").read_text(encoding="utf-8")
         fits = max(map(len, table.splitlines())) <= _width()
-        _print(table if fits else make_table(folder, FILES).to_text(_width()))
+        _print(table if fits else written_table(folder).to_text(_width()))
         _tell("nothing was left to do")
     elif summary.ok:
         drawn = redraw(folder)

@@ -1,5 +1,6 @@
 """Nothing is lost by faults made on purpose (scripts/torture.py), and the campaign notices what is."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from tests.helpers.execution_workers import measured, spec
 from tests.helpers.faults import KINDS, Lost, same
 
 ROOT = Path(__file__).parents[1]
+of_script = importlib.util.spec_from_file_location("torture", ROOT / "scripts" / "torture.py")
+torture = importlib.util.module_from_spec(of_script)
+of_script.loader.exec_module(torture)
 
 
 @pytest.mark.slow
@@ -36,3 +40,32 @@ def test_a_campaign_notices_rows_that_are_lost_doubled_or_differ(change, tmp_pat
     changed = {"lost": rows[:1], "doubled": [*rows, rows[1]], "other score": [rows[0], other]}[change]
     with pytest.raises(Lost):
         same(log(tmp_path / "log.jsonl", *changed), whole)
+
+
+def campaign(seed, tried, lost=0, **changes):
+    losses = [{"kind": "torn", "round": 1, "faults": ["cut"], "lost": "a row is lost"}] * lost
+    return {
+        "faults": torture.version(), "commit": "c" * 40, "rffbench": "0.1.0", "python": "3.11.7", "os": "Linux",
+        "processors": 2, "date": "2026-01-02", "seed": seed, "minutes": 4.0, "losses": losses,
+        "kinds": {"torn": {"rounds": tried, "tried": tried, "lost": lost, "seconds": 9.0}}, **changes,
+    }  # fmt: skip
+
+
+def test_campaigns_are_added_up_and_those_of_other_faults_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(torture, "TALLY", tmp_path / "reliability.json")
+    monkeypatch.setattr(torture, "PAGE", tmp_path / "reliability.md")
+    torture.write([campaign(1, 10)])
+    torture.write([campaign(2, 5, lost=1), campaign(3, 7, faults="of long ago")])
+    torture.write([campaign(1, 10)])  # the same again
+    page = (tmp_path / "reliability.md").read_text()
+    assert "**2 campaigns**" in page
+    assert "**8 minutes**" in page
+    assert "| torn | 15 | 14 | 1 |" in page
+    assert "| 2026-01-02 | `cccccccccc` | 2 | 4 | 5 | 1 |" in page
+    assert "seed 2, torn, round 1, cut: a row is lost." in page
+
+
+def test_the_page_is_that_of_its_campaigns_and_a_campaign_draws_a_seed_of_its_own():
+    campaigns = json.loads(torture.TALLY.read_text())["campaigns"]
+    assert torture.PAGE.read_text() == torture.page(campaigns)
+    assert len({(each["commit"], each["seed"]) for each in campaigns}) == len(campaigns)

@@ -10,10 +10,10 @@ place in the model of the config and in TrialSpec, and the code that heeds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from rffbench import ownfile
 from rffbench.config.values import DEFAULT, listed
@@ -99,7 +99,7 @@ class Grid:
     def asks_for(self, dataset: str, method: str, size: str = "") -> bool:
         """Whether there is a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
         cell = self._cells.get((dataset, method))
-        return cell is not None and (not size or size in cell[0])
+        return cell is not None and (not size or size in cell.sizes)
 
     def wants(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of trials.jsonl is one of the grid's trials, measured with the grid's settings.
@@ -110,12 +110,14 @@ class Grid:
         cell = self._cells.get((row["dataset"], row["method"]))
         if cell is None:
             return False
-        sizes, settings = cell
         here = (written_size(row["n_features"], row.get("multiple")), str(row["n_features"]))
-        size = next((each for each in here if each in sizes), None)
+        size = next((each for each in here if each in cell.sizes), None)
         if size is None or row["trial"] >= self.planned_trials(size):
             return False
-        for name, value in settings.items():
+        # As nearly every row has them, in one comparison.
+        if cell.all_later and cell.first <= row.items() and LATER.keys().isdisjoint(row):
+            return True
+        for name, value in cell.settings.items():
             has = row[name] if name in row else LATER.get(name)
             if has == value or listed(has) == listed(value) or (has is None and name not in LATER):
                 continue
@@ -164,7 +166,7 @@ class Grid:
                         trial=0,
                         exclusive=self.exclusive,
                         source=self._source(method),
-                        **self._cells[dataset, method][1],
+                        **self._cells[dataset, method].settings,
                     )
                     yield first, self.planned_trials(size)
 
@@ -174,10 +176,10 @@ class Grid:
         return ownfile.source_hash(name) if ownfile.is_own(name) else None
 
     @cached_property
-    def _cells(self) -> dict[tuple[str, str], tuple[set[str], dict[str, Any]]]:
+    def _cells(self) -> dict[tuple[str, str], _Cell]:
         """Of every dataset and method: the sizes as text, the feature map, and the settings that are stated."""
         return {
-            (dataset, method): ({str(size) for size in self.sizes(dataset, method)}, self._settings(dataset, method))
+            (dataset, method): _cell(map(str, self.sizes(dataset, method)), self._settings(dataset, method))
             for method in self.methods
             for dataset in self.datasets_of(method)
         }
@@ -186,6 +188,21 @@ class Grid:
         values = {name: self.setting(name, dataset, method) for name in SETTINGS}
         stated = {name: value for name, value in values.items() if value is not None or name in LATER}
         return {"features": self.features(method), **stated}
+
+
+class _Cell(NamedTuple):
+    """``first`` are the settings of the first release, ``all_later`` says that all others have their default."""
+
+    sizes: set[str]
+    settings: dict[str, Any]
+    first: ItemsView[str, Any]
+    all_later: bool
+
+
+def _cell(sizes: Iterable[str], settings: dict[str, Any]) -> _Cell:
+    first = {name: value for name, value in settings.items() if name not in LATER}
+    all_later = all(settings.get(name, default) == default for name, default in LATER.items())
+    return _Cell(set(sizes), settings, first.items(), all_later)
 
 
 def _says(config: Any, stated: Any) -> bool:

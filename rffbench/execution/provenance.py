@@ -20,9 +20,10 @@ MadeBy = dict[str, Any]
 def made_by(spec: TrialSpec) -> MadeBy:
     """The code of a trial's feature map and solver, as its row has it: `rffbench.registry.Registry.made_by` of each
     that there is."""
-    solver = spec.solver["name"], spec.device
-    found = {"features": spec.source or _of_features(spec.features["name"]), "solver": _of_solver(*solver)}
-    return {what: code for what, code in found.items() if code is not None}
+    features = spec.source or _of_features(spec.features["name"])
+    solver = _of_solver(spec.solver["name"], spec.device)
+    found = {} if features is None else {"features": features}
+    return found if solver is None else {**found, "solver": solver}
 
 
 @lru_cache
@@ -38,24 +39,26 @@ def _of_solver(name: str, device: str) -> int | str | None:
 class OtherCode:
     """Which rows of a log stand for trials of a ``grid``, and were made by other code or have keys of another version.
 
+    ``specs`` are the grid's by key, ``found`` counts the rows by reason.
+
     Rows of before there was a ``made_by`` say nothing of what made them, and are taken as they are.
     """
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
         self.found: Counter[str] = Counter()
-        self._specs = {spec.key: spec for spec in grid}
+        self.specs = {spec.key: spec for spec in grid}
 
     @cached_property
     def _cells(self) -> set[Cell]:
-        return {spec.cell for spec in self._specs.values()}
+        return {spec.cell for spec in self.specs.values()}
 
     @cached_property
     def _without_source(self) -> dict[str, TrialSpec]:
-        return {replace(spec, source=None).key: spec for spec in self._specs.values() if spec.source}
+        return {replace(spec, source=None).key: spec for spec in self.specs.values() if spec.source}
 
     def reason(self, row: Row) -> str | None:
         """Why a row is not what the grid asks for, in words; None where it is, or is of no trial of the grid's."""
-        if spec := self._specs.get(row["key"]):
+        if spec := self.specs.get(row["key"]):
             now, then = made_by(spec), row.get("made_by")
             if then is None or then == now:
                 return None
@@ -65,7 +68,7 @@ class OtherCode:
         if cell(row) not in self._cells:
             return None
         read = TrialSpec.from_row(row)
-        if read.key in self._specs:
+        if read.key in self.specs:
             return f"under keys of another version of rffbench ({row.get('rffbench', 'unknown')})"
         if read.source and (spec := self._without_source.get(replace(read, source=None).key)):
             return f"by other code: {read.features['name']} has been edited"

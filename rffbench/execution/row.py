@@ -4,6 +4,7 @@ written makes a folder unreadable."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any, TypeAlias, get_args
@@ -38,6 +39,20 @@ REQUIRED = KINDS.keys() | {
 BY_PART = ("repeats", "spread")  # what timing says of several seconds
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # what a curve's points stand beside
 BETTER = ("greater", "less", None)  # directions of a metric
+_SIZE = r"(?:0|[1-9]\d{0,16})(?:\.\d{1,25})?(?:e(?:-\d{1,3}|\+\d\d))?"  # a finite number, 0 or more
+_NUMBER = rf"-?{_SIZE}"
+_TEXT = r'"[^"\\\x00-\x1f\x80-\xff]*"'
+_CODE = rf"{_TEXT}: (?:{_SIZE}|{_TEXT})"
+_SECONDS = rf'"\w+": {_SIZE}|"\w+(?<!_s)": (?:true|false|null)'
+PLAIN = re.compile(
+    rf', "metrics": {{(?:{_TEXT}: {_NUMBER}(?:, {_TEXT}: {_NUMBER})*)?}}'
+    rf', "timing": {{(?:(?:{_SECONDS})(?:, (?:{_SECONDS}))*)?}}'
+    rf', "peak_memory_bytes": (?:\d|[1-9]\d{{0,16}}|null), "lambda": (?:{_NUMBER}|null), "error": null'
+    rf'(?:, "rffbench": {_TEXT})?, "finished": {_TEXT}'
+    rf'(?:, "made_by": ({{(?:{_CODE}(?:, {_CODE})*)?}}))?}}[ \t\r\n]*'.encode()
+)
+"""The end of the line of a trial that is ok and has neither curves nor warnings, as it is written: JSON in which
+`check_row` finds no fault. What made the row is its group."""
 STATUSES = get_args(Status)
 
 
@@ -67,11 +82,13 @@ def _check_measured(row: Row) -> None:
         if row.get(name) is not None and type(row[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
     for name, value in row["metrics"].items():
-        if not _is_number(value):
+        if not (type(value) is float and math.isfinite(value)) and not _is_number(value):
             raise ValueError(f"metrics: {name!r} must be a finite number, not {value!r}")
     if not _is_number(row.get("lambda"), none=True):
         raise ValueError(f"lambda must be a finite number, not {row['lambda']!r}")
     for name, value in row["timing"].items():
+        if type(value) is float and 0 <= value < math.inf:
+            continue
         for each in value.values() if name in BY_PART and isinstance(value, dict) else [value]:
             none = not name.endswith("_s") and (each is None or isinstance(each, bool))
             if not (none or (_is_number(each) and each >= 0)):

@@ -95,24 +95,19 @@ def run_experiment(
     started = time.monotonic()
     executor = executor or make_executor("local", experiment)
     grid = list({spec.key: spec for spec in experiment.grid()}.values())
-    asked = list(grid)
+    asked = grid
     if only:
         from rffbench.config.loading import filter_specs
 
         asked = filter_specs(grid, only)
     for device in {spec.device for spec in asked}:
         check_device(device)
-    for solver in {canonical_json(spec.solver): spec.solver for spec in asked}.values():
+    for solver in {id(spec.solver): spec.solver for spec in asked}.values():  # trials of a cell have one in common
         check_installed(solver)
     if fresh:
         set_aside(folder)
     with TrialLog(folder) as log:
-        other = OtherCode(grid)
-        earlier = _Earlier(folder, grid, other.left_out_of(log.rows()))
-        if other.found:
-            aside = log.keep_aside(lambda row: other.reason(row) is not None)
-            if tell:
-                tell(f"{other.told()}; they are kept in {aside}, and their trials are measured anew")
+        earlier = _read(log, grid, tell)
         pending = [spec for spec in asked if not earlier.settles(spec, retry_failed)]
         tally = _Tally(asked, pending, earlier.statuses, progress)
         for file in experiment.files():  # config.yaml names them, and so can be run again from the folder alone
@@ -152,6 +147,17 @@ def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
     return status == "unavailable" or bool(error and error.get("environment"))
 
 
+def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earlier:
+    """What a log says of a grid's trials; rows that other code made are moved out of it."""
+    other = OtherCode(grid)
+    earlier = _Earlier(log.folder, other.specs, other.left_out_of(log.rows(brief=other.specs)))
+    if other.found:
+        aside = log.keep_aside(lambda row: other.reason(row) is not None)
+        if tell:
+            tell(f"{other.told()}; they are kept in {aside}, and their trials are measured anew")
+    return earlier
+
+
 class _Earlier:
     """How the trials of a grid stand by a log's rows, of which the last of each key counts; the rows are not kept.
 
@@ -163,16 +169,15 @@ class _Earlier:
     statuses : the status of every trial that has a row, by key
     """
 
-    def __init__(self, folder: Path, grid: list[TrialSpec], rows: Iterable[Row]) -> None:
+    def __init__(self, folder: Path, by_key: Mapping[str, TrialSpec], rows: Iterable[Row]) -> None:
         self.statuses: dict[str, str] = {}
         self._lost: set[str] = set()  # trials that failed on no account of their own
-        by_key = {spec.key: spec for spec in grid}
-        by_cell = cache(lambda: {spec.cell: spec for spec in grid})  # of rows that have other keys
+        by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
             if spec := by_key.get(row["key"]):
                 self._stands(spec.key, row)
-            elif len(by_cell()) == len(grid) and (spec := by_cell().get(cell(row))):
+            elif len(by_cell()) == len(by_key) and (spec := by_cell().get(cell(row))):
                 mixed.pop(row["key"], None)
                 if row["status"] == "ok":
                     mixed[row["key"]] = row, spec

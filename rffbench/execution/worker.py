@@ -72,7 +72,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
                 machine=lambda: the_machine(pipe, settings.threads),
             )
             do(specs, channel)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:  # no Ctrl-C comes here: a map has raised it
             pipe.send(("raised", Failure.of(error)))
         else:
             pipe.send(("done", None))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
 from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols
+from rffbench.report.model_table import HEADER as MODEL_HEADER
+from rffbench.report.model_table import STUB as MODEL_STUB
 from rffbench.report.summary import summarise, summary_csv, summary_records
 from rffbench.report.table import FILES, Shown, folder_table
 from rffbench.report.table import table_files as _table_files
@@ -41,6 +44,7 @@ __all__ = [
     "table_files",
     "up_to_date",
     "write_table",
+    "written_table",
 ]
 
 TABLE_FORMATS = ("tex", "typst", "csv", "md")
@@ -96,6 +100,15 @@ def up_to_date(folder: str | Path) -> bool:
     if not all(path.is_file() for path in (*made_from, *tables)):
         return False
     return max(path.stat().st_mtime_ns for path in made_from) <= min(path.stat().st_mtime_ns for path in tables)
+
+
+def written_table(folder: str | Path) -> Table:
+    """The table that an experiment's table.md holds; made anew where it cannot be read off it."""
+    text = (Path(folder) / "table.md").read_text(encoding="utf-8")
+    table = Table.from_markdown(text)
+    if table is None:
+        return make_table(folder, FILES)
+    return replace(table, stub=MODEL_STUB) if table.header[1:] == MODEL_HEADER[1:] else table
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:

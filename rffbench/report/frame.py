@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from sys import intern
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rffbench.config.grid import Grid
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
-from rffbench.execution.log import each_row, latest, log_files
+from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.row import PLACE, Row
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
 MOST_NAMED = 5  # lines of a log that are named as unreadable
-_KEPT = (*PLACE, "status", "data_hash", "metrics", "timing", "lambda", "peak_memory_bytes", "curves", "own_metrics")
+_NOT_OWN = METRICS.keys() | set(TRIAL_COLUMNS)  # numbers that are known here
 _CELL = ["dataset", "n_features", "method"]
 
 
@@ -168,11 +172,11 @@ def load_protocols(folder: str | Path) -> Protocols:
     configs = load_resolved(folder / "config.yaml")
     unreadable: list[str] = []
     grids = [Grid(config) for _, config in configs]
-    rows: list[list[Row]] = [[] for _ in grids]
+    rows = [_Rows() for _ in grids]
     for row in each_row(folder / "trials.jsonl", unreadable.append):
         for mine, grid in zip(rows, grids, strict=True):
             if grid.wants(row):
-                mine.append({name: row[name] for name in _KEPT if name in row})
+                mine.add(row)
     every = [
         (labels, _results(folder, config, grid, mine))
         for (labels, config), grid, mine in zip(configs, grids, rows, strict=True)
@@ -193,35 +197,90 @@ def _shortened(messages: list[str]) -> list[str]:
     return [*messages[:MOST_NAMED], *([f"{more} more lines of that log"] if more > 0 else [])]
 
 
-def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: list[Row]) -> Results | None:
+class _Rows:
+    """What the trials of one config hold, by the column: as rows of a log they would take ten times the memory."""
+
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self.multiples: list[int | None] = []
+        self.statuses: list[str] = []
+        self.hashes: list[str | None] = []
+        self.contended: list[bool] = []
+        self.numbers: dict[str, array[float]] = {}  # NaN where a row has none; a column may end early
+        self.own: dict[int, dict[str, float]] = {}  # of the rows that have any: numbers that are not known here
+        self.described: dict[int, dict[str, Any]] = {}  # and how they are described
+        self.curves: dict[int, dict[str, Any]] = {}
+
+    def add(self, row: Row) -> None:
+        at, timing = len(self.cells), row.get("timing") or {}
+        self.cells.append((intern(row["dataset"]), intern(row["method"]), row["n_features"], row["trial"]))
+        self.multiples.append(row.get("multiple"))
+        self.statuses.append(intern(row["status"]))
+        self.hashes.append(data_hash := row.get("data_hash"))
+        if at and data_hash == self.hashes[at - 1]:
+            self.hashes[at] = self.hashes[at - 1]  # one text for all of them
+        self.contended.append(bool(timing) and timing.get("contended") is not False)  # what cannot be told counts
+        if not row["metrics"].keys() <= _NOT_OWN:
+            self.own[at] = {name: value for name, value in row["metrics"].items() if name not in _NOT_OWN}
+        for name, kept in (("own_metrics", self.described), ("curves", self.curves)):
+            if row.get(name):
+                kept[at] = row[name]
+        if row["status"] != "ok":
+            return
+        for name, value in _numbers(row, timing).items():
+            if name in METRICS and value is not None:
+                if (column := self.numbers.get(name)) is None:
+                    column = self.numbers[name] = array("d")
+                if len(column) < at:
+                    column.extend([math.nan] * (at - len(column)))
+                column.append(value)
+
+    def counted(self, datasets: list[str], methods: list[str]) -> list[int]:
+        """The rows that count, in the order of the config: of a trial the last (`rffbench.execution.log.latest`), of a
+        dataset whose card changed those with the newest content hash."""
+        newest = {cell[0]: data_hash for cell, data_hash in zip(self.cells, self.hashes, strict=True)}
+        last = {cell: at for at, cell in enumerate(self.cells) if self.hashes[at] == newest[cell[0]]}
+        first, second = ({name: at for at, name in enumerate(names)} for names in (datasets, methods))
+        ordered = sorted(last, key=lambda cell: (first[cell[0]], cell[2], second[cell[1]], cell[3]))
+        return [last[cell] for cell in ordered]
+
+    def column(self, name: str, rows: list[int]) -> NDArray[np.float64]:
+        """The numbers of a metric; NaN where there is none."""
+        whole = np.full(len(self.cells), np.nan)
+        if known := self.numbers.get(name):
+            whole[: len(known)] = known
+        return whole[rows]
+
+    def own_column(self, name: str, rows: list[int]) -> NDArray[np.float64]:
+        """The same of a metric that is not known here."""
+        found = [self.own.get(at, {}).get(name) if self.statuses[at] == "ok" else None for at in rows]
+        return np.array(found, dtype=float)
+
+
+def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> Results | None:
     """The results of the rows that one config asks for; None where there are none."""
-    rows = latest(_of_newest_data(rows))
-    if not rows:
+    counted = rows.counted(grid.datasets, grid.methods)
+    if not counted:
         return None
-    datasets, methods = grid.datasets, grid.methods
-    rows.sort(
-        key=lambda row: (datasets.index(row["dataset"]), row["n_features"], methods.index(row["method"]), row["trial"])
-    )
-    own = _own_metrics(rows)
-    metrics = METRICS | own
-    trials = pd.DataFrame({name: [row.get(name) for row in rows] for name in (*_CELL, "multiple", "trial", "status")})
+    own = _own_metrics(rows, counted)
+    dataset, method, n_features, trial = zip(*(rows.cells[at] for at in counted), strict=True)
+    place: dict[str, list[Any]] = {
+        "dataset": list(dataset), "n_features": list(n_features), "method": list(method),
+        "multiple": [rows.multiples[at] for at in counted], "trial": list(trial),
+    }  # fmt: skip
+    trials = pd.DataFrame(place | {"status": [rows.statuses[at] for at in counted]})
     trials["multiple"] = trials["multiple"].astype("Int64")
-    trials["contended"] = [_contended(row.get("timing") or {}) for row in rows]
-    numbers = [_numbers(row, own) for row in rows]
-    known = set().union(*numbers)
-    nothing = np.full(len(rows), np.nan)
-    columns = {
-        name: np.array([each.get(name) for each in numbers], dtype=float) if name in known else nothing
-        for name in metrics
-    }
+    trials["contended"] = [rows.contended[at] for at in counted]
+    columns = {name: rows.column(name, counted) for name in METRICS}
+    columns |= {name: rows.own_column(name, counted) for name in own}
     trials = pd.concat([trials, pd.DataFrame(columns)], axis=1)
     points = [
-        pd.DataFrame({name: row[name] for name in PLACE} | row["curves"])
-        for row in rows if row.get("curves")
+        pd.DataFrame({name: place[name][number] for name in PLACE} | rows.curves[at])
+        for number, at in enumerate(counted) if at in rows.curves
     ]  # fmt: skip
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
     curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
-    return Results(folder, config, trials, curves, metrics)
+    return Results(folder, config, trials, curves, METRICS | own)
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
@@ -231,34 +290,20 @@ def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
         yield dataset, int(n_features), method, cell
 
 
-def _of_newest_data(rows: list[Row]) -> list[Row]:
-    """Of a dataset whose card changed, the rows with the newest content hash."""
-    newest = {row["dataset"]: row.get("data_hash") for row in rows}
-    return [row for row in rows if row.get("data_hash") == newest[row["dataset"]]]
-
-
-def _own_metrics(rows: list[Row]) -> dict[str, Metric]:
+def _own_metrics(rows: _Rows, counted: list[int]) -> dict[str, Metric]:
     """The numbers that the rows measured and that are not known here: as the last row describes them, else by their
     names alone."""
-    names = sorted({name for row in rows for name in row["metrics"]} - METRICS.keys() - set(TRIAL_COLUMNS))
-    about = {name: each for row in rows for name, each in (row.get("own_metrics") or {}).items()}
+    names = sorted({name for at in counted if at in rows.own for name in rows.own[at]})
+    about = {name: each for at in counted if at in rows.described for name, each in rows.described[at].items()}
     return {name: Metric(name, **about.get(name, {})) for name in names}
 
 
-def _contended(timing: dict[str, Any]) -> bool:
-    return bool(timing) and timing.get("contended") is not False  # what cannot be told counts
-
-
-def _numbers(row: Row, own: dict[str, Metric]) -> dict[str, Any]:
-    """What a trial measured, by the names of metrics; nothing of one that failed."""
-    if row["status"] != "ok":
-        return {}
-    flat = {**row["metrics"], **(row.get("timing") or {})}
+def _numbers(row: Row, timing: dict[str, Any]) -> dict[str, Any]:
+    """What a trial that is ok measured, by the names of metrics."""
+    flat = {**row["metrics"], **timing}
     flat["lambda"], flat["peak_memory_bytes"] = row.get("lambda"), row.get("peak_memory_bytes")
     if "feature_s" in flat and "fit_s" in flat:
         flat["train_s"] = flat["feature_s"] + flat["fit_s"]
-    for name in own:
-        flat[name] = row["metrics"].get(name)
     return flat
 
 

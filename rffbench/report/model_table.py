@@ -9,6 +9,7 @@ from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_mi
 from rffbench.units import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
+STUB = HEADER.index("size")  # the columns that name a row
 
 
 _TIMES = ("training", "test")
@@ -22,7 +23,7 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     before. Means ± standard deviations over trials; a row without a result says why. Names are as people write them if
     ``written``; the times are left out without ``seconds``; ``best`` marks the best scores of a dataset and size.
     """
-    table = Table(results.title, list(HEADER), stub=HEADER.index("size"))
+    table = Table(results.title, list(HEADER), stub=STUB)
     datasets = {
         each: marked(each, results.called(each) if written else each, results, table.notes) for each in results.datasets
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import re
 import textwrap
@@ -76,6 +77,24 @@ class Table:
         lines = [f"| {_aligned(row, widths, ' | ', strip=False)} |" for row in [rows[0], rule, *rows[1:]]]
         notes = [line for note in safe.notes for line in (markdown(note), "")]
         return "\n".join([f"**{markdown(safe.title)}**", "", *lines, "", *notes]).rstrip() + "\n"
+
+    @classmethod
+    def from_markdown(cls, text: str, stub: int = 2) -> Table | None:
+        """The table that `to_markdown` wrote; None where that cannot be told, as it escaped text or set it in bold."""
+        lines = text.split("\n")
+        if len(lines) < 4 or set(text) & set("\\&") or "**" in text[len(lines[0]) :]:
+            return None
+        title, _, header, rule, *rest = lines
+        starts = list(itertools.accumulate((len(dashes) + len(" | ") for dashes in rule[2:-2].split(" | ")), initial=2))
+        count = rest.index("") if "" in rest else len(rest)
+        names, *rows = (
+            [line[start : end - len(" | ")].rstrip() for start, end in itertools.pairwise(starts)]
+            for line in [header, *rest[:count]]
+        )
+        for above, row in itertools.pairwise(rows):
+            row[0] = row[0] or above[0]
+        table = cls(title[len("**") : -len("**")], names, rows, [line for line in rest[count:] if line], stub)
+        return table if table.to_markdown() == text else None
 
     def in_lines(self) -> Table:
         """The same table, every text in one line and without what a terminal would act on."""

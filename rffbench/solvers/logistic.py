@@ -14,7 +14,7 @@ from scipy.special import expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.features.base import fitted_map, held_bytes, mapped, not_finite
 from rffbench.parameters import check_choice, check_count, check_positive
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import (
@@ -288,6 +288,8 @@ def _mean_loss(
             P = np.exp(F - normaliser[:, None])
         loss += float(w @ (normaliser - np.einsum("ij,ij->i", T, F)))
         gradient += Z.T @ (w[:, None] * (P - T)).astype(Z.dtype, copy=False)
+    if not np.isfinite(np.einsum("ij,ij->", gradient, gradient)):
+        raise ValueError(not_finite(rows.features))
     total = weights.sum()
     return loss / float(total), gradient / total
 

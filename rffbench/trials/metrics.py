@@ -18,8 +18,6 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtr
 
-from rffbench.features.base import check_finite
-
 if TYPE_CHECKING:
     from rffbench.kernels import Kernel
 
@@ -226,6 +224,8 @@ class MapOnPoints:
     @cached_property
     def Z(self) -> NDArray[np.float64]:
         """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares."""
+        from rffbench.features.base import check_finite  # it loads scikit-learn, which reports do without
+
         Z = np.asarray(self.features.transform(self.points.X)).astype(np.float64, copy=False)
         check_finite(self.features, Z)
         return Z

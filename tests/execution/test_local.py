@@ -60,6 +60,7 @@ def gone(pid):
         ("lose_data", "unavailable", "DataUnavailable", "eeg: gone"),
         ("kill_itself", "killed", "WorkerDied", "SIGKILL"),
         ("segfault", "killed", "WorkerDied", "SIGSEGV"),
+        ("interrupt", "error", "KeyboardInterrupt", "of its own"),
         ("exit_with_3", "killed", "WorkerDied", "status 3"),
         ("exit_with_0", "killed", "WorkerDied", "status 0"),
         ("close_the_pipe", "killed", "WorkerDied", "silent"),

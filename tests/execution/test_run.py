@@ -119,7 +119,7 @@ def test_rows_of_earlier_runs_are_not_held(tmp_path):
             yield row
             assert sum(ref() is not None for ref in held) <= 2  # this one, and the one before in the reader's hand
 
-    earlier = run._Earlier(tmp_path, GRID, rows())
+    earlier = run._Earlier(tmp_path, {one.key: one for one in GRID}, rows())
     assert earlier.statuses == {one.key: "ok" for one in GRID}
 
 

@@ -201,6 +201,10 @@ def kill_itself(spec, channel):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def interrupt(spec, channel):
+    raise KeyboardInterrupt("of its own")
+
+
 def exit_with_3(spec, channel):
     sys.exit(3)
 

@@ -502,3 +502,22 @@ def test_a_row_that_describes_a_metric_wrongly_is_named_and_left_out(tmp_path):
     with pytest.warns(LeftOut, match=r"left out: .*trials\.jsonl, line 1: RFF: own_metrics: better of 'gap' must be"):
         results = loaded(tmp_path, rows)
     assert value(results, "RFF", "gap", "n_ok") == 2
+
+
+@pytest.mark.parametrize("title", ["A table", "a & b", "x|y", "**b**", "", "[a](b)", "  spaces  ", "line\u2028line"])
+def test_the_table_that_is_written_is_read_again_or_made_anew(title, tmp_path):
+    folder = log.write(tmp_path / "run", log.config(title=title), [*grid(), *grid(multiple=2)])
+    made, _ = report.write_table(folder)
+    assert report.written_table(folder).to_text(80) == made.to_text(80)
+    (folder / "table.md").write_text("nothing\n")
+    assert report.written_table(folder).to_text(80) == made.to_text(80)
+
+
+def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
+    rows = [log.ok(log.spec(method=method), score) for method, score in (("RFF", 1.0), ("Ours", 2.0))]
+    for row in rows:
+        row["metrics"]["model_size"] = 12.0
+    folder = log.write(tmp_path / "run", log.config(trials=1), rows)
+    made, _ = report.write_table(folder)
+    assert made.stub == 3
+    assert report.written_table(folder).to_text(40) == made.to_text(40)

@@ -2,6 +2,7 @@
 what is wrong; where the next best is done, or not all of it, a warning."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from rffbench.data import Rows
 from rffbench.errors import Fallback
 from rffbench.solvers import make_solver
 from rffbench.solvers.sparse.l1 import Lasso, minimise
-from rffbench.solvers.svm import primal_newton
+from rffbench.solvers.svm import libraries, primal_newton
 from tests.helpers.misbehaving import WellBehaved
 from tests.solvers.ridge.test_numbers import CASES, rows
 from tests.solvers.test_every_solver import ALL, FEATURES, made, outputs
@@ -83,6 +84,19 @@ def test_a_linear_machine_on_features_that_are_no_numbers_says_whose_they_are(me
         model.fit(X, y)
 
 
+@pytest.mark.parametrize(
+    "solver",
+    [*({"name": "linear-svm", "method": each} for each in ("held", "streamed", "liblinear", "liblinear-dual")),
+     *({"name": "logistic", "method": each, "lambda": 0.1} for each in ("held", "streamed"))],
+)  # fmt: skip
+@pytest.mark.parametrize("number", [1e200, -1e200, 1e308])
+def test_finite_rows_whose_squares_are_not_are_refused(solver, number):
+    X, y = rows()
+    X[7, 1] = number
+    with pytest.raises(ValueError, match="X holds NaN, infinity, or numbers too large to be squared"):
+        make_solver(solver, task="classification").fit(X, y)
+
+
 def test_points_that_single_precision_cannot_tell_apart_are_refused():
     X, y = rows()
     X[0, 0] = 1e6  # the mean is at 25 000: beside it the others' places are 0.002 apart
@@ -108,3 +122,30 @@ def test_a_descent_that_ends_early_is_told_of(monkeypatch):
     monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="the linear machine has not converged in 1 steps"):
         make_solver({"name": "linear-svm", "method": "held"}, task="classification", features=FEATURES).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [("hinge", "reaching max number of iterations"),
+     ("squared-hinge", "reaching max number of iterations, Switching to use -s 2")],
+)  # fmt: skip
+def test_liblinear_at_its_limit_is_told_of_in_its_words(loss, words, capfd):
+    X, y = rows()
+    settings = {"name": "linear-svm", "method": "liblinear-dual", "loss": loss}
+    with pytest.warns(ConvergenceWarning, match=f"^LIBLINEAR has not converged: {words}$"):
+        make_solver(settings | {"C": 1e8, "tolerance": 1e-12}, task="classification").fit(X, y)
+    with warnings.catch_warnings(action="error"):
+        make_solver(settings, task="classification").fit(X, y)
+    assert capfd.readouterr().out == ""
+
+
+def test_libsvm_at_its_limit_is_told_of(monkeypatch, capfd):
+    X, y = rows()
+    machine = make_solver({"name": "kernel-svm", "loss": "hinge"}, task="classification", gamma=1.0)
+    with warnings.catch_warnings(action="error"):
+        machine.fit(X, y)
+    monkeypatch.setattr(libraries, "LIBSVM_MOST_STEPS", 1)
+    monkeypatch.setattr(libraries, "LIBSVM_STEPS_A_ROW", 0)
+    with pytest.warns(ConvergenceWarning, match=r"^LIBSVM has not converged in \d+ steps$"):
+        machine.fit(X, y)
+    assert capfd.readouterr().out == ""

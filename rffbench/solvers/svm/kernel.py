@@ -18,7 +18,7 @@ from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
-from rffbench.solvers.svm.libraries import load
+from rffbench.solvers.svm.libraries import heard, load, tell_of_libsvm
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.units import BYTES, quantity
 
@@ -192,8 +192,12 @@ class KernelSVM(Bandwidth, Classifier):
         megabytes = _cache_bytes(self.cache) / 2**20
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
         parameter = library.svm_parameter(f"{options} -m {megabytes!r}")
-        with threadpool_limits(numba.get_num_threads(), user_api="openmp"):  # it has threads of its own for rows
+        with (
+            threadpool_limits(numba.get_num_threads(), user_api="openmp"),  # it has threads of its own for rows
+            heard(library.libsvm.svm_set_print_string_function) as said,
+        ):
             model = library.toPyModel(library.libsvm.svm_train(problem, parameter))
+        tell_of_libsvm(said, len(y))
         support = np.array(model.get_sv_indices()) - 1
         coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
         coefficients[support] = np.array(model.get_sv_coef())[:, 0]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, mapped, not_finite
+from rffbench.features.base import check_finite, fitted_map, mapped
 from rffbench.parameters import WrongParameter, check_choice, check_positive
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows, require_classification
 from rffbench.solvers.feature_rows import FeatureRows
-from rffbench.solvers.svm.libraries import load
+from rffbench.solvers.svm.libraries import heard, load, tell_of_liblinear
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.solvers.svm.primal_newton import (
     PARTS,
@@ -262,14 +262,15 @@ class LinearSVM(Classifier):
         )
         for part, Z, _ in rows.visit(np.arange(n)):
             values[part, :columns] = Z
-            if not np.isfinite(Z).all():
-                raise ValueError(not_finite(rows.features))
+            check_finite(rows.features, values[part, :columns])
         solver = LIBLINEAR[self.loss, plan.method]
         options = library.parameter(f"-q -s {solver} -c {float(self.C)!r} -e {float(self.tolerance)!r}")
         machines = []
         for y in Y.T:
             data = problem_of(library.problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
-            model = library.liblinear.train(data, options)
+            with heard(library.liblinear.set_print_string_function) as said:
+                model = library.liblinear.train(data, options)
+            tell_of_liblinear(said)
             w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
             library.liblinear.free_and_destroy_model(pointer(model))
             decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
