@@ -22,7 +22,8 @@ class LinesAboveBar:
     """In the block, what this process and those that it starts write to standard error, file descriptor 2, stands on
     lines of its own above the bar.
 
-    It goes through a pipe, whose reader writes it to ``terminal`` within ``beside()``, a block without a bar. The bar itself is drawn on ``terminal``, which stays open after the block, for the bar's end.
+    It goes through a pipe, whose reader writes it to ``terminal`` within ``beside()``, a block without a bar. The bar
+    itself is drawn on ``terminal``, which stays open after the block, for the bar's end.
     """
 
     def __init__(self, beside: Callable[[], AbstractContextManager[object]]) -> None:

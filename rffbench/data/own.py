@@ -365,7 +365,7 @@ def _see_libsvm(path: Path, target: str | int | None, _: object) -> Content:
         X, y = svmlight(stream)
     if not len(y):
         raise DataError(f"{path.name}: is empty; it must have one line per row")
-    if not X.shape[1]:
+    if not X.nnz:
         raise DataError(f"{path.name}: no line has an input, index:value")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path.name}: the largest index is {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read")
