@@ -196,7 +196,7 @@ class Registry:
         if name == NONE or name in self._built_in:
             return ""
         made = self.factory(name) if part is None else type(part)
-        package = made.__module__.partition(".")[0]
+        package = (getattr(made, "__module__", None) or name).partition(".")[0]
         methods, lines = [], []
         for frame, line in traceback.walk_tb(error.__traceback__):
             code = frame.f_code

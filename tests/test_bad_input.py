@@ -309,7 +309,7 @@ ROWS = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(20))
 WRONG_DATA = [
     ("x.csv", ROWS + '"1,2,a\n' + ROWS, "", "line 21 begins a quote that is not closed"),
     ("x.csv", "".join(f"0,{i};1,5;{'ab'[i % 2]}\n" for i in range(20)), "", "write decimals with a point, and nothing"),
-    ("x.csv", "".join(f"{i + 5},1,l{i}\n" for i in range(20)), "", "is another one in each of the 20 rows"),
+    ("x.csv", "".join(f"{i + 5},1,l{i}\n" for i in range(30)), "", "is another one in each of the 30 rows"),
     ("x.csv", "".join(f"{i},{i > 3},{i % 2}\n" for i in range(20)), ", header: false", "leave the column out"),
     ("x.csv", "a,True,y\n" + ROWS + "1,x,a\n", "", "ignore: ['True']}"),
     ("x.npz", npz(X=np.ones((9, 0)), y=np.arange(9) % 2), "", "X has no columns"),

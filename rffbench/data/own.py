@@ -160,7 +160,7 @@ def _taken_for(
             f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
             "if another column is the target, give it: {path: …, target: …}"
         )
-    if not faults and 2 < len(classes) == len(y):
+    if not faults and MOST_CLASSES < len(classes) == len(y):
         faults.append(
             f"the target, {content.target_name}, is another one in each of the {len(y)} rows; "
             "if another column is the target, give it: {path: …, target: …}"
