@@ -152,6 +152,10 @@ RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
         (MINE.replace("n_components", "columns"), r"its constructor has no n_components"),
         (RAISES, rf"mine\.py, line {line_of('raise', RAISES)}: KeyError: 'no such thing'"),
         (MINE.replace("n_components=100, gamma=1.0,", "n_components, bias, gamma=1.0,"), r"bias must have a default"),
+        (
+            MINE.replace('    """Cosines', '    columns_per_frequency = 0\n    """Cosines'),
+            r"columns_per_frequency must be a whole",
+        ),
         (MINE.replace("scale", "size"), r"unknown parameter of feature map './mine\.py:MyFeatures': 'scale'"),
     ],
 )
