@@ -25,14 +25,21 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+    split_arg_string,
+)
 
 from rffbench import __version__
 from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
 from rffbench.plaintext import printable, spelt_out
+from rffbench.terminal import LinesAboveBar
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -99,7 +106,10 @@ def _stop_at_once_when_interrupted_again() -> None:
         nonlocal interrupted
         if interrupted:
             with contextlib.suppress(OSError):
-                os.write(2, b"\ninterrupted again: stopped at once; the same command carries on from here\n")
+                os.write(
+                    _Progress.terminal.fileno() if _Progress.terminal else 2,
+                    b"\ninterrupted again: stopped at once; the same command carries on from here\n",
+                )
             os._exit(INTERRUPTED)
         interrupted = True
         raise KeyboardInterrupt
@@ -235,6 +245,50 @@ def _complete_only(context: click.Context, _parameter: click.Parameter, begun: s
     return [CompletionItem(f"{key}={before}{comma}{each}") for each in known if each.startswith(last)]
 
 
+_UNQUOTED, _BACKSLASH = re.compile(r"([^\w@%+=:,./~-])"), r"\\\1"  # what bash would not take for a part of a word
+
+
+@add_completion_class
+class _Bash(BashComplete):
+    """bash takes ``dataset=eeg`` and ``dask://HOST`` for several words, so that the line is read instead of its words,
+    and of a value is answered what stands behind the last of the characters that part words."""
+
+    source_template = """\
+%(complete_func)s() {
+    local line type value
+    while IFS= read -r line; do
+        IFS=, read -r type value <<< "$line"
+        if [[ $type == plain ]]; then
+            COMPREPLY+=("$value")
+            [[ $value == *= ]] && compopt -o nospace
+        else
+            COMPREPLY=()
+            compopt -o default
+        fi
+    done < <(env COMP_LINE="$COMP_LINE" COMP_POINT="$COMP_POINT" COMP_WORDBREAKS="$COMP_WORDBREAKS" \\
+        %(complete_var)s=bash_complete "$1")
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
+        words = split_arg_string(line)
+        self._begun = "" if line[-1:].isspace() and split_arg_string(f"{line}x")[-1] == "x" else words.pop()
+        self._quoted = line.endswith(self._begun) and line.removesuffix(self._begun)[-1:] in ("'", '"')
+        return words[1:], self._begun
+
+    def format_completion(self, item: CompletionItem) -> str:
+        value, parts = item.value, set("=:") & set(os.environ["COMP_WORDBREAKS"])
+        behind = 1 + max((self._begun.rfind(each) for each in parts), default=-1)
+        for start in range(0 if self._quoted else behind):  # what stands before = may be the option's name
+            if value.startswith(before := self._begun[start:behind]):
+                value = value.removeprefix(before)
+                break
+        return f"{item.type},{value if self._quoted else _UNQUOTED.sub(_BACKSLASH, value)}"
+
+
 def _named(names: Iterable[str], begun: str) -> list[CompletionItem]:
     """The names that begin so; where none does, the shell's own files."""
     return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)] or [
@@ -358,7 +412,7 @@ def run(
                 retry_failed=retry_failed,
                 only=only,
                 progress=progress,
-                announce=_tell if sys.stderr.isatty() else None,
+                announce=_tell if progress.shown else None,
                 tell=_tell,
             )
     return _finish(folder, summary, json_file)
@@ -430,38 +484,39 @@ def _reasons(folder: Path) -> list[tuple[str, int]]:
 class _Progress:
     """A bar on stderr with counts of ok and failed and the time left; nothing if stderr is not a terminal."""
 
+    terminal: ClassVar[TextIO | None] = None  # the terminal itself, while standard error leads above the bar
+
     def __init__(self, name: str) -> None:
         self._name = name
         self._bar: Any = None
+        self.shown = sys.stderr.isatty() and not _told(_QUIET)
+        self._lines = LinesAboveBar(_beside_bars)
 
     def __enter__(self) -> _Progress:
-        self._warnings = warnings.catch_warnings()
-        self._warnings.__enter__()
-        show = warnings.showwarning
-
-        def beside(*warning: Any, **more: Any) -> None:
-            with _beside_bars():
-                show(*warning, **more)
-
-        warnings.showwarning = beside
+        if self.shown:
+            _Progress.terminal = self._lines.__enter__().terminal
         return self
 
     def __call__(self, done: int, total: int, ok: int, failed: int, eta: float | None) -> None:
-        if not sys.stderr.isatty() or _told(_QUIET):
+        if not self.shown:
             return
         if self._bar is None:
             from tqdm import tqdm
 
             layout = "{desc} {bar} {n_fmt}/{total_fmt}, {elapsed} gone{postfix}"
-            self._bar = tqdm(total=total, desc=self._name, file=sys.stderr, bar_format=layout, dynamic_ncols=True)
+            self._bar = tqdm(total=total, desc=self._name, file=self.terminal, bar_format=layout, dynamic_ncols=True)
         left = "" if eta is None else f", {self._bar.format_interval(eta)} left"
         self._bar.n, self._bar.total = done, total
         self._bar.set_postfix_str(f"{ok} ok, {failed} failed{left}", refresh=True)
 
-    def __exit__(self, *_: object) -> None:
-        self._warnings.__exit__(None, None, None)
+    def __exit__(self, *error: object) -> None:
+        if self.shown:
+            self._lines.__exit__(*error)
         if self._bar is not None:
             self._bar.close()
+        if self.terminal:
+            self.terminal.close()
+            _Progress.terminal = None
 
 
 class _Download:
@@ -575,6 +630,7 @@ def table(
     """
     from rffbench.report import Shown, described, experiment_folders, make_table, set_table, table_files
 
+    _refuse_unused(form)
     folders = experiment_folders(results)
     if (label or output) and len(folders) > 1:
         raise click.UsageError(f"{results} holds {len(folders)} experiments; --label and --output are for one")
@@ -609,6 +665,16 @@ def table(
     if json_file:
         _write_json(found, json_file)
     return status
+
+
+def _refuse_unused(form: str | None) -> None:
+    """UsageError for an option that goes with other formats of a table than ``form``."""
+    context = click.get_current_context()
+    forms = {"columns": ("tex", "typst"), "caption": ("tex", "typst"), "label": ("tex", "typst"),
+             "best": ("tex", "typst", "md")}  # fmt: skip
+    for name, needed in forms.items():
+        if form not in needed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} goes with --format {', '.join(needed)} alone")
 
 
 def _in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
@@ -1112,8 +1178,10 @@ def validate(config: str) -> int:
     from rffbench.execution import check_executor
 
     experiment = load_experiment(config)
-    check_executor(*experiment.runs_on())
+    unchecked = check_executor(*experiment.runs_on())
     _warn_of_cards()
+    if unchecked:
+        _say(f"not checked: {unchecked}")
     _print(f"{config}: OK; {experiment.size()} trials")
     return 0
 
@@ -1193,7 +1261,8 @@ def _tell(message: str) -> None:
 
 def _say(message: str) -> None:
     """An error or a warning, on standard error."""
-    with contextlib.suppress(OSError), _beside_bars():  # who has closed standard error wants none of it
+    beside = contextlib.nullcontext() if _Progress.terminal else _beside_bars()
+    with contextlib.suppress(OSError), beside:  # who has closed standard error wants none of it
         click.echo(printable(message), err=True)
 
 
@@ -1211,7 +1280,7 @@ def _width() -> int:
 def _beside_bars() -> Iterator[None]:
     """Within the block no bar is on the terminal; it is drawn again below what was written."""
     bars = sys.modules.get("tqdm")
-    with bars.tqdm.external_write_mode() if bars else contextlib.nullcontext():
+    with bars.tqdm.external_write_mode(file=_Progress.terminal) if bars else contextlib.nullcontext():
         yield
 
 

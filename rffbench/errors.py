@@ -54,6 +54,12 @@ class MemoryBudgetError(RffbenchError, MemoryError):
         return (MemoryBudgetError, (self.what, self.needed, self.budget))
 
 
+class OwnCodeError(RffbenchError):
+    """A feature map or solver of the user's own, or of another package, raised an error, which is this one's cause."""
+
+    exit_status = 1
+
+
 class Fallback(UserWarning):
     """A solver did the next best to what it was asked for; the message says what. It is kept in the trial's row."""
 

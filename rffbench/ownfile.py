@@ -111,6 +111,11 @@ def _module(path: Path, source: bytes) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up
     try:
         exec(compile(source, str(path), "exec"), vars(module))
+    except SyntaxError as error:
+        del sys.modules[module.__name__]
+        if "codec can't decode" in str(error.msg):
+            raise ConfigError(f"{path}, line {error.lineno}: is not UTF-8 text; save it as UTF-8") from error
+        raise
     except BaseException:
         del sys.modules[module.__name__]
         raise

@@ -16,8 +16,9 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -99,7 +100,7 @@ class Registry:
 
     def _own(self, name: str) -> Any:
         try:
-            with _at_most(IMPORT_S):
+            with _while_it_is_loaded():
                 found = ownfile.load(name)
         except ConfigError as error:
             raise ConfigError(f"{self._called(name)}: {error}") from error
@@ -154,6 +155,9 @@ class Registry:
         asked = _signature(factory).parameters
         if not _takes_all(asked):
             common = {key: value for key, value in common.items() if key in asked}
+        needed = [key for key in _without_default(asked) if key not in common and key not in map(_argument, given)]
+        if needed:
+            raise ValueError(f"{', '.join(needed)} must have a default")
         named = given if _listed(factory) is not None else {_argument(key): value for key, value in given.items()}
         return factory(**common, **named)
 
@@ -169,18 +173,41 @@ class Registry:
 
     @contextmanager
     def refusing(self, name: str) -> Iterator[None]:
-        """A ValueError of the factory, or of what it made, is the config's fault; so is any error of a user's own."""
+        """A ValueError of the factory, or of what it made, is the config's fault; so is any error of code that is not
+        built in. What it prints goes to standard error."""
         try:
-            yield
-        except ValueError as error:
-            parameter = error.parameter if isinstance(error, WrongParameter) else None
-            raise ConfigError(f"{self._called(name)}: {error}", parameter=parameter) from error
+            with redirect_stdout(sys.stderr):
+                yield
         except (ConfigError, MemoryError):
             raise
-        except Exception as error:
-            if not self.is_own(name):
+        except (Exception, SystemExit) as error:
+            if name in self._built_in and not isinstance(error, ValueError):
                 raise
-            raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
+            parameter = error.parameter if isinstance(error, WrongParameter) else None
+            said = str(error) if isinstance(error, ValueError) else _problem(error)
+            raise ConfigError(
+                self.blame(name, error) or f"{self._called(name)}: {said}", parameter=parameter
+            ) from error
+
+    def blame(self, name: str, error: BaseException, part: Any = None) -> str:
+        """What is said of an error that the code called ``name`` raised, ``part`` being what its factory has made, if
+        it has: whose it is, in which method, in which line of that code, and what it says. Empty of what is built in,
+        and where the code was not at work."""
+        if name == NONE or name in self._built_in:
+            return ""
+        made = self.factory(name) if part is None else type(part)
+        package = (getattr(made, "__module__", None) or name).partition(".")[0]
+        methods, lines = [], []
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            code = frame.f_code
+            if isinstance(made, type) and isinstance(frame.f_locals.get("self"), made) and hasattr(made, code.co_name):
+                methods.append(f"in {code.co_name}")
+            if frame.f_globals.get("__name__", "").partition(".")[0] == package:
+                lines.append(f"{code.co_filename}, line {line}")
+        if not methods and (part is not None or not lines):
+            return ""
+        said = str(error) if isinstance(error, WrongParameter) else _problem(error, "it ends the process")
+        return f"{self._called(name)}: {', '.join(methods[:1] + lines[-1:])}: {said}"
 
     def summary(self, name: str) -> str:
         """What it is, in a line."""
@@ -203,19 +230,27 @@ def load_added(point: EntryPoint) -> Any:
     """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
     that they end the process or wait for ever."""
     try:
-        with _at_most(IMPORT_S):
+        with _while_it_is_loaded():
             return point.load()
     except (Exception, SystemExit, _TooLong) as error:
         raise ConfigError(f"cannot be loaded from {point.value}: {_problem(error)}") from error
 
 
-def _problem(error: BaseException) -> str:
+def _problem(error: BaseException, ends: str = "it ends the process when it is imported") -> str:
     if isinstance(error, _TooLong):
         return f"it is not imported after {duration(IMPORT_S)}"
     if isinstance(error, SystemExit):
-        return "it ends the process when it is imported"
+        return ends
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+@contextmanager
+def _while_it_is_loaded() -> Iterator[None]:
+    """The block is not for ever, what it prints goes to standard error, for a command's output is its result, and the
+    current folder stays."""
+    with _at_most(IMPORT_S), redirect_stdout(sys.stderr), chdir("."):
+        yield
 
 
 class _TooLong(BaseException):
@@ -274,6 +309,11 @@ def _argument(key: str) -> str:
 
 def _takes_all(asked: Mapping[str, inspect.Parameter]) -> bool:
     return any(each.kind is each.VAR_KEYWORD for each in asked.values())
+
+
+def _without_default(asked: Mapping[str, inspect.Parameter]) -> list[str]:
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [key for key, each in asked.items() if each.kind in plain and each.default is inspect.Parameter.empty]
 
 
 def _listed(factory: Any) -> Mapping[str, Any] | None:

@@ -1,8 +1,8 @@
 """A YAML file checked against a pydantic model, every complaint with its file and line.
 
 YAML is read by PyYAML's safe loader, which builds plain data only, with the numbers of YAML 1.2: ``010`` is ten,
-``1e-3`` a number, ``1:30`` and ``1_000`` are text. A key given twice is refused, and so is what grows without measure:
-anchors are counted as what they stand for, before anything is built.
+``1e-3`` a number, ``1:30``, ``1_000`` and ``2020-01-01`` are text. A key given twice is refused, and so is what grows
+without measure: anchors are counted as what they stand for, before anything is built.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
 from rffbench.errors import ConfigError, unknown
+from rffbench.units import amount
 
 Model = TypeVar("Model", bound=BaseModel)
 
+MOST_BYTES = 4_000_000
 MOST_VALUES = 50_000  # of a file, every anchor written out; the largest config that ships has some hundred
 DEEPEST = 40
 NEAR = 0.6  # of 1: how alike two names are for the one to be taken for the other, misspelt
-TEXT, INTEGER, FLOAT = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
+TEXT, INTEGER, FLOAT, TIME = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "timestamp"))
 INTEGERS = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
 FLOATS = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
@@ -46,7 +48,7 @@ def load(path: Path, model: type[Model]) -> Model:
     """
     data, root = _read(path)
     if not isinstance(data, dict) and not issubclass(model, RootModel):
-        raise ConfigError(f"{path}: must hold a mapping (key: value lines), not {_shown(data)}")
+        raise ConfigError(f"{path}: must hold a mapping (key: value lines), not {shown(data)}")
     try:
         return model.model_validate(data, context={"folder": path.parent})
     except ValidationError as error:
@@ -132,7 +134,7 @@ def _as_text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (INTEGER, FLOAT)]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (INTEGER, FLOAT, TIME)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 for kind in (_Loader, _Dumper):
@@ -145,6 +147,8 @@ _Loader.add_constructor(FLOAT, _Loader.construct_float)
 def _read(path: Path) -> tuple[Any, yaml.Node | None]:
     """The file as plain data, and as YAML nodes, which know their lines."""
     try:
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise ConfigError(f"{path}: is {amount(size)} long; a YAML file is read up to {amount(MOST_BYTES)}")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
@@ -188,7 +192,7 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
 def problem(error: Any) -> str:
     """One of pydantic's errors in a config's words: what the value must be, and what it is."""
     context, value = error.get("ctx", {}), error["input"]
-    given = f", not {_shown(value)}"
+    given = f", not {shown(value)}"
     match error["type"]:
         case "value_error":
             return str(context["error"])
@@ -197,8 +201,9 @@ def problem(error: Any) -> str:
         case "missing":
             return "is missing"
         case "string_type":
-            plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-            return f"must be text{given}" + (f"; in quotes it is: '{value}'" if plain else "")
+            return f"must be text{given}{_in_quotes(value)}"
+        case "invalid_key":
+            return f"a key must be text{given}{_in_quotes(value)}"
         case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":
             return f"must be a whole number{given}"
         case "float_type" | "float_parsing":
@@ -238,6 +243,12 @@ def problem(error: Any) -> str:
             return f"{_lower(error['msg'])}{given}"
 
 
+def _in_quotes(value: object) -> str:
+    """How a number would be text."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"; in quotes it is: '{value}'" if plain else ""
+
+
 _PATTERNS: dict[str, str] = {}
 
 
@@ -245,6 +256,11 @@ def pattern(regex: str, words: str) -> Any:
     """A field of text that matches ``regex``, which messages call ``words``."""
     _PATTERNS[regex] = words
     return Field(pattern=regex)
+
+
+def counted(where: Sequence[str | int]) -> list[str | int]:
+    """A path of keys and positions, these as people count: from one."""
+    return [part + 1 if isinstance(part, int) else part for part in where]
 
 
 def dotted(where: Sequence[str | int]) -> str:
@@ -255,7 +271,7 @@ def dotted(where: Sequence[str | int]) -> str:
 def _one_of(valid: Sequence[str], value: object) -> str:
     near = get_close_matches(str(value), valid, n=1, cutoff=NEAR)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"must be {' or '.join(filter(None, [', '.join(valid[:-1]), valid[-1]]))}, not {_shown(value)}{hint}"
+    return f"must be {' or '.join(filter(None, [', '.join(valid[:-1]), valid[-1]]))}, not {shown(value)}{hint}"
 
 
 # What the YAML library says, as far as people meet it, and what that comes from.
@@ -267,6 +283,7 @@ _SYNTAX = {
     "found another document": "a second document begins (---); a file holds one",
     r"expected ',' or '[\]}]'": "a bracket opened above is not closed, or a comma is missing",
     "expected the node content": "ends, or goes on, where a value is expected; is a bracket not closed?",
+    "could not determine a constructor for the tag": "has a tag (!…), for which nothing is read here; leave it out",
     "found unexpected end of stream": "ends within quotes that are not closed",
 }
 
@@ -326,9 +343,11 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The value as YAML would say it."""
     if value is None:
         return "nothing"
+    if isinstance(value, bytes):
+        return "binary data"
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import signal
 import sys
 
@@ -135,6 +136,21 @@ WRONG = [
     ("sweep: {'': {b: {seed: 1}}}", "must be text that is not blank"),
     ("sweep: {a: {b: {sed: 1}}}", "sweep.a.b: the combination a: b is not a valid config: sed: unknown key"),
     ("sweep: {a: {b: {trials: 0}}}", "a: b is not a valid config: trials.default: must be greater than 0"),
+    ("sweep: {a: {x: {seed: 1}, y: {seed: 1}}}", "sweep.a.y: says the same as x"),
+    ("sweep: {a: {x: {seed: 1}}, b: {y: {seed: 2}}}", "sweep.b: sets seed, as a does, which then has no effect"),
+    ("sweep: {a: {x: {datasets: [nope]}}}", "a: x is not a valid config: datasets.1: unknown dataset 'nope'"),
+    ("preprocess: [none, minmax]", "none stands for no step at all, and goes with no other"),
+    ("kernel: {name: gaussian, sigma: true}", "or a list of them, or median, not true"),
+    ("n_features: [true]", "such as 16d, not true"),
+    ("n_features: [0d]", "such as 16d, not '0d'"),
+    ("n_features: [1:30]", "such as 16d, not '1:30'"),
+    ("datasets: [null]", "{path: …, target: …}, not nothing"),
+    ("datasets: [{path: ./x.csv, target: 1.0}]", "datasets.1.target: must be a column's name or its number"),
+    ("datasets: ['openml:-1']", "an OpenML dataset is given by its number, as in openml:1471"),
+    ("title: !!python/object/apply:os.system [ls]", "has a tag (!…), for which nothing is read here"),
+    ("title: !!binary aGVsbG8=", "title: must be text, not binary data"),
+    ("5: 6", "5: a key must be text, not 5; in quotes it is: '5'"),
+    ("? [a, b]", "a key must be plain text"),
     ("sweep: {a: {b: {preprocess: minmx}}}", "unknown preprocess step 'minmx'; did you mean 'minmax'?"),
 ]  # fmt: skip
 
@@ -159,6 +175,11 @@ OF_A_METHOD = [
     ("methods: {RFF: {features: none}}", "the solver ridge needs a feature map, not none"),
     ("methods: {RFF: {features: fourier, datasets: []}}", "methods.RFF.datasets: must not be empty"),
     ("methods: {RFF: {features: fourier, n_features: []}}", "methods.RFF.n_features: must not be empty"),
+    (
+        "methods: {T: {features: tefm, expansion: 1000000000}}",
+        "methods.T: makes 8,000,000,000 columns to choose 8 from; 1,000,000 at most",
+    ),
+    ("methods: {T: null}", "methods.T: must be a mapping (key: value), not nothing"),
     ("methods: {5: {features: fourier}}", "must be text, not 5; in quotes it is: '5'"),
     ("methods: {'': {features: fourier}}", "must be text in one line, without commas"),
     ("methods: {' RFF': {features: fourier}}", "that begins and ends with no blank"),
@@ -187,6 +208,12 @@ def test_what_is_wrong_with_a_method_is_said_in_the_config_s_words(told, methods
 )
 def test_what_is_no_yaml_is_said_without_the_words_of_its_reader(told, before, after, message):
     refused(told("validate", "c.yaml", files={"c.yaml": CONFIG.replace(before, after)}), "c.yaml, line ", message)
+
+
+def test_a_date_is_text_and_a_config_of_megabytes_is_not_read(told):
+    code, message = told("validate", "c.yaml", files={"c.yaml": CONFIG + "title: 2020-01-01\n"})
+    assert code == 0, message
+    refused(told("validate", "c.yaml", files={"c.yaml": "# more\n" * 10**6 + CONFIG}), "a YAML file is read up to 4 MB")
 
 
 def test_a_grid_of_a_hundred_million_trials_is_counted_and_asked_about_at_once(told):
@@ -280,6 +307,20 @@ def npz(**arrays):
 
 ROWS = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(20))
 WRONG_DATA = [
+    ("x.csv", ROWS + '"1,2,a\n' + ROWS, "", "line 21 begins a quote that is not closed"),
+    ("x.csv", "".join(f"0,{i};1,5;{'ab'[i % 2]}\n" for i in range(20)), "", "write decimals with a point, and nothing"),
+    ("x.csv", "".join(f"{i + 5},1,l{i}\n" for i in range(30)), "", "is another one in each of the 30 rows"),
+    ("x.csv", "".join(f"{i},{i > 3},{i % 2}\n" for i in range(20)), ", header: false", "leave the column out"),
+    ("x.csv", "a,True,y\n" + ROWS + "1,x,a\n", "", "ignore: ['True']}"),
+    ("x.npz", npz(X=np.ones((9, 0)), y=np.arange(9) % 2), "", "X has no columns"),
+    ("x.svm", "1 1:3\n-1 99999999999999:4\n", "", "line 2, '-1 99999999999999:4': a line must be"),
+    ("x.svm", "1 1:3\n-1 100000000:4\n", "", "the largest index is 100,000,000; at most 1,000,000 columns are read"),
+    ("x.svm", "1\n-1\n", "", "no line has an input, index:value"),
+    ("x.parquet", "PAR1", "", "cannot be read as parquet: it is no Parquet file, or a damaged one"),
+    ("x.csv.gz", "no gz", "", "it cannot be unpacked, as if damaged or packed otherwise"),
+    ("x.csv", ROWS + "\0\0\0\n", "", "line 21 has one value, line 1 has 3"),
+    ("x.npz", npz(X=np.ones((9, 2), complex), y=np.arange(9)), "", "X must be rows and columns of numbers"),
+    ("x.npz", npz(X=np.full((9, 2), np.nan), y=np.arange(9) % 2), "", "row 1, column 1 of X: nan is no finite number"),
     ("x.csv", ROWS.replace(",b", ",a"), "", "is 'a' in all 20 rows: a second class is needed"),
     ("x.csv", ROWS.replace(",b", ",a"), ", task: classification", "a second class is needed"),
     ("x.csv", ROWS, ", ignore: [2]", "ignore: names the target, 2"),
@@ -347,6 +388,22 @@ COMMANDS = [
     (["check-method", "none"], "stands for no feature map"),
     (["new", "method", "../x"], "../x: must be letters, digits"),
     (["new", "experiment", "c"], "c.yaml: is there already"),
+    (["run", "c.yaml", "--executor", "serial", "--workers", "3"], "the executor serial has one worker, this process"),
+    (["run", "c.yaml", "--only", "dataset=digits,"], "--only dataset=digits,: unknown dataset ''; valid: digits"),
+    (["run", "c.yaml", "--only", "trial=-1"], "unknown trial '-1'; did you mean '1'?"),
+    (["run", "c.yaml", "--results", "c.yaml"], "c.yaml/tiny: cannot be a results folder: Not a directory"),
+    (["run", "c.yaml", "--executor-option", "foo=1"], "executor local: unknown option 'foo'"),
+    (["run", "c.yaml", "--scheduler-file", "x.json"], "executor local: unknown option 'scheduler_file'"),
+    (["table", "r", "--caption", "x"], "--caption goes with --format tex, typst alone"),
+    (["table", "r", "--format", "csv", "--columns", "1"], "--columns goes with --format tex, typst alone"),
+    (["table", "r", "--best", "bold"], "--best goes with --format tex, typst, md alone"),
+    (["merge", "r", "./r", "--into", "m"], "/r: is given twice; shards are several folders"),
+    (["merge", "r", "--into", "r/m"], "which is to be merged; merge into a folder elsewhere"),
+    (["check-method", "./nine.py:X"], "nine.py: cannot be read: No such file"),
+    (["check-method", "fourir"], "unknown feature map 'fourir'; did you mean 'fourier'?"),
+    (["diff", "r@HEAD", "r"], "so that it has no revisions"),
+    (["plot", "r", "--format", "PNG"], "'PNG' is not one of png, pdf, svg"),
+    (["serve", "r", "--port", "70000"], "70000 is not in the range 0<=x<=65535"),
 ]
 
 
@@ -356,9 +413,46 @@ def test_what_is_wrong_in_a_command_is_said(told, tmp_path, arguments, message):
     assert [path.name for path in tmp_path.iterdir()] == ["c.yaml"]
 
 
+@pytest.mark.parametrize("arguments", [["datasets", "describe", "p.csv"], ["validate", "p.csv"], ["table", "."]])
+def test_a_pipe_is_no_file_and_nobody_waits_for_it(told, tmp_path, arguments):
+    os.mkfifo(tmp_path / "p.csv")
+    os.mkfifo(tmp_path / "trials.jsonl")
+    refused(told(*arguments, files={"config.yaml": CONFIG}), "is no regular file")
+
+
+def test_a_map_s_file_in_another_encoding_is_said_without_the_words_of_python(told):
+    source = "class MyFeatures:\n    'Käse'\n".encode("latin-1")
+    refused(
+        told("check-method", "./mine.py:MyFeatures", files={"mine.py": source}), "is not UTF-8 text; save it as UTF-8"
+    )
+
+
+def test_a_cache_that_is_a_file_is_said_in_words(told):
+    said = told("datasets", "fetch", "digits", files={"a-file": ""}, RFFBENCH_CACHE="a-file")
+    refused(said, "cannot be used (Not a directory); RFFBENCH_CACHE chooses another", status=3)
+    assert "Errno" not in said[1]
+
+
 def test_an_executor_that_there_is_not_is_refused_by_validate_too(told):
     text = CONFIG + "executor: {name: locl}\n"
     refused(told("validate", "c.yaml", files={"c.yaml": text}), "unknown executor 'locl'; did you mean 'local'?")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("time: 2h, partiton: long", "executor slurm: unknown option 'partiton'; did you mean 'partition'?"),
+        ("time: soon", "executor slurm: option time: must be such as 90s or 30m (units: s, m, h, d), not 'soon'"),
+        ("time: 2h, partition: [a, b]", "executor slurm: option partition: must be text, not ['a', 'b']"),
+        ("time: 2h, account: {a: b}", "executor slurm: option account: must be text or a number, not {'a': 'b'}"),
+        ("time: 2h, additional_parameters: x=y", "must be a mapping (key: value), not 'x=y'"),
+        ("time: 2h, cpus: -1", "executor slurm: option cpus: must be greater than 0, not -1"),
+    ],
+)
+def test_options_of_slurm_are_checked_by_validate(told, options, message):
+    pytest.importorskip("submitit", reason="needs the extra slurm")
+    text = CONFIG + f"executor: {{name: slurm, {options}}}\n"
+    refused(told("validate", "c.yaml", files={"c.yaml": text}), message)
 
 
 @pytest.mark.parametrize(

@@ -471,14 +471,18 @@ def read_all(terminal):
 
 
 BESIDE_A_BAR = """
-import sys, warnings
+import os, subprocess, sys, warnings
 from rffbench import cli
 with cli._Progress("bar") as progress:
     progress(1, 4, 1, 0, None)
     cli._say("a message")
     cli._print("a result")
     warnings.warn("a warning")
+    os.write(2, b"a line of C\\rbegun \\x1b[2Aand ")
+    subprocess.run("echo ended; echo of another process >&2; printf unended", shell=True, stdout=2)
+    print("a plug-in's", file=sys.stderr)
     progress(2, 4, 2, 0, None)
+print("after", file=sys.stderr)
 """
 
 
@@ -491,10 +495,15 @@ def test_messages_results_and_warnings_stand_on_lines_without_the_bar(environmen
     shown = read_all(parent)
     assert process.wait(timeout=60) == 0
     lines = [line.rstrip(b"\r").rpartition(b"\r")[2] for line in shown.split(b"\n")]  # as left on the screen
-    for text in (b"a message", b"a result"):
-        assert text in lines
+    above = (
+        "a message", "a result", "a line of C", r"begun \x1b[2Aand ended", "of another process", "unendeda plug-in's",
+        "after",
+    )  # fmt: skip
+    for text in above:
+        assert text.encode() in lines
     assert any(line.endswith(b"UserWarning: a warning") and b"bar" not in line for line in lines)
-    assert b"2/4" in lines[-1] + lines[-2]
+    assert [b"2/4" in line for line in lines[-3:]] == [True, False, False]
+    assert lines[-2:] == [b"after", b""]
 
 
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
@@ -625,6 +634,42 @@ def test_completion_knows_configs_datasets_and_methods(environment, words, expec
     assert done.stderr == ""
     given = [line.partition(",")[2].partition("\t")[0] for line in done.stdout.split()]
     assert given == expected
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rffbench run quickst", ["quickstart"]),
+        ("rffbench run quickstart --only d", ["dataset="]),
+        ("rffbench run quickstart --only dataset=", ["digits", "breast-cancer"]),
+        ("rffbench run quickstart --only dataset=br", ["breast-cancer"]),
+        ("rffbench run quickstart --only=dataset=digits,br", ["digits,breast-cancer"]),
+        ("rffbench run two.yaml --only method=Two", [r"Two\ words"]),
+        ("rffbench run two.yaml --only 'method=Two w", ["method=Two words"]),
+        ("rffbench table x --metric feature_", ["feature_s"]),
+    ],
+)
+def test_in_bash_what_stands_behind_an_equals_sign_is_completed(environment, tmp_path, line, expected):
+    (tmp_path / "two.yaml").write_text(
+        "name: two\ndatasets: [digits]\nn_features: [8]\nmethods: {Two words: {features: fourier}}\n"
+    )
+    command = tmp_path / "rffbench"
+    start = "import sys; sys.argv[0] = 'rffbench'; from rffbench.cli import main; main()"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{start}" "$@"\n')
+    command.chmod(0o755)
+    script = f"""
+compopt() {{ :; }}  # which bash has while it completes alone
+eval "$({command} completion bash)"
+COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:' COMP_LINE="$1" COMP_POINT=${{#1}}
+_rffbench_completion {command}
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", line], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.stdout.splitlines(), done.stderr) == (expected, "")
 
 
 def test_completion_prints_a_script_for_each_shell_and_refuses_others(rffbench):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,11 @@ RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
         ("class MyFeatures:\n    pass\n", r"has no fit, transform, get_params, set_params: derive the class from"),
         (MINE.replace("n_components", "columns"), r"its constructor has no n_components"),
         (RAISES, rf"mine\.py, line {line_of('raise', RAISES)}: KeyError: 'no such thing'"),
+        (MINE.replace("n_components=100, gamma=1.0,", "n_components, bias, gamma=1.0,"), r"bias must have a default"),
+        (
+            MINE.replace('    """Cosines', '    columns_per_frequency = 0\n    """Cosines'),
+            r"columns_per_frequency must be a whole",
+        ),
         (MINE.replace("scale", "size"), r"unknown parameter of feature map './mine\.py:MyFeatures': 'scale'"),
     ],
 )
@@ -195,3 +201,103 @@ def test_an_edit_while_a_run_goes_on_fails_its_trials(tmp_path, embedded, one_th
     Path(tmp_path / "mine.py").write_text(MINE + "# edited\n")
     with pytest.raises(ConfigError, match=r"\./mine\.py:MyFeatures has been edited since the run started"):
         run_trial(spec)
+
+
+FAULTY = (
+    MINE
+    + """
+
+def helper(X):
+    return X / X.nonesuch
+
+
+class FailsInFit(MyFeatures):
+    def fit(self, X, y=None):
+        return helper(np.asarray(X))
+
+
+class FailsInTransform(MyFeatures):
+    def transform(self, X):
+        return {}["no such key"]
+
+
+class ReturnsNothing(MyFeatures):
+    def fit(self, X, y=None):
+        super().fit(X, y)
+
+
+class Ends(MyFeatures):
+    def fit(self, X, y=None):
+        raise SystemExit(0)
+
+
+class TakesAllMemory(MyFeatures):
+    def transform(self, X):
+        return np.ones(2**50)
+
+
+from rffbench import RandomFourierFeatures
+
+
+class FailsDeepInside(RandomFourierFeatures):
+    def draw(self, count, d):
+        return 1 / 0
+"""
+)
+
+
+def test_an_error_in_a_map_s_method_says_which_map_which_method_and_which_line(rffbench, tmp_path):
+    names = ("FailsInFit", "FailsInTransform", "Ends", "TakesAllMemory", "FailsDeepInside", "ReturnsNothing")
+    methods = {name: {"features": f"./mine.py:{name}"} for name in names}
+    write(tmp_path / "deep", FAULTY, methods=methods)
+    done = rffbench("run", "deep/own.yaml")
+    assert done.returncode == 1
+    rows = [json.loads(line) for line in (tmp_path / "results/own/trials.jsonl").read_text().splitlines()]
+    errors = {row["method"]: row["error"] for row in rows}
+    expected = {
+        "FailsInFit": ("in fit", "X.nonesuch", "AttributeError: 'numpy.ndarray' object has no attribute 'nonesuch'"),
+        "FailsInTransform": ("in transform", '["no such key"]', "KeyError: 'no such key'"),
+        "Ends": ("in fit", "raise SystemExit", "it ends the process"),
+        "FailsDeepInside": ("in fit", "1 / 0", "ZeroDivisionError: division by zero"),
+    }
+    for name, (method, text, said) in expected.items():
+        message = f"feature map './mine.py:{name}': {method}, mine.py, line {line_of(text, FAULTY)}: {said}"
+        assert (errors[name]["message"], errors[name]["type"] in (said, "SystemExit")) == (message, name == "Ends")
+        assert message in done.stderr
+    assert errors["ReturnsNothing"]["message"] == "ReturnsNothing.fit must return the fitted map, self, got NoneType"
+    assert "in transform, mine.py, line" in errors["TakesAllMemory"]["message"]
+    assert {row["method"]: row["status"] for row in rows}["TakesAllMemory"] == "out-of-memory"
+    assert "Traceback" not in done.stderr
+
+
+def test_what_a_file_prints_is_no_result_and_the_folder_it_changes_to_is_left(rffbench, tmp_path):
+    noisy = "import os\nprint('imported')\nos.chdir('/')\n" + MINE.replace(INIT, f"{INIT}; print('made')")
+    checked = rffbench("validate", write(tmp_path, noisy).name)
+    assert checked.stdout == "own.yaml: OK; 2 trials\n"
+    assert {"imported", "made"} <= set(checked.stderr.split())
+
+
+def test_an_error_in_a_plug_in_s_map_says_which_line_too(tmp_path, monkeypatch):
+    from rffbench.registry import Registry
+
+    (tmp_path / "faulty_package.py").write_text(FAULTY)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry("feature map", {}, "", common=(), none="")
+    monkeypatch.setattr(registry, "_added", lambda: {"fit": EntryPoint("fit", "faulty_package:FailsInFit", "")})
+    features = registry.make("fit", {})
+    with pytest.raises(AttributeError) as caught:
+        features.fit(np.eye(2))
+    assert registry.blame("fit", caught.value, features) == (
+        f"feature map 'fit': in fit, {tmp_path / 'faulty_package.py'}, line {line_of('X.nonesuch', FAULTY)}: "
+        "AttributeError: 'numpy.ndarray' object has no attribute 'nonesuch'"
+    )
+    with pytest.raises(KeyError) as elsewhere:
+        {}["x"]
+    assert registry.blame("fit", elsewhere.value, features) == ""
+
+
+def test_checking_a_method_says_which_line_fails(rffbench, tmp_path):
+    write(tmp_path, FAULTY)
+    checked = rffbench("check-method", "./mine.py:FailsInFit")
+    assert checked.returncode == 1
+    assert f"in fit, {tmp_path / 'mine.py'}, line {line_of('X.nonesuch', FAULTY)}: AttributeError" in checked.stdout

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from rffbench.config.grid import Grid
-from rffbench.config.values import DEFAULT, repeated
+from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
 from rffbench.errors import ConfigError, unknown
 from rffbench.parameters import is_rule
 from rffbench.yamlfile import Misplaced, problem
@@ -96,6 +96,9 @@ def _check_method(grid: Grid, label: str) -> None:
                 made = make_features(
                     features, kernel=kernel["name"], gamma=gamma, n_features=n, count=grid.setting("count")
                 )
+            if (wide := getattr(made, "n_expanded", 0)) > MOST_FEATURES:
+                message = f"makes {wide:,} columns to choose {n:,} from; {MOST_FEATURES:,} at most"
+                raise Misplaced(message, "methods", label)
             for i, measure in enumerate(grid.setting("measures") if made is not None else []):
                 if measure in CURVES and (solver.get("path") or solver.get("record")):
                     message = f"{measure} keeps curves of its own, and the solver keeps its curves with path or record"

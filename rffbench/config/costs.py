@@ -58,10 +58,13 @@ def operations(spec: TrialSpec) -> float | None:
 
 def group_operations(specs: Sequence[TrialSpec]) -> float:
     """Multiply-adds of trials that are done together: of maps that are columns of one draw, the features and the Gram
-    matrix of the largest are made once. Trials without a count are left out."""
+    matrix of the largest are made once, unless there are more than two classes. Trials without a count are left out."""
     counted = [(spec, alone) for spec in specs if (alone := operations(spec)) is not None]
     first = specs[0]
-    if first.solver["name"] != "ridge" or first.exclusive is True or len(counted) < 2 or first.device != "cpu":
+    card = load_card(first.dataset)
+    several = len(card.classes) > 2 and card.labels is None
+    alone_each = first.solver["name"] != "ridge" or first.exclusive is True or first.device != "cpu" or several
+    if alone_each or len(counted) < 2:
         return sum(alone for _, alone in counted)
     total, pools = 0.0, dict[Hashable, int]()
     for spec, alone in counted:

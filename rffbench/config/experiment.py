@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -367,6 +368,7 @@ class Experiment(_Strict):
             return [({}, self)]
         if (combinations := math.prod(map(len, self.sweep.values()))) > MOST_PROTOCOLS:
             raise Misplaced(f"has {combinations:,} combinations of labels; at most {MOST_PROTOCOLS:,} are run", "sweep")
+        _check_sweep(self.sweep)
         base = self.model_dump(mode="json", by_alias=True, exclude={"sweep"}, exclude_unset=True)
         found = []
         for labels in itertools.product(*self.sweep.values()):
@@ -378,7 +380,7 @@ class Experiment(_Strict):
             except ValidationError as error:
                 where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
                 wrong = misplaced(error)
-                at = f"{yamlfile.dotted(wrong.where)}: " if wrong.where else ""
+                at = f"{yamlfile.dotted(yamlfile.counted(wrong.where))}: " if wrong.where else ""
                 message = f"the combination {where} is not a valid config: {at}{wrong}"
                 from_ = [each for each in zip(self.sweep, labels, strict=True) if wrong.where[:1] and wrong.where[0] in
                          self.sweep[each[0]][each[1]]]  # fmt: skip
@@ -453,6 +455,28 @@ class Experiment(_Strict):
         if folder and self.reference and os.path.isabs(self.reference):
             resolved["reference"] = os.path.relpath(self.reference, folder.resolve())
         return yamlfile.dump(resolved)
+
+
+def _check_sweep(sweep: dict[str, dict[str, Any]]) -> None:
+    """Misplaced where two labels of an axis say the same, or two axes the same setting, so that one has no effect."""
+    by_setting: dict[tuple[str, ...], str] = {}
+    for axis, labels in sweep.items():
+        for index, (label, patch) in enumerate(labels.items()):
+            if same := [other for other in list(labels)[:index] if labels[other] == patch]:
+                raise Misplaced(f"says the same as {same[0]}", "sweep", axis, label)
+        for setting in dict.fromkeys(each for patch in labels.values() for each in _settings(patch)):
+            if by_setting.setdefault(setting, axis) != axis:
+                message = f"sets {yamlfile.dotted(setting)}, as {by_setting[setting]} does, which then has no effect"
+                raise Misplaced(message, "sweep", axis)
+
+
+def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
+    """The paths of what a patch sets."""
+    for key, value in patch.items():
+        if isinstance(value, dict) and value:
+            yield from _settings(value, *above, key)
+        else:
+            yield (*above, key)
 
 
 def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import Card, add_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.trials.spec import TrialSpec
-from rffbench.yamlfile import dotted
+from rffbench.yamlfile import counted, dotted
 
 
 def load_experiment(config: str | Path) -> Experiment:
@@ -52,6 +53,8 @@ def _find(config: str | Path) -> Path:
         return path
     if path.is_dir():
         raise ConfigError(f"{path}: is a folder; a config is a YAML file")
+    if os.path.lexists(path):
+        raise ConfigError(f"{path}: is no regular file, but a pipe, a device or a broken link; give a copy of it")
     folder = resource_folder("configs")
     names = sorted(each.stem for each in folder.glob("*.yaml"))
     if str(config) in names:
@@ -86,7 +89,9 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
         experiment = Experiment.model_validate(config, context={"folder": path.parent})
     except ValidationError as error:
         wrong = misplaced(error)
-        raise ResultsError(f"{path}: not an experiment of this version: {dotted(wrong.where)}: {wrong}") from None
+        raise ResultsError(
+            f"{path}: not an experiment of this version: {dotted(counted(wrong.where))}: {wrong}"
+        ) from None
     return [(labels, methodfiles.portable(each.to_dict())) for labels, each in experiment.protocols()]
 
 

@@ -25,7 +25,7 @@ from pydantic import (
 
 from rffbench.errors import ConfigError, RffbenchError, unknown
 from rffbench.units import BYTES, SECONDS, number, quantity
-from rffbench.yamlfile import Misplaced, pattern
+from rffbench.yamlfile import Misplaced, pattern, shown
 
 MOST_FEATURES = 1_000_000  # 256 rows of so many are 4 GB
 Value = TypeVar("Value", bound=Hashable)
@@ -52,6 +52,16 @@ def check_dataset(name: str) -> None:
     load_card(name)
 
 
+def column(value: object) -> object:
+    """A column's name, or its number."""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ValueError(f"must be a column's name or its number, counted from 0, not {shown(value)}")
+    return value
+
+
+Column = Annotated[StrictStr | StrictInt, BeforeValidator(column)]
+
+
 class OwnData(BaseModel):
     """A user's own data, where its path alone leaves too much to guess."""
 
@@ -64,7 +74,7 @@ class OwnData(BaseModel):
     name: Annotated[StrictStr, pattern(r"^\w[\w.-]*$", "letters, digits, '_', '.' or '-'")] | None = Field(
         default=None, description="What tables call it. [default: the file's name]"
     )
-    target: StrictStr | StrictInt | None = Field(
+    target: Column | None = Field(
         default=None,
         description="The target's column by name, or counted from 0, negative from the end. [default: the last]",
     )
@@ -98,7 +108,7 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, str) and not is_data_path(value):
         return value
     if not isinstance(value, str | dict):
-        raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {value!r}")
+        raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {shown(value)}")
     given = {"path": value} if isinstance(value, str) else value
     if "://" in str(given.get("path")):
         raise ValueError(f"{given['path']}: is a URL; download it and give the file, or write a card with the URL")
@@ -174,6 +184,13 @@ def once(value: list[Any]) -> list[Any]:
     return value
 
 
+def none_alone(steps: list[str]) -> list[str]:
+    """Steps, or none of them."""
+    if "none" in steps and len(steps) > 1:
+        raise ValueError("none stands for no step at all, and goes with no other")
+    return steps
+
+
 def repeated(values: Iterable[Value]) -> Value | None:
     """The first of the values that came before."""
     seen: set[Value] = set()
@@ -198,7 +215,7 @@ def bandwidths(*rules: str) -> Callable[[object], object]:
         ]  # fmt: skip
         if wrong or not values:
             named = " or ".join(rules)
-            raise ValueError(f"must be a positive number, or a list of them, or {named}, not {value!r}")
+            raise ValueError(f"must be a positive number, or a list of them, or {named}, not {shown(value)}")
         once(values)
         return value
 
@@ -214,7 +231,7 @@ def size(value: object) -> str | int:
         if count > MOST_FEATURES:
             raise ValueError(f"must be {MOST_FEATURES:,} at most, not {text}")
         return text if text.endswith("d") else count
-    raise ValueError(f"must be a positive integer or a multiple of the dimension such as 16d, not {value!r}")
+    raise ValueError(f"must be a positive integer or a multiple of the dimension such as 16d, not {shown(value)}")
 
 
 def listed(value: object) -> object:
@@ -258,6 +275,7 @@ Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
 Steps = Annotated[
     list[Step],
     AfterValidator(once),
+    AfterValidator(none_alone),
     BeforeValidator(listed, json_schema_input_type=str | list[str]),
     Field(min_length=1),
 ]

@@ -45,9 +45,12 @@ SAMPLE_LINES = 100  # by which delimiter and header are recognised
 RULES = ("half", "random", "given", "given-sampled")
 BLOCK_ROWS = 20_000
 NAMES_SHOWN = 12  # of the inputs, in a description
+MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
 MOST_CLASSES = 20  # whole numbers of more values than these are taken for a regression's target
 
 Task = Literal["classification", "regression"]
+
+csv.field_size_limit(2**31 - 1)  # by a delimiter that it lacks, a line of 20,000 numbers is one field
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,11 @@ def _taken_for(
             f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
             "if another column is the target, give it: {path: …, target: …}"
         )
+    if not faults and MOST_CLASSES < len(classes) == len(y):
+        faults.append(
+            f"the target, {content.target_name}, is another one in each of the {len(y)} rows; "
+            "if another column is the target, give it: {path: …, target: …}"
+        )
     positive = list(classes)[-1] if len(classes) == 2 else None
     checksum = _checksum(path)
     fields = {
@@ -261,6 +269,8 @@ def _see_text(
             if widths := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
                 message = f"line {widths[2]} has {widths[3]} values, line 1 has {widths[1]}"
                 raise DataError(f"{path.name}: {message}") from None
+            if begun := re.search(r"EOF inside string starting at row (\d+)", str(error)):
+                raise DataError(f"{path.name}: line {int(begun[1]) + 1} begins a quote that is not closed") from None
             raise
     y = np.concatenate(targets)
     if not len(y):
@@ -271,14 +281,14 @@ def _see_text(
         with open_content(path, path.name) as stream:
             has = len(next(csv.reader(islice(Lines(stream), line - 1, line), delimiter=delimiter)))
         if has < width:
-            raise DataError(f"{path.name}: line {line} has {has} values, line 1 has {width}")
+            raise DataError(f"{path.name}: line {line} has {_values(has)}, line 1 has {width}")
         more = f" here and in {len(missing) - 1} more" if len(missing) > 1 else ""
         said.append(f"{place(line, column)}: the value is missing ({value!r}){more}; fill it, or remove such rows")
     for line, column, value in sorted(faults)[:1]:
         advice = (
-            "write decimals with a point" if re.fullmatch(r"[-+]?\d+,\d+", value)
+            "write decimals with a point, and nothing between thousands" if re.fullmatch(r"[-+]?\d+(,\d+)+", value)
             else "make it a number" if column == at
-            else "make it a number, or leave the column out: {path: …, ignore: [" + _written(names, column) + "]}"
+            else "make it a number, or leave the column out: {path: …, ignore: " + _written(names, column) + "}"
         )  # fmt: skip
         said.append(f"{place(line, column)}: {value!r} is no finite number; {advice}")
     if task == "regression" or (task is None and not said and _all_numbers(y) and not _few_whole_numbers(y)):
@@ -292,17 +302,22 @@ def _see_text(
     return Content(format_, len(inputs), y, title, [names[i] for i in inputs if names], len(missing), said)
 
 
+def _values(number: int) -> str:
+    return "one value" if number == 1 else f"{number} values"
+
+
 def _delimiter(sample: list[str]) -> str:
-    """The one by which all lines have the same number of values, and the most of them."""
-    found: dict[str, int] = {}
+    """The one by which all lines have the same number of values, and the most of these are numbers: of ``0,5;1,5;a``,
+    the semicolon; of several, that of the most values."""
+    found: dict[str, tuple[float, int, int]] = {}
     for delimiter in DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter))
+        rows = list(csv.reader(sample, delimiter=delimiter))
+        widths = Counter(map(len, rows))
         width, lines = widths.most_common(1)[0]
         if width > 1 and lines >= 0.9 * widths.total():  # a line that is too short is told by its number
-            found[delimiter] = width
-    if not found:
-        return ","
-    return max(found, key=lambda each: (found[each], -DELIMITERS.index(each)))
+            numbers = [_is_number(value.replace(",", ".")) for row in rows for value in row]
+            found[delimiter] = (sum(numbers) / len(numbers), width, -DELIMITERS.index(delimiter))
+    return max(found, key=lambda each: found[each], default=",")
 
 
 def _is_header(first: list[str], others: list[list[str]]) -> bool:
@@ -336,7 +351,8 @@ def _has_quotes(path: Path) -> bool:
 
 
 def _written(names: list[str], column: int) -> str:
-    return names[column] if names else str(column)
+    """The list of a column, as YAML has it."""
+    return yamlfile.dump([names[column] if names else column]).strip()
 
 
 # ---- The other formats -------------------------------------------------------------------------------------
@@ -349,6 +365,10 @@ def _see_libsvm(path: Path, target: str | int | None, _: object) -> Content:
         X, y = svmlight(stream)
     if not len(y):
         raise DataError(f"{path.name}: is empty; it must have one line per row")
+    if not X.nnz:
+        raise DataError(f"{path.name}: no line has an input, index:value")
+    if X.shape[1] > MOST_COLUMNS:
+        raise DataError(f"{path.name}: the largest index is {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read")
     faults = []
     if not np.isfinite(y).all():
         faults.append(f"line {_line(path, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite")
@@ -378,8 +398,8 @@ def _see_npz(path: Path, target: str | int | None, _: object) -> Content:
         label = next(name for name in names if name != "X")
     with open_content(path, path.name) as stream:
         X, y = read_npz(stream, inputs, label)
-    if not len(X):
-        raise DataError(f"{path.name}: {inputs} has no rows")
+    if not X.size:
+        raise DataError(f"{path.name}: {inputs} has no {'columns' if len(X) else 'rows'}")
     missing, faults = ~np.isfinite(X), []
     if missing.any():
         row, column = np.argwhere(missing)[0]
@@ -399,6 +419,8 @@ def _see_parquet(path: Path, target: str | int | None, ignore: tuple[str | int, 
     at = _column(path, "target", -1 if target is None else target, names, len(names))
     ignored = [_column(path, "ignore", each, names, len(names)) for each in ignore]
     inputs = [column for column in range(len(names)) if column != at and column not in ignored]
+    if not inputs:
+        raise ConfigError(f"{path.name}: beside the target, {names[at]!r}, there is no input")
     faults, missing = [], 0
     for column in (*inputs, at):
         values = table.iloc[:, column]
@@ -411,8 +433,8 @@ def _see_parquet(path: Path, target: str | int | None, ignore: tuple[str | int, 
             if infinite.any():
                 faults.append(f"row {infinite.argmax() + 1}, column {names[column]!r}: the value is not finite")
         elif column != at:
-            advice = f"make it numbers, or leave it out: {{path: …, ignore: [{names[column]}]}}"
-            faults.append(f"row 1, column {names[column]!r}: {values.iloc[0]!r} is no number; {advice}")
+            advice = f"make it numbers, or leave it out: {{path: …, ignore: {_written(names, column)}}}"
+            faults.append(f"row 1, column {names[column]!r}: {str(values.iloc[0])!r} is no number; {advice}")
     values = table.iloc[:, at]
     y = values.to_numpy(dtype=np.float64) if is_number(values) else values.astype(str).to_numpy(dtype=object)
     layout: dict[str, Any] = {"kind": "parquet", "target": names[at]}
@@ -430,6 +452,8 @@ def _find(path: Path) -> None:
         return
     if path.is_dir():
         raise ConfigError(f"{path.name or path}: is a folder; give a file")
+    if os.path.lexists(path):
+        raise ConfigError(f"{path.name}: is no regular file, but a pipe, a device or a broken link; give a copy of it")
     beside = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
     raise ConfigError(f"{path.name}: no such file" + (f"; did you mean {near[0]}?" if near else ""))

@@ -126,12 +126,12 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
 
     try:
         return load_svmlight_file(stream, n_features=columns, zero_based=False)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         stream.seek(0)
         for number, line in enumerate(stream, 1):
             try:
                 load_svmlight_file(io.BytesIO(line), n_features=columns, zero_based=False)
-            except ValueError:
+            except (ValueError, OverflowError):
                 shown, to = line[:40].decode("utf-8", "replace").strip(), f" to {columns}" if columns else ""
                 what = f"a line must be: label index:value …, the indices from 1{to}, all of them numbers"
                 raise ValueError(f"line {number}, {shown!r}: {what}") from error
@@ -238,6 +238,8 @@ def read_parquet(stream: BinaryIO) -> Any:
         return pandas.read_parquet(io.BytesIO(stream.read()))
     except ImportError:
         raise ValueError("Parquet is read by pandas with pyarrow, which is not installed; or save it as CSV") from None
+    except ValueError as error:
+        raise ValueError("it is no Parquet file, or a damaged one") from error
 
 
 def is_number(column: Any) -> bool:

@@ -100,7 +100,8 @@ def prepare(card: Card, progress: Progress | None = None, *, checked: bool = Fal
                 shutil.rmtree(destination, ignore_errors=True)  # a damaged one
                 os.replace(building, destination)
     except OSError as error:
-        where = f"the cache folder {cache_folder()} cannot be used ({error}); RFFBENCH_CACHE chooses another"
+        reason = error.strerror or error
+        where = f"the cache folder {cache_folder()} cannot be used ({reason}); RFFBENCH_CACHE chooses another"
         raise DataError(f"{card.name}: {where}") from error
 
 

@@ -128,4 +128,4 @@ def _unpackable() -> Iterator[None]:
     except RecursionError as error:
         raise Unpackable("holds a link that leads back to itself") from error
     except Exception as error:
-        raise Unpackable(f"cannot be unpacked ({type(error).__name__}: {error})") from error
+        raise Unpackable(f"cannot be unpacked, as if damaged or packed otherwise ({error})") from error

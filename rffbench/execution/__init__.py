@@ -19,6 +19,7 @@ from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
 from rffbench.registry import load_added
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
+from rffbench.yamlfile import problem
 
 Task: TypeAlias = list[TrialSpec]
 Done: TypeAlias = Callable[[TrialResult], None]
@@ -98,9 +99,15 @@ def make_executor(
     return factory(experiment, workers=workers, **given)
 
 
-def check_executor(name: str, options: Mapping[str, Any] | None = None) -> None:
-    """ConfigError as of `make_executor` for its name and the names of its options; nothing is started."""
-    _factory(name, options or {})
+def check_executor(name: str, options: Mapping[str, Any] | None = None) -> str:
+    """ConfigError as of `make_executor` for its name and its options; nothing is started. What cannot be checked on
+    this machine, in words.
+
+    A factory may have an attribute ``check_options(options)`` that does this; else it is the options' names alone.
+    """
+    factory, given = _factory(name, options or {})
+    check = getattr(factory, "check_options", None)
+    return check(given) if check else ""
 
 
 def _factory(name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -129,8 +136,7 @@ def option(executor: str, name: str, value: Any, kind: Any) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"executor {executor}: option {name}={value}: {problem}") from None
+        raise ConfigError(f"executor {executor}: option {name}: {problem(error.errors()[0])}") from None
 
 
 def _check_options(executor: str, factory: Callable[..., Executor], given: Iterable[str]) -> None:

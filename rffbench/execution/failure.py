@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rffbench import ownfile
-from rffbench.errors import DataError, EnvironmentFault
+from rffbench.errors import DataError, EnvironmentFault, OwnCodeError
 from rffbench.trials.spec import Status, TrialResult, TrialSpec
 
 FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
@@ -36,13 +37,15 @@ class Failure:
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """How an exception counts: no memory, no data, or any other error."""
+        message = without_folders(str(error))[:MESSAGE_CHARACTERS]
+        if isinstance(error, OwnCodeError) and error.__cause__:
+            error = error.__cause__
         status: Status = "error"
         if isinstance(error, MemoryError):
             status = "out-of-memory"
         elif isinstance(error, DataError):
             status = "unavailable"
         trace = without_folders("".join(traceback.format_exception(error)))[-TRACEBACK_CHARACTERS:]
-        message = without_folders(str(error))[:MESSAGE_CHARACTERS]
         of_the_machine = isinstance(error, OSError) and error.errno in OF_THE_MACHINE
         return cls(status, type(error).__name__, message, trace, of_the_machine)
 
@@ -87,6 +90,7 @@ def without_folders(text: str) -> str:
     folders = sorted({str(Path(folder).absolute()) for folder in sys.path} | own, key=len, reverse=True)
     for folder in folders:
         text = text.replace(f'File "{folder}{os.sep}', 'File "')
+        text = re.sub(re.escape(f"{folder}{os.sep}") + r"(?=[^\n:]*, line \d)", "", text)
     for folder in own:
         text = text.replace(f"{folder}{os.sep}", "")
     for variable in FOLDER_VARIABLES:

@@ -312,6 +312,8 @@ def _is_ok(line: bytes, key: str) -> bool:
 def _rows(path: Path, left_out: Callable[[str], object] | None, brief: _BriefReader) -> Iterator[Row]:
     """The rows of one file."""
     torn = None
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise ResultsError(f"{path}: is no regular file")
     for number, line in enumerate(_lines(path), 1):
         if torn:  # it is not the last line
             _refuse(torn, left_out)

@@ -120,7 +120,7 @@ def run_experiment(
             tally.add(result)
 
         if pending:
-            with _Manifest(folder, experiment, grid, executor, tally):
+            with _Manifest(folder, experiment, grid, executor, tally, only):
                 _carry_out(pending, executor, done, announce)
     counts = Counter(tally.statuses.values())
     return Summary(folder, counts, len(pending), time.monotonic() - started)
@@ -268,7 +268,13 @@ class _Manifest:
     """manifest.json: the environment of the latest run, and under ``earlier_runs`` of those before it."""
 
     def __init__(
-        self, folder: Path, experiment: Experiment, grid: list[TrialSpec], executor: Executor, tally: _Tally
+        self,
+        folder: Path,
+        experiment: Experiment,
+        grid: list[TrialSpec],
+        executor: Executor,
+        tally: _Tally,
+        only: Sequence[str],
     ) -> None:
         self._path = folder / "manifest.json"
         self._tally = tally
@@ -280,6 +286,7 @@ class _Manifest:
             "workers": executor.workers,
             "datasets": {spec.dataset: spec.data_hash for spec in grid},
             "data_checksums": {},
+            "only": list(only),
             "started": now(),
             "finished": None,
             "statuses": {},

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from typing import Any
 
+from rffbench.errors import ConfigError
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import Channel, TaskAccount
 from rffbench.execution.failure import NO_RESULT, Failure, Faults
@@ -99,5 +100,7 @@ class _Stopped(BaseException):
 
 
 def serial_executor(experiment: Experiment, *, workers: int | None = None) -> SerialExecutor:
-    """The executor ``serial``; there is one worker, this process."""
+    """The executor ``serial``; there is one worker, this process. ConfigError for more."""
+    if workers not in (None, 1):
+        raise ConfigError(f"--workers {workers}: the executor serial has one worker, this process")
     return SerialExecutor(memory_limit=experiment.memory)

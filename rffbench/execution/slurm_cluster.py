@@ -13,7 +13,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,16 +21,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rffbench.config.values import Memory, Seconds
-from rffbench.errors import ConfigError, EnvironmentFault
+from rffbench.errors import ConfigError, EnvironmentFault, unknown
 from rffbench.execution import Experiment, option
 from rffbench.execution.cluster import AGAIN, ClusterExecutor, News
 from rffbench.execution.environment import processors
 from rffbench.execution.node import Errand, carry_out
+from rffbench.yamlfile import shown
 
 try:
     import submitit
-except ImportError as error:
-    raise ConfigError(f"executor slurm: needs the library submitit ({error}); pip install 'rffbench[slurm]'") from error
+except ImportError:  # a config can be checked without it, as far as that goes
+    submitit = None  # type: ignore[assignment]
 
 FOLDER = "slurm-jobs"
 LOOK_S = 0.5  # how often the files of the jobs are read
@@ -39,6 +40,17 @@ ARRAY = 1000  # elements of one array: what SLURM allows unless its administrato
 LONG_S = 86_400.0  # what a job on this machine may take; SLURM must be told
 
 Count = Annotated[int, Field(gt=0)]
+OWN = {
+    "cluster": Literal["slurm", "local"], "folder": str, "time": Seconds, "memory": Memory, "cpus": Count,
+    "partition": str, "array": Count,
+}  # fmt: skip
+"""The executor's own options."""
+OF_SUBMITIT = {
+    "setup": list[str], "teardown": list[str], "srun_args": list[str], "signal_delay_s": Count,
+    "stderr_to_stdout": bool, "use_srun": bool, "additional_parameters": dict[str, Any],
+}  # fmt: skip
+"""What submitit takes that is no option of sbatch."""
+TAKEN = {"array_parallelism", "job_name", "time"}  # parameters of submitit that this executor sets
 
 
 @dataclass
@@ -240,11 +252,21 @@ def slurm_executor(
 ) -> SlurmExecutor:
     """The executor ``slurm``, with at most ``workers`` jobs at a time.
 
-    ``time``, ``memory``, ``cpus`` and ``partition`` are a job's; ``others`` go to sbatch as they are.
+    ``time``, ``memory``, ``cpus`` and ``partition`` are a job's; ``others`` are submitit's parameters, which but for
+    `OF_SUBMITIT` go to sbatch as they are.
     """
-    if address:
-        raise ConfigError("executor slurm: takes no address")
-    option("slurm", "cluster", cluster, Literal["slurm", "local"])
+    if submitit is None:
+        raise ConfigError("executor slurm: needs the library submitit; pip install 'rffbench[slurm]'")
+    given = {
+        "address": address,
+        "cluster": cluster,
+        "time": time,
+        "memory": memory,
+        "cpus": cpus,
+        "array": array,
+        **others,
+    }
+    check_options({key: value for key, value in given.items() if value is not None})
     if cluster == "slurm" and not shutil.which("sbatch"):
         raise ConfigError(
             "executor slurm: there is no sbatch on this machine; run this where jobs are sent from. "
@@ -260,8 +282,14 @@ def slurm_executor(
         parameters["cpus_per_task"] = option("slurm", "cpus", cpus, Count)
     if partition is not None:
         parameters["slurm_partition"] = str(partition)
-    if others:
-        parameters["slurm_additional_parameters"] = others
+    to_sbatch = dict(others.pop("additional_parameters", {}))
+    for key, value in others.items():
+        if key in OF_SUBMITIT:
+            parameters[f"slurm_{key}"] = option("slurm", key, value, OF_SUBMITIT[key])
+        else:
+            to_sbatch[key] = value
+    if to_sbatch:
+        parameters["slurm_additional_parameters"] = to_sbatch
     at_a_time = workers or (processors() if cluster == "local" else RUNNING)
     return SlurmExecutor(
         experiment,
@@ -271,3 +299,30 @@ def slurm_executor(
         parameters=parameters,
         array=option("slurm", "array", array, Count),
     )
+
+
+def check_options(options: Mapping[str, Any]) -> str:
+    """ConfigError, with the nearest name, for an option that neither this executor nor submitit has, or of a wrong
+    value; what cannot be checked, where submitit is not installed."""
+    unchecked: list[str] = []
+    if options.get("address"):
+        raise ConfigError("executor slurm: takes no address")
+    for key, value in options.items():
+        if key in OWN or (submitit is not None and key in OF_SUBMITIT):
+            plain = OWN.get(key) is str and isinstance(value, int | float)
+            option("slurm", key, str(value) if plain else value, (OWN | OF_SUBMITIT)[key])
+        elif submitit is None:
+            unchecked.append(key)
+        elif key not in (known := submitit.SlurmExecutor._valid_parameters() - TAKEN):
+            raise ConfigError(
+                f"executor slurm: {unknown('option', key, sorted({*OWN, *known}))} (what sbatch takes and submitit "
+                f"does not know goes into the config's executor as additional_parameters: {{{key}: {value}}})"
+            )
+        elif isinstance(value, list | dict):
+            raise ConfigError(f"executor slurm: option {key}: must be text or a number, not {shown(value)}")
+    if not unchecked:
+        return ""
+    return f"whether sbatch has {', '.join(unchecked)} cannot be checked here: that takes the library submitit"
+
+
+slurm_executor.check_options = check_options  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from numpy.random import SeedSequence
 
 from rffbench.errors import ConfigError
+from rffbench.parameters import check_count
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
@@ -74,6 +75,7 @@ def make_features(
         if MAPS.is_own(name):
             _check_is_map(features)
         columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
+        check_count("columns_per_frequency", columns, least=1)
         features.set_params(n_components=n_features * columns)
         if hasattr(features, "check_parameters"):
             features.check_parameters()

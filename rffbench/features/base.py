@@ -50,7 +50,15 @@ def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
 def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any:
     """A clone of the map ``features``, fitted: to the targets Y (n, t) that are learnt, where its class says
     ``takes_targets``, so that it need not guess whether numbers are classes; else to y, the labels or values."""
-    return clone(features).fit(X, Y if getattr(features, "takes_targets", False) else y)
+    return fitted(clone(features), X, Y if getattr(features, "takes_targets", False) else y)
+
+
+def fitted(features: Any, X: Any, y: NDArray) -> Any:
+    """What ``features.fit(X, y)`` of a map of any package returns; ValueError, naming it, where that is no map."""
+    found = features.fit(X, y)
+    if not hasattr(found, "transform"):
+        raise ValueError(f"{type(features).__name__}.fit must return the fitted map, self, got {type(found).__name__}")
+    return found
 
 
 def check_finite(features: Any, Z: NDArray) -> None:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from rffbench.errors import ConfigError
-from rffbench.features import make_features
+from rffbench.features import MAPS, make_features
 from rffbench.features.base import mapped
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.registry import NONE
@@ -62,7 +62,8 @@ def check_map(name: str) -> Iterator[Check]:
                 warnings.simplefilter("ignore")
                 yield Check(label, *check())
         except Exception as error:  # the map's own, whatever it is
-            yield Check(label, False, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            found = MAPS.blame(name, error, features) or f"{type(error).__name__}: {error}"
+            yield Check(label, False, found.partition("\n")[0])
 
 
 def errors(

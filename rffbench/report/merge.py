@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rffbench import yamlfile
+from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, read_rows
 from rffbench.identity import canonical_json
@@ -41,6 +42,11 @@ def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
     newest run's, with all others under ``earlier_runs``. Nothing is written where anything is refused: ResultsError
     for two configs, for a trial with two scores, and for an ``into`` that is there already.
     """
+    places = [Path(shard).resolve() for shard in shards]
+    if twice := repeated(places):
+        raise ResultsError(f"{twice}: is given twice; shards are several folders")
+    if inside := set(places) & set(into.resolve().parents):
+        raise ResultsError(f"{into}: lies in {inside.pop()}, which is to be merged; merge into a folder elsewhere")
     found = [experiment_folders(shard) for shard in shards]
     alone = [folders == [shard] for folders, shard in zip(found, shards, strict=True)]
     if all(alone):

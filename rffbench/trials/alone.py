@@ -19,7 +19,7 @@ from rffbench.data import Split
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError
 from rffbench.features import make_features
 from rffbench.features.bandwidth import gamma_of_rows
-from rffbench.features.base import check_finite, mapped
+from rffbench.features.base import check_finite, fitted, mapped
 from rffbench.kernels import make_kernel
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.triangles import TriangleStack
@@ -38,6 +38,7 @@ from rffbench.trials.given import (
     keeping_warnings,
     leaving_global_seeds,
     naming_who_writes,
+    naming_whose_code,
 )
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
@@ -139,9 +140,9 @@ class Problem:
         """
         X, features, targets = self.split.X_train, self.features(spec), self.targets
         with Stopwatch(X) as fitting:
-            fitted = features.fit(X, targets)
-        distinct = fitted.distinct() if hasattr(fitted, "distinct") else None
-        return fitting.seconds + mapping_seconds(fitted if distinct is None else distinct.features, X, buffers)
+            made = fitted(features, X, targets)
+        distinct = made.distinct() if hasattr(made, "distinct") else None
+        return fitting.seconds + mapping_seconds(made if distinct is None else distinct.features, X, buffers)
 
     def seconds_alone(self, spec: TrialSpec, solver: Any) -> tuple[dict[str, Any], NDArray | None]:
         """The entries of ``timing`` that ``timing: features`` is about, measured with nothing else at work: the seconds
@@ -325,7 +326,7 @@ class _MapAlone:
 
     def fit(self, X: Any, y: NDArray) -> _MapAlone:
         with Stopwatch(X) as watch:
-            self.features_ = self.features.fit(X, y)
+            self.features_ = fitted(self.features, X, y)
         rows = default_block_rows(self.features.n_components)
         for start in range(0, X.shape[0], rows):
             with watch:
@@ -349,7 +350,11 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     predicted: NDArray | None = None
     watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
     solver = _make_solver(spec, problem, features, free)
-    with in_figures_of_the_process(memory, free), naming_who_writes(features, solver):
+    with (
+        in_figures_of_the_process(memory, free),
+        naming_whose_code(spec, features, solver),
+        naming_who_writes(features, solver),
+    ):
         if features is not None:
             check_measuring(spec, len(split.X_train), features.n_components, free)
         y = problem.targets if spec.solver["name"] == NONE else split.y_train
@@ -376,7 +381,7 @@ def _warm_up(features: Any, dtype: np.dtype) -> None:
         X, y = np.eye(2, dtype=dtype), np.array([-1.0, 1.0])
         X.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
         y.setflags(write=False)
-        with suppress(Exception), watching_global_generators():
+        with suppress(Exception, SystemExit), watching_global_generators():
             clone(features).set_params(n_components=2).fit(X, y).transform(X)
 
 

@@ -17,11 +17,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.data import Rows, Split
-from rffbench.errors import DataError, Fallback
+from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError
+from rffbench.features import MAPS
 from rffbench.features.base import mapped
 from rffbench.kernels import Kernel
 from rffbench.linalg.kernel_rows import unit_scale
 from rffbench.seeds import watching_global_generators
+from rffbench.solvers import SOLVERS
+from rffbench.trials.spec import TrialSpec
 
 TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
 FEW_NUMBERS = 1 << 22  # of rows that are held as they are given: 34 MB in float64
@@ -99,6 +102,21 @@ def naming_who_writes(features: Any, solver: Any) -> Iterator[None]:
             f"{who.__name__} writes to an array it was given, which other methods are given too; "
             "it must copy the array first (X = X.copy()) or compute into a new one"
         ) from error
+
+
+@contextmanager
+def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
+    """An error of a map or solver that is not built in becomes an OwnCodeError that says whose it is, in which method
+    and line."""
+    try:
+        yield
+    except RffbenchError:
+        raise
+    except (Exception, SystemExit) as error:  # a map may call exit() by mistake
+        blamed = MAPS.blame(spec.features["name"], error, features) or SOLVERS.blame(spec.solver["name"], error, solver)
+        if not blamed:
+            raise
+        raise OwnCodeError(blamed) from error
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -122,10 +122,13 @@ TRIAL_COLUMNS = ("dataset", "n_features", "method", "multiple", "trial", "status
 def metrics_of(fitted: Any) -> dict[str, float]:
     """The ``metrics_`` of a fitted map or solver: finite numbers by name; none where it has no such attribute.
 
-    ValueError, naming the metric, where one is no finite number or is named as something else that a trial has.
+    ValueError, naming the metric, where one is no finite number or is named as something else that a trial has, and
+    where there are no numbers by name.
     """
-    measured = {}
-    for name, value in getattr(fitted, "metrics_", {}).items():
+    measured, found = {}, getattr(fitted, "metrics_", {})
+    if not isinstance(found, Mapping):
+        raise ValueError(f"metrics_ of {type(fitted).__name__} must be a dictionary, numbers by name, got {found!r}")
+    for name, value in found.items():
         where = f"metrics_[{name!r}] of {type(fitted).__name__}"
         if name in TRIAL_COLUMNS:
             raise ValueError(f"{where}: that name means something else in a trial's row; give the metric another")
@@ -138,10 +141,15 @@ def metrics_of(fitted: Any) -> dict[str, float]:
 def described(fitted: Any) -> dict[str, dict[str, str | None]]:
     """What the ``own_metrics`` of a map or solver, a sequence of `Metric`, say of its ``metrics_``: title, unit and
     better direction by name, as a trial's row keeps them, so that a reader needs the results alone. What is known
-    here keeps its meaning."""
+    here keeps its meaning. ValueError where they are none."""
+    own = getattr(fitted, "own_metrics", ())
+    if not isinstance(own, list | tuple) or not all(isinstance(each, Metric) for each in own):
+        raise ValueError(
+            f"own_metrics of {type(fitted).__name__} must be a tuple of rffbench.trials.metrics.Metric, got {own!r}"
+        )
     return {
         metric.name: {"title": metric.title, "unit": metric.unit, "better": metric.better}
-        for metric in getattr(fitted, "own_metrics", ())
+        for metric in own
         if metric.name in getattr(fitted, "metrics_", {}) and metric.name not in METRICS
     }
 

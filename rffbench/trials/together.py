@@ -29,7 +29,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_who_writes
+from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_who_writes, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -63,6 +63,7 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
                 try:
                     split = problem.split
                     with (
+                        naming_whose_code(spec, features, pool),
                         naming_who_writes(features, pool),
                         leaving_global_seeds(features, split.X_train, split.y_train),
                         keeping_warnings() as told,

@@ -69,6 +69,11 @@ def test_work_that_trials_share_is_counted_once():
     assert measured == pytest.approx(2.0 * len(shared) * group_operations(shared) / sum(map(operations, shared)))
 
 
+def test_of_more_than_two_classes_no_work_is_shared():
+    shared = experiment(datasets=["letter"], trials=1, timing="shared").grid()
+    assert group_operations(shared) == pytest.approx(sum(map(operations, shared)))
+
+
 def test_the_estimated_memory_of_large_trials_is_within_a_factor_of_two_of_what_was_measured():
     checked = set()
     for name in ("regression", "sparse-rf-table1", "sparse-rf-table2", "sparse-rf-figure1", "svm-rff", "tefm-figure2"):

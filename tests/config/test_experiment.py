@@ -353,7 +353,7 @@ ERRORS = {
     "nothing for a dataset": (("preprocess: minmax", "preprocess: {eeg: minmax}"), 4, "magic04"),
     "no such baseline": (("seed: 7", "significance: {baselines: [RF]}"), 13, "did you mean 'RFF'?"),
     "not YAML": (("[eeg", "[eeg: {"), 3, ""),
-    "not safe": (("seed: 7", "seed: !!python/object/apply:os.getpid []"), 13, "could not determine"),
+    "not safe": (("seed: 7", "seed: !!python/object/apply:os.getpid []"), 13, "has a tag (!…)"),
 }
 
 

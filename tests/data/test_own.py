@@ -215,3 +215,16 @@ def test_a_missing_file_is_told_the_nearest_and_an_unknown_ending_those_that_are
         look(tmp_path / "mien.csv")
     with pytest.raises(ConfigError, match=r"a\.xls: data by path is one of \.csv, \.tsv"):
         look(tmp_path / "a.xls")
+
+
+def test_a_line_of_many_columns_is_read(tmp_path):
+    lines = [",".join([str(i)] * 70_000) + f",{'ab'[i % 2]}" for i in range(4)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines))
+    assert look(tmp_path / "wide.csv").content.columns == 70_000
+
+
+def test_decimals_with_commas_between_semicolons_are_told_and_not_taken_apart(tmp_path):
+    (tmp_path / "x.csv").write_text("".join(f"{i},5;1,5;{i},25\n" for i in range(10)))
+    assert look(tmp_path / "x.csv").content.format["delimiter"] == ";"
+    (tmp_path / "words.csv").write_text("".join(f"a b,c;d {i},{'xy'[i % 2]}\n" for i in range(10)))
+    assert look(tmp_path / "words.csv").content.format["delimiter"] == ","

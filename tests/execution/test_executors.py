@@ -43,7 +43,9 @@ def test_the_config_s_limits_and_the_workers_asked_for_reach_the_executor():
     executor = make_executor("local", experiment, workers=3)
     assert isinstance(executor, LocalExecutor)
     assert (executor.workers, executor.time_limit, executor.memory_limit) == (3, 3.0, 10**9)
-    executor = make_executor("serial", experiment, workers=3)
+    with pytest.raises(ConfigError, match="--workers 3: the executor serial has one worker, this process"):
+        make_executor("serial", experiment, workers=3)
+    executor = make_executor("serial", experiment, workers=1)
     assert isinstance(executor, SerialExecutor)
     assert (executor.workers, executor.memory_limit) == (1, 10**9)
 

@@ -57,6 +57,7 @@ def test_a_run_writes_config_manifest_and_a_row_for_every_trial(tmp_path):
     assert manifest["packages"]["numpy"]
     assert manifest["blas"][0]["num_threads"] >= 1
     assert manifest["datasets"] == {"digits": "0"}
+    assert manifest["only"] == []
 
 
 def test_the_manifest_has_the_checksum_of_the_numbers_that_were_measured_on(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rffbench.errors import ConfigError, EnvironmentFault
-from rffbench.execution import make_executor
+from rffbench.execution import check_executor, make_executor
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
 from tests.execution.test_local import gone
@@ -171,6 +171,40 @@ def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
     }  # fmt: skip
     made.run([[spec()]], [].append, exclusive=True)
     assert played.told["slurm_exclusive"] is True
+
+
+def test_what_is_no_option_of_sbatch_reaches_submitit_and_what_submitit_does_not_know_reaches_sbatch(slurm):
+    made, played = slurm([], setup=["module load x"], gres="gpu:1", additional_parameters={"reservation": "course"})
+    made.run([[spec()]], [].append)
+    assert played.told["slurm_setup"] == ["module load x"]
+    assert played.told["slurm_additional_parameters"] == {"reservation": "course", "gres": "gpu:1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"acount": "physics"}, "executor slurm: unknown option 'acount'; did you mean 'account'?"),
+        ({"partiton": "long"}, "executor slurm: unknown option 'partiton'; did you mean 'partition'?"),
+        ({"reservation": "x"}, r"goes into the config's executor as additional_parameters: \{reservation: x\}"),
+        ({"cpus": "many"}, "executor slurm: option cpus: must be a whole number, not 'many'"),
+        ({"cluster": "locl"}, "executor slurm: option cluster: must be slurm or local, not 'locl'"),
+        ({"setup": "module load x"}, r"executor slurm: option setup: must be a list"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_by_check_and_by_make(options, message):
+    with pytest.raises(ConfigError, match=message):
+        check_executor("slurm", options)
+    with pytest.raises(ConfigError, match=message):
+        make_executor("slurm", FakeExperiment([]), options={"time": "1h", "cluster": "local", **options})
+
+
+def test_without_submitit_the_check_says_what_it_leaves_out(monkeypatch):
+    assert check_executor("slurm", {"account": "physics"}) == ""
+    monkeypatch.setattr(slurm_cluster, "submitit", None)
+    assert "whether sbatch has acount cannot be checked" in check_executor("slurm", {"acount": "x", "time": "1h"})
+    assert check_executor("slurm", {"time": "1h"}) == ""
+    with pytest.raises(ConfigError, match=r"needs the library submitit; pip install 'rffbench\[slurm\]'"):
+        make_executor("slurm", FakeExperiment([]), options={"time": "1h"})
 
 
 def test_tasks_go_in_arrays_of_at_most_so_many(slurm):

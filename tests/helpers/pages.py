@@ -58,8 +58,9 @@ def write_hostile(folder):
     return write(folder, made, datasets=[HOSTILE[0]], n_features=["1d"], methods=methods, title=HOSTILE[0])
 
 
-def write_running(folder, trials=1):
-    """An experiment of one method at two sizes under way: its first ``trials`` trials are done."""
+def write_running(folder, trials=1, only=()):
+    """An experiment of one method at two sizes under way: its first ``trials`` trials are done, of what ``only``
+    chooses."""
     methods = {"RFF": {"features": "fourier"}}
     config = log.config(name=folder.name, datasets=["digits"], n_features=[16, 32], methods=methods, trials=2)
     log.write(folder, config, [])
@@ -67,7 +68,7 @@ def write_running(folder, trials=1):
     rows = [TrialResult(spec, "ok", {"accuracy": 90.0}, timing, 10**9, 0.05).to_row() for spec in Grid(config).specs()]
     log.write(folder, config, rows[:trials])
     started = (datetime.now(UTC) - timedelta(seconds=60)).isoformat(timespec="seconds")
-    manifest = {"rffbench": "0.1.0", "started": started, "finished": None, "earlier_runs": []}
+    manifest = {"rffbench": "0.1.0", "started": started, "finished": None, "only": list(only), "earlier_runs": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / ".lock").write_text("process 7 on here")
     return folder

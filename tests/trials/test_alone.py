@@ -21,7 +21,7 @@ from rffbench.trials import alone as trial
 from rffbench.trials import metrics
 from rffbench.trials import tasks as plan
 from rffbench.trials.alone import Problem, run_trial
-from rffbench.trials.metrics import MapOnPoints, Metric, Points, kernel_error
+from rffbench.trials.metrics import MapOnPoints, Metric, Points, kernel_error, metrics_of
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")
@@ -340,6 +340,14 @@ def test_what_a_map_of_another_package_measures_is_in_the_row_with_what_it_means
     assert row["metrics"]["count"] == 3
     assert row["own_metrics"] == {"spread": {"title": "spread of the frequencies", "unit": "", "better": "less"}}
     assert json.loads(json.dumps(row, allow_nan=False)) == row
+
+
+def test_metrics_that_are_none_are_refused_by_the_name_of_the_map(monkeypatch):
+    monkeypatch.setattr(MapWithMetrics, "own_metrics", None)
+    with pytest.raises(ValueError, match="own_metrics of MapWithMetrics must be a tuple of"):
+        measured_with(monkeypatch, spread=1.0)
+    with pytest.raises(ValueError, match="metrics_ of int must be a dictionary, numbers by name, got 5"):
+        metrics_of(type("int", (), {"metrics_": 5})())
 
 
 def test_a_trial_without_metrics_of_another_package_has_no_such_entry():

@@ -46,10 +46,15 @@ function partsOf(name) {
 function progressText(about) {
   const done = about.ok + about.failed + about.unavailable;
   const parts = [`${done}${about.total === null ? "" : ` of ${about.total}`} trials`, `${about.ok} ok`];
+  const left = (seconds) => (seconds === null ? [] : [`about ${duration(seconds)} left`]);
   if (about.failed) parts.push(`${about.failed} failed`);
   if (about.unavailable) parts.push(`${about.unavailable} without data`);
   parts.push(about.running ? `running: ${about.running}` : "nothing is running");
-  if (about.seconds_left !== null) parts.push(`about ${duration(about.seconds_left)} left`);
+  if (about.part) {
+    const { only, done, total, seconds_left } = about.part;
+    parts.push([`of this run (${only}) ${done} of ${total} trials`, ...left(seconds_left)].join(", "));
+    parts.push(...left(about.seconds_left).map((text) => `${text} for the whole config`));
+  } else parts.push(...left(about.seconds_left));
   if (about.last) parts.push(`last trial ${duration((Date.now() - Date.parse(about.last)) / 1000)} ago`);
   return parts.join("; ");
 }

@@ -7,13 +7,14 @@ import re
 import socket
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rffbench.config.grid import Grid
-from rffbench.config.loading import load_resolved
+from rffbench.config.loading import filter_specs, load_resolved
 from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
 from rffbench.plaintext import printable
@@ -40,7 +41,8 @@ class Watch:
     def state(self) -> dict[str, Any]:
         """What the page shows, as plain values for JSON: of every experiment name, title, counts of trials, ``running``
         (by whom, empty when nobody), ``seconds_left`` (None where it cannot be told), ``last`` (when the last trial
-        finished, ISO 8601), table, failures, and ``problem``, why there is no table."""
+        finished, ISO 8601), table, failures, and ``problem``, why there is no table. All that is of the whole config;
+        of a run with --only, ``part`` has ``only``, ``done``, ``total`` and ``seconds_left`` of what it is about."""
         with self._busy:
             try:
                 folders = experiment_folders(self.place)
@@ -55,7 +57,8 @@ class Watch:
 
 @dataclass
 class _Experiment:
-    """What was read of a folder. ``work`` and ``work_left`` count features: small sizes come first, and are quick."""
+    """What was read of a folder. ``work`` and ``work_left`` count features: small sizes come first, and are quick.
+    ``part_left`` is what is left of the running part of the config."""
 
     marks: _Marks
     name: str
@@ -67,6 +70,8 @@ class _Experiment:
     last: str = ""
     work: int = 0
     work_left: int = 0
+    part: dict[str, Any] | None = None
+    part_left: int = 0
     table: dict[str, Any] | None = None
     failures: list[list[str]] = field(default_factory=list)
     problem: str = ""
@@ -81,19 +86,21 @@ class _Experiment:
             "unavailable": unavailable,
             "failed": self.statuses.total() - ok - unavailable,
             "running": self.running,
-            "seconds_left": self._seconds_left(),
+            "seconds_left": self._seconds_left(self.work_left),
+            "part": self.part and {**self.part, "seconds_left": self._seconds_left(self.part_left)},
             "last": self.last,
             "table": self.table,
             "failures": self.failures,
             "problem": self.problem,
         }
 
-    def _seconds_left(self) -> float | None:
-        """In proportion to the features of the trials done since the run started; None where nothing runs."""
-        if not (self.running and self.started and self.work and self.work_left):
+    def _seconds_left(self, work: int) -> float | None:
+        """For so much work, in proportion to the features of the trials done since the run started; None where nothing
+        runs."""
+        if not (self.running and self.started and self.work and work):
             return None
         gone = (datetime.now(UTC) - self.started).total_seconds()
-        return max(gone, 0.0) * self.work_left / self.work
+        return max(gone, 0.0) * work / self.work
 
 
 def _read(folder: Path, marks: _Marks) -> _Experiment:
@@ -130,16 +137,23 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
     if planned is not None:
         found.total = len(planned)
         found.work_left = sum(size for key, size in planned.items() if key not in rows)
+        if found.running and (only := runs[-1].get("only")) and isinstance(only, list):
+            only = [str(each) for each in only]
+            part = _planned(folder, only) or {}
+            options = printable(" ".join(f"--only {each}" for each in only))
+            found.part = {"only": options, "done": len(part.keys() & rows.keys()), "total": len(part)}
+            found.part_left = sum(size for key, size in part.items() if key not in rows)
         if found.started:
             since = {key for key, (_, end) in of_these.items() if (time := _time(end)) and time >= found.started}
             found.work = sum(planned[key] for key in since)
 
 
-def _planned(folder: Path) -> dict[str, int] | None:
-    """The trials that the config asks for: key and number of features; None where a dataset is not known here."""
+def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, int] | None:
+    """The trials that the config asks for, or those of them that ``only`` chooses: key and number of features; None
+    where a dataset is not known here."""
     try:
         specs = [spec for _, config in load_resolved(folder / "config.yaml") for spec in Grid(config).specs()]
-        return {spec.key: spec.n_features for spec in specs}
+        return {spec.key: spec.n_features for spec in filter_specs(specs, only)}
     except (RffbenchError, KeyError, TypeError, ValueError):
         return None
 

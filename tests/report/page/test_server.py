@@ -79,6 +79,18 @@ def test_the_state_says_what_is_done_and_left(tmp_path):
     assert about["problem"] == ""
 
 
+def test_of_a_run_of_a_part_the_state_says_what_is_left_of_it_and_of_the_whole_config(tmp_path):
+    folder = pages.write_running(tmp_path / "mine", only=["n_features=16", "trial=0,1"])
+    (about,) = Watch(folder).state()["experiments"]
+    part = about["part"]
+    assert (part["only"], part["done"], part["total"]) == ("--only n_features=16 --only trial=0,1", 1, 2)
+    assert 60 <= part["seconds_left"] < 600  # the other trial of 16 features; 80 are left of all
+    assert about["total"] == 4
+    assert about["seconds_left"] / part["seconds_left"] == pytest.approx(80 / 16, rel=0.2)
+    whole = pages.write_running(tmp_path / "whole")
+    assert Watch(whole).state()["experiments"][0]["part"] is None
+
+
 def test_the_state_follows_the_log(tmp_path):
     folder = pages.write_running(tmp_path / "mine")
     watch = Watch(folder)
