@@ -1,5 +1,6 @@
 """blocks: dask with the real thing: a scheduler and workers on loopback, as commands start them."""
 
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -52,6 +53,20 @@ def test_one_worker_and_two_with_other_threads_give_the_same_digits(cluster):
         np.testing.assert_array_equal(fit()[0], digits)
 
 
+def loaded():
+    return set(sys.modules)
+
+
+def test_workers_have_loaded_what_a_fit_needs_before_its_seconds_count(cluster):
+    cluster.worker()
+    with engine_of(cluster) as engine:
+        (before,) = engine.client.run(loaded).values()
+        fit()
+        (after,) = engine.client.run(loaded).values()
+    assert {"sklearn", "rffbench.data.streams"} <= before
+    assert not [name for name in after - before if name.startswith(("numba", "rffbench", "scipy", "sklearn"))]
+
+
 def test_a_worker_that_dies_is_made_up_for_by_another(cluster, tmp_path):
     for _ in range(2):
         cluster.worker()
@@ -84,3 +99,11 @@ def test_workers_of_another_version_are_refused(cluster, tmp_path, monkeypatch):
         dask_blocks.engine(),
     ):
         pass
+
+
+def test_a_worker_of_another_version_that_has_come_later_is_refused(cluster, monkeypatch):
+    cluster.worker()
+    with engine_of(cluster) as engine:
+        monkeypatch.setattr(dask_blocks, "software", lambda: software() | {"numpy": "1.0"})
+        with pytest.raises(EnvironmentFault, match=rf"software on tcp.* differs: numpy {np.__version__} \(here 1\.0\)"):
+            list(engine.each(blocks_at_work.plus, 5, [(100, "")]))
