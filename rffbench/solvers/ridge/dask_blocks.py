@@ -148,7 +148,7 @@ async def introduce() -> dict[str, str]:
 
     def warm_up() -> None:
         import rffbench.data.rows
-        import rffbench.solvers.ridge.blocks  # noqa: F401
+        import rffbench.solvers.ridge.streamed  # noqa: F401
 
         waves.warm_up("float64")
         triangles.warm_up()
