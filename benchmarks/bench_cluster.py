@@ -3,19 +3,18 @@ fit by row blocks costs more than here, and what the client comes to hold."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import dask
-import numpy as np
 from distributed import Client, LocalCluster
 
+from benchmarks import cluster_work
+from benchmarks.cluster_work import TRIAL_S
 from benchmarks.measure import disturbed, result, single, threads
 from rffbench import RandomFourierFeatures, data
-from rffbench.execution.channel import Channel
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
 from rffbench.process import private_memory
@@ -25,9 +24,8 @@ from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 WORKERS = 2
-TRIAL_S = 0.02
+WORK = cluster_work.__name__
 OVERHEAD_GOAL_S, SCALING_GOAL, BLOCKS_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.15, 1.1
-BUSY, BUSY_SIZE = 60, 400  # products of square matrices in a trial that computes
 GROUP = 4  # trials of a task where the client's memory is watched
 ROWS, COLUMNS, QUICK_ROWS, QUICK_COLUMNS = 200_000, 1024, 30_000, 128
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -90,8 +88,8 @@ def _specs(count: int) -> list[TrialSpec]:
 def _on_dask(cluster: LocalCluster, work: Callable[..., None]) -> DaskExecutor:
     """An executor on the cluster, whose workers have the process that trials are forked from."""
     executor = DaskExecutor(
-        Asked([]), lambda: (Client(cluster, set_as_default=False), None), work=f"{__name__}:{work.__name__}",
-        ensure=f"{__name__}:have_it", timeout=120.0,
+        Asked([]), lambda: (Client(cluster, set_as_default=False), None), work=f"{WORK}:{work.__name__}",
+        ensure=f"{WORK}:have_it", timeout=120.0,
     )  # fmt: skip
     executor.run([[spec] for spec in _specs(2 * len(cluster.workers))], [].append)
     return executor
@@ -104,34 +102,6 @@ def _cluster(workers: int) -> LocalCluster:
     )  # fmt: skip
     cluster.wait_for_workers(workers, timeout=120)
     return cluster
-
-
-def have_it(dataset: str) -> None:
-    """No data is needed."""
-
-
-def wait(specs: Sequence[TrialSpec], channel: Channel) -> None:
-    """Trials that take TRIAL_S each, and no processor."""
-    _do(specs, channel, lambda: time.sleep(TRIAL_S))
-
-
-def compute(specs: Sequence[TrialSpec], channel: Channel) -> None:
-    """Trials that keep one thread busy."""
-    A = np.random.default_rng(0).random((BUSY_SIZE, BUSY_SIZE))
-    with threads(1):
-        _do(specs, channel, lambda: [A @ A for _ in range(BUSY)])
-
-
-def nothing(specs: Sequence[TrialSpec], channel: Channel) -> None:
-    """Trials that do nothing."""
-    _do(specs, channel, lambda: None)
-
-
-def _do(specs: Sequence[TrialSpec], channel: Channel, trial: Callable[[], object]) -> None:
-    for spec in specs:
-        channel.begin(spec)
-        trial()
-        channel.result(TrialResult(spec, "ok"))
 
 
 def _seconds(executor: Any, specs: list[TrialSpec]) -> float:
@@ -147,10 +117,10 @@ def _seconds(executor: Any, specs: list[TrialSpec]) -> float:
 
 def _overhead(cluster: LocalCluster, trials: int) -> dict[str, Any]:
     specs = _specs(trials)
-    local = LocalExecutor(workers=WORKERS, threads=1, work=f"{__name__}:wait")
+    local = LocalExecutor(workers=WORKERS, threads=1, work=f"{WORK}:wait")
     _seconds(local, specs[:4])
     here = _seconds(local, specs)
-    executor = _on_dask(cluster, wait)
+    executor = _on_dask(cluster, cluster_work.wait)
     there = _seconds(executor, specs)
     executor.close()
     return single(
@@ -161,7 +131,7 @@ def _overhead(cluster: LocalCluster, trials: int) -> dict[str, Any]:
 
 
 def _computing(cluster: LocalCluster, trials: int, repeats: int) -> list[float]:
-    executor = _on_dask(cluster, compute)
+    executor = _on_dask(cluster, cluster_work.compute)
     try:
         return [_seconds(executor, _specs(trials)) for _ in range(repeats)]
     finally:
@@ -178,7 +148,7 @@ def _memory(cluster: LocalCluster, trials: int) -> dict[str, Any]:
         if done % (trials // 10) == 0:
             held.append((private_memory() or 0) / 1e6)
 
-    executor = _on_dask(cluster, nothing)
+    executor = _on_dask(cluster, cluster_work.nothing)
     executor.run((specs[start : start + GROUP] for start in range(0, trials, GROUP)), count)
     executor.close()
     return single(

@@ -46,7 +46,10 @@ class Rows:
         self.card = card
 
     def part(self, rows: slice) -> Rows:
-        """Some of the rows, in order, as rows of the same base."""
+        """Some of the rows, in order, as rows of the same base, or of a part of a stream."""
+        if isinstance(self.base, Stream) and isinstance(self.index, range):
+            base, index = self.base.part(self.index[rows])
+            return type(self)(base, index, self.preprocess, self.dtype, base.card)
         return type(self)(self.base, self.index[rows], self.preprocess, self.dtype, self.card)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ process, which then makes or reads the rows itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -48,6 +49,10 @@ class Stream(ABC):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def part(self, rows: range) -> tuple[Stream, range]:
+        """A stream that has these rows, in order, and is small when it is sent; and their numbers in it."""
+        return self, rows
 
     @abstractmethod
     def pieces(self, start: int, stop: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -122,7 +127,7 @@ class Targets:
 
     def part(self, rows: slice) -> Targets:
         """The targets of some of the rows, in order."""
-        return Targets(self.base, self.index[rows])
+        return Targets(*self.base.part(self.index[rows]))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -184,6 +189,18 @@ class Shards(Stream):
         assert isinstance(card.format, ShardsFormat)
         self._layout = card.format
         self._starts = np.cumsum([0, *(shard.rows for shard in card.format.shards)]).tolist()
+        self._parted: tuple[range, tuple[Stream, range]] | None = None
+
+    def part(self, rows: range) -> tuple[Stream, range]:
+        """See `Stream`: the shards that hold these rows. Asked for the same ones again, as for inputs and then their
+        target, the same stream: it reads them once."""
+        if self._parted is None or self._parted[0] != rows:
+            first, last = bisect_right(self._starts, rows.start) - 1, bisect_left(self._starts, rows.stop)
+            start, stop = self._starts[first], self._starts[max(first, last)]
+            some = self._layout.model_copy(update={"shards": self._layout.shards[first:last]})
+            card = self.card.model_copy(update={"rows": stop - start, "format": some})
+            self._parted = rows, (Shards(card), range(rows.start - start, rows.stop - start))
+        return self._parted[1]
 
     def pieces(self, start: int, stop: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         layout = self._layout

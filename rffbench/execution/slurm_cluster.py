@@ -142,7 +142,7 @@ class SlurmExecutor(ClusterExecutor):
             except OSError as error:
                 raise ConfigError(f"executor slurm: {self.folder}: {error.strerror}; folder=… names another") from error
             except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
-                last = (str(error).strip().splitlines() or ["no reason given"])[-1]
+                last = _complaint(str(error))
                 if not self._any_began:
                     raise ConfigError(f"executor slurm: the jobs are refused: {last}") from None
                 raise EnvironmentFault(
@@ -206,6 +206,12 @@ class SlurmExecutor(ClusterExecutor):
         for name in errands:
             if each := self._jobs.pop(name, None):
                 each.job.cancel(check=False)
+
+
+def _complaint(said: str) -> str:
+    """Of what sbatch has said its last word; after one about an option comes where there is help."""
+    lines = said.strip().splitlines() or ["no reason given"]
+    return ([line for line in lines if line.startswith("sbatch:")] or lines)[-1]
 
 
 def do_errand(errand: Errand, path: Path, here: int) -> None:

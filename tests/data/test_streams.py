@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rffbench import data
-from rffbench.data import own, shards
+from rffbench.data import own, shards, streams
 from rffbench.data.cards import Card, add_card, load_card
 from rffbench.data.rows import Rows
 from rffbench.data.streams import CHUNK_ROWS, Targets, stream
@@ -131,6 +131,28 @@ def test_shards_at_a_url_are_read_as_those_of_a_folder(save, tmp_path, table):
         np.testing.assert_array_equal(stream(card)[250:650], table[250:650, :D])
     finally:
         there.rm("/bucket", recursive=True)
+
+
+@pytest.mark.parametrize("save", [save_npy, save_parquet])
+def test_what_is_sent_of_a_part_is_the_shards_it_lies_in_which_are_read_once(save, tmp_path, table, monkeypatch):
+    whole = stream(shards.look(str(save(tmp_path / "rows", table))))
+    X, y = Rows(whole, range(N), card=whole.card), Targets(whole, range(N))
+    for start, stop in [(0, N), (250, 310), (299, 300), (300, 600), (310, 590), (600, 600), (N - 1, N), (N, N)]:
+        message = pickle.dumps((X.part(slice(start, stop)), y.part(slice(start, stop))))
+        inputs, target = pickle.loads(message)
+        np.testing.assert_array_equal(inputs[:], table[start:stop, :D])
+        np.testing.assert_array_equal(target[:], table[start:stop, D])
+        deeper = inputs.part(slice(1, 3)).part(slice(1, 2))
+        np.testing.assert_array_equal(deeper[:], table[start:stop, :D][2:3])
+        lies_in = {name for name, first in zip(("part-0", "part-1", "part-2"), (0, 300, 600), strict=True)
+                   if first < stop and start < first + 300}  # fmt: skip
+        assert {name for name in ("part-0", "part-1", "part-2") if name.encode() in message} == lies_in
+    reads = []
+    monkeypatch.setattr(streams, "read_shard", lambda *given: reads.append(given) or shards.read_shard(*given))
+    inputs, target = pickle.loads(pickle.dumps((X.part(slice(310, 590)), y.part(slice(310, 590)))))
+    for rows in (slice(0, 100), slice(100, 280)):
+        inputs[rows], target[rows]
+    assert len(reads) == 2
 
 
 def test_the_target_may_be_another_column_and_classes(tmp_path, table):

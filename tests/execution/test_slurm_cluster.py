@@ -221,6 +221,12 @@ def test_what_sbatch_refuses_is_told_in_its_words(slurm):
         made.run([[spec()]], print)
 
 
+def test_an_option_that_slurm_does_not_know_is_named(slurm):
+    made, _ = slurm([], acount="physics", refuses="unrecognized option '--acount'\nTry \"sbatch --help\" for more")
+    with pytest.raises(ConfigError, match=r"the jobs are refused: sbatch: error: unrecognized option '--acount'$"):
+        made.run([[spec()]], print)
+
+
 def test_a_full_queue_in_mid_run_keeps_what_was_measured(slurm):
     made, played = slurm([], array=1)
 

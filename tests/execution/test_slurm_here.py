@@ -40,11 +40,12 @@ def run(specs, folder, **options):
 if __name__ == "__main__":
     rows = run([spec(trial=1), spec(trial=2)], "some")
     manifest = json.loads(Path("some/manifest.json").read_text())
-    try:
-        run([spec()], "refused", partition="nowhere")
-        refused = ""
-    except ConfigError as error:
-        refused = str(error)
+    refused = []
+    for options in ({"partition": "nowhere"}, {"acount": "physics"}):
+        try:
+            run([spec()], "refused", **options)
+        except ConfigError as error:
+            refused.append(str(error))
     print(json.dumps({"rows": rows, "manifest": manifest, "refused": refused}))
 """
 
@@ -64,7 +65,9 @@ def test_trials_go_through_the_real_sbatch_and_what_it_refuses_is_told(tmp_path)
     found = json.loads(done.stdout.splitlines()[-1])
     assert {row["trial"]: row["status"] for row in found["rows"]} == {1: "ok", 2: "ok"}
     assert (found["manifest"]["executor"], len(found["manifest"]["nodes"])) == ("slurm", 1)
-    assert "Invalid partition name specified" in found["refused"]
+    partition, unknown = found["refused"]
+    assert "Invalid partition name specified" in partition
+    assert "unrecognized option '--acount=physics'" in unknown
 
 
 def test_the_script_gives_the_commands_exit_status_and_removes_its_files(tmp_path):

@@ -64,7 +64,7 @@ def _engine() -> DaskEngine:
     for worker, there in client.run(introduce, on_error="return").items():
         if there != here:
             client.close()
-            raise EnvironmentFault(f"blocks: dask: the software on {worker} differs: {_difference(here, there)}")
+            raise EnvironmentFault(_another_software(worker, here, there))
     return DaskEngine(client)
 
 
@@ -90,7 +90,7 @@ class DaskEngine:
             nodes, futures = pairs(len(parts)), dict[int, Future]()
             for number in depth_first(len(parts), nodes):
                 if number < len(parts):
-                    task: tuple = (do, work, slots, here, *parts[number])
+                    task: tuple = (do, work, slots, software(), here, *parts[number])
                 else:
                     left, right = nodes[number - len(parts)]
                     task = (add, futures.pop(left), futures.pop(right))
@@ -106,7 +106,7 @@ class DaskEngine:
         ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
         away: deque[Future] = deque()
         for part in parts:
-            away.append(self.client.submit(do, work, slots, here, *part, pure=False))
+            away.append(self.client.submit(do, work, slots, software(), here, *part, pure=False))
             if len(away) > ahead:
                 yield away.popleft().result()
         while away:
@@ -129,9 +129,12 @@ def given(shared: Any) -> Any:
     return shared
 
 
-def do(work: Work, slots: dict[str, int], *parts: Any) -> Any:
-    """``work(*parts)`` on a worker, with its share of the machine's threads."""
+def do(work: Work, slots: dict[str, int], wanted: dict[str, str], *parts: Any) -> Any:
+    """``work(*parts)`` on a worker, with its share of the machine's threads. EnvironmentFault where its software is not
+    the one ``wanted``: it may be there only since others were asked."""
     worker = distributed.get_worker()
+    if software() != wanted:
+        raise EnvironmentFault(_another_software(worker.address, wanted, software()))
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
     share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     numba.set_num_threads(share)
@@ -140,9 +143,13 @@ def do(work: Work, slots: dict[str, int], *parts: Any) -> Any:
 
 
 async def introduce() -> dict[str, str]:
-    """A worker's software; its kernels are compiled, or loaded, meanwhile, which is no part of what is timed."""
+    """A worker's software; libraries are loaded, and kernels compiled or loaded, meanwhile: that is no part of what is
+    timed, and takes longer than a small fit."""
 
     def warm_up() -> None:
+        import rffbench.data.rows
+        import rffbench.solvers.ridge.streamed  # noqa: F401
+
         waves.warm_up("float64")
         triangles.warm_up()
 
@@ -150,16 +157,19 @@ async def introduce() -> dict[str, str]:
     return software()
 
 
+@cache
 def software() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in COMPARED}}
 
 
-def _difference(here: dict[str, str], there: Any) -> str:
+def _another_software(worker: str, here: dict[str, str], there: Any) -> str:
+    """The complaint about a worker whose software is not ours, or that could not say which it has."""
     if isinstance(there, BaseException):
-        return f"it cannot do this ({there})"
-    return ", ".join(
+        return f"blocks: dask: {worker} cannot do this ({there})"
+    difference = ", ".join(
         f"{name} {there.get(name)} (here {ours})" for name, ours in here.items() if there.get(name) != ours
     )
+    return f"blocks: dask: the software on {worker} differs: {difference}"
 
 
 def _host(address: str) -> str:

@@ -1,11 +1,19 @@
 """blocks: dask with the real thing: a scheduler and workers on loopback, as commands start them."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("distributed", reason="needs the extra dask")
+import psutil
+
 from rffbench import RandomFourierFeatures, data
 from rffbench.errors import EnvironmentFault
 from rffbench.solvers.ridge import dask_blocks
@@ -15,6 +23,11 @@ from tests.execution.test_dask_cluster import Cluster
 from tests.helpers import blocks_at_work
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[3]
+LONG = (
+    "name: long\ndatasets: [generated]\ncount: columns\nn_features: [1024]\nmethods: {RFF: {features: fourier}}\n"
+    "solver: {name: ridge, lambda: [1.0e-6], blocks: dask}\ntrials: 1\n"
+)
 
 
 @pytest.fixture
@@ -52,6 +65,20 @@ def test_one_worker_and_two_with_other_threads_give_the_same_digits(cluster):
         np.testing.assert_array_equal(fit()[0], digits)
 
 
+def loaded():
+    return set(sys.modules)
+
+
+def test_workers_have_loaded_what_a_fit_needs_before_its_seconds_count(cluster):
+    cluster.worker()
+    with engine_of(cluster) as engine:
+        (before,) = engine.client.run(loaded).values()
+        fit()
+        (after,) = engine.client.run(loaded).values()
+    assert {"sklearn", "rffbench.data.streams"} <= before
+    assert not [name for name in after - before if name.startswith(("numba", "rffbench.data", "scipy", "sklearn"))]
+
+
 def test_a_worker_that_dies_is_made_up_for_by_another(cluster, tmp_path):
     for _ in range(2):
         cluster.worker()
@@ -84,3 +111,41 @@ def test_workers_of_another_version_are_refused(cluster, tmp_path, monkeypatch):
         dask_blocks.engine(),
     ):
         pass
+
+
+def test_a_worker_of_another_version_that_has_come_later_is_refused(cluster, monkeypatch):
+    cluster.worker()
+    with engine_of(cluster) as engine:
+        monkeypatch.setattr(dask_blocks, "software", lambda: software() | {"numpy": "1.0"})
+        with pytest.raises(EnvironmentFault, match=rf"software on tcp.* differs: numpy {np.__version__} \(here 1\.0\)"):
+            list(engine.each(blocks_at_work.plus, 5, [(100, "")]))
+
+
+def test_ctrl_c_ends_a_long_fit_with_all_that_it_started(tmp_path):
+    (tmp_path / "long.yaml").write_text(LONG)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RFFBENCH_CACHE": str(tmp_path / "cache")}
+    environment.pop("DASK_SCHEDULER_ADDRESS", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rffbench", "run", "long.yaml"], cwd=tmp_path, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        while process.poll() is None and not any(map(is_worker, psutil.Process(process.pid).children(recursive=True))):
+            time.sleep(0.1)
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert started
+    _, left = psutil.wait_procs(started, timeout=60)
+    assert not left
+
+
+def is_worker(process):
+    """Whether dask has started this process: it spawns its workers, rffbench forks its own."""
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
