@@ -10,7 +10,7 @@ place in the model of the config and in TrialSpec, and the code that heeds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -107,20 +107,24 @@ class Grid:
         A setting that the config or the row does not state is not compared; of one that came after the first release,
         a config or a row without it is known to have its default.
         """
+        return self._has_place_for(row) and all(self._agrees(name, row) for name in ("features", *SETTINGS))
+
+    def _has_place_for(self, row: Mapping[str, Any]) -> bool:
+        """Whether there is a cell for a row, and so many trials in it."""
         cell = self._cells.get((row["dataset"], row["method"]))
         if cell is None:
             return False
-        sizes, settings = cell
         here = (written_size(row["n_features"], row.get("multiple")), str(row["n_features"]))
-        size = next((each for each in here if each in sizes), None)
-        if size is None or row["trial"] >= self.planned_trials(size):
-            return False
-        for name, value in settings.items():
-            has = row[name] if name in row else LATER.get(name)
-            if has == value or listed(has) == listed(value) or (has is None and name not in LATER):
-                continue
-            return False
-        return True
+        size = next((each for each in here if each in cell[0]), None)
+        return size is not None and row["trial"] < self.planned_trials(size)
+
+    def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row was measured with the cell's setting, or the one or the other does not state it."""
+        settings = self._cells[row["dataset"], row["method"]][1]
+        if name not in settings:
+            return True
+        has, value = row[name] if name in row else LATER.get(name), settings[name]
+        return bool(has == value or listed(has) == listed(value) or (has is None and name not in LATER))
 
     def specs(self) -> Iterator[TrialSpec]:
         """Every trial, ordered by dataset, trial, size, method."""
@@ -186,6 +190,33 @@ class Grid:
         values = {name: self.setting(name, dataset, method) for name in SETTINGS}
         stated = {name: value for name, value in values.items() if value is not None or name in LATER}
         return {"features": self.features(method), **stated}
+
+
+class Sweep:
+    """The grids of a sweep, asked together which of them want a row: each as `Grid.wants` has it.
+
+    A log of many protocols has few values of a setting, so what a grid says of one is remembered.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._grids = grids
+        self._agreeing: dict[tuple[str, ...], set[int]] = {}
+
+    def wanting(self, row: Mapping[str, Any]) -> list[int]:
+        """The places of the grids that want the row."""
+        found = {number for number, grid in enumerate(self._grids) if grid._has_place_for(row)}
+        for name in ("features", *SETTINGS):
+            if found:
+                found &= self._all_agreeing(name, row)
+        return sorted(found)
+
+    def _all_agreeing(self, name: str, row: Mapping[str, Any]) -> set[int]:
+        key = row["dataset"], row["method"], name, repr(row[name]) if name in row else ""
+        if key not in self._agreeing:
+            here = (row["dataset"], row["method"])
+            every = enumerate(self._grids)
+            self._agreeing[key] = {number for number, grid in every if here in grid._cells and grid._agrees(name, row)}
+        return self._agreeing[key]
 
 
 def _says(config: Any, stated: Any) -> bool:

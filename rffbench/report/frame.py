@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from rffbench.config.grid import Grid
+from rffbench.config.grid import Grid, Sweep
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, latest, log_files
@@ -169,10 +169,12 @@ def load_protocols(folder: str | Path) -> Protocols:
     unreadable: list[str] = []
     grids = [Grid(config) for _, config in configs]
     rows: list[list[Row]] = [[] for _ in grids]
+    sweep = Sweep(grids)
     for row in each_row(folder / "trials.jsonl", unreadable.append):
-        for mine, grid in zip(rows, grids, strict=True):
-            if grid.wants(row):
-                mine.append({name: row[name] for name in _KEPT if name in row})
+        if wanting := sweep.wanting(row):
+            kept = {name: row[name] for name in _KEPT if name in row}
+            for number in wanting:
+                rows[number].append(kept)
     every = [
         (labels, _results(folder, config, grid, mine))
         for (labels, config), grid, mine in zip(configs, grids, rows, strict=True)
@@ -222,6 +224,14 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: list[Row]) 
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
     curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
     return Results(folder, config, trials, curves, metrics)
+
+
+def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
+    """(dataset, n_features, method) → the places of its trials, in the order of the table."""
+    found: dict[tuple[str, int, str], list[int]] = {}
+    for place, cell in enumerate(zip(*(trials[name].tolist() for name in _CELL), strict=True)):
+        found.setdefault(cast(tuple[str, int, str], cell), []).append(place)
+    return found
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:

@@ -50,13 +50,14 @@ def results_sheet(here: str, shown: Protocols, summaries: list[pd.DataFrame], co
             paper = reported.pop((dataset, size, method), None) if results is shown[0][1] else None
             metric = results.metrics[paper["metric"]] if paper else results.score(dataset)
             measured = of_cell[dataset, n_features, method]
+            contended = bool(trials.loc[trials["status"] == "ok", "contended"].any())
             line = [
                 *([Cell(protocol)] if swept else []),
                 Cell(dataset), Cell(size, n_features), Cell(method),
                 _measured(metric, measured.get(metric.name), trials, named=several),
                 *(_against(paper, metric) if has_reported else []),
                 _trials(trials, results.planned_trials(n_features, trials["multiple"].iloc[0])),
-                *(_cost(results.metrics[name], measured.get(name), trials) for name in costs),
+                *(_cost(results.metrics[name], measured.get(name), contended) for name in costs),
             ]  # fmt: skip
             sheet.lines.append(Line(line, f"{here}:{anchor(protocol, dataset, size, method)}"))
     for (dataset, size, method), paper in reported.items():  # what is left was reported, and not measured
@@ -124,13 +125,13 @@ def _trials(trials: pd.DataFrame, planned: int) -> Cell:
     return Cell(text, ok, failures(trials), "bad" if len(trials) > ok else "")
 
 
-def _cost(metric: Metric, row: _Record | None, trials: pd.DataFrame) -> Cell:
+def _cost(metric: Metric, row: _Record | None, contended: bool) -> Cell:
     if row is None or not row["n_ok"] or row["mean"] == 0:  # of no map, there is none to generate
         return Cell(NOT_RUN)
     mean, std = row["mean"], row["std"]
     if metric.unit == BYTES:
         return Cell(amount(mean), mean)
-    contended = metric.unit == SECONDS and bool(trials.loc[trials["status"] == "ok", "contended"].any())
+    contended = contended and metric.unit == SECONDS
     text = plus_minus(mean, std, significant_digits(mean, 2)) + " s"
     return Cell("~" + text if contended else text, mean, "other work used the processors" if contended else "")
 
