@@ -26,7 +26,7 @@ def significance_settings(results: Results) -> dict[str, Any]:
 
 
 def significantly_better(results: Results, dataset: str, metrics: Sequence[Metric]) -> set[tuple[int, str, str]]:
-    """The (n_features, method, metric's name) at which a method is better than **every** baseline at the config's level.
+    """The (n_features, method, metric's name) at which a method beats **every** baseline at the config's level.
 
     A method and a baseline are compared by :func:`paired_p_value` over the trials that both finished. Better
     than all baselines is an intersection–union test: its p-value is the largest of the comparisons', and
@@ -89,11 +89,15 @@ def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> fl
 
 def mean_interval(sample: pd.Series) -> tuple[float, float]:
     """Student's interval of a mean at 1 − ``LEVEL``; infinite from a single value."""
-    if len(sample) < 2:
+    if len(sample) < 2:  # whose standard deviation is 0/0
         return -np.inf, np.inf
     values = sample.to_numpy(float)
-    mean, error = float(values.mean()), values.std(ddof=1) / np.sqrt(len(values))
-    half = float(stdtrit(len(values) - 1, 1 - LEVEL / 2) * error)
+    return interval_of(float(values.mean()), float(values.std(ddof=1)), len(values))
+
+
+def interval_of(mean: float, std: float, n: int) -> tuple[float, float]:
+    """Student's interval at 1 − ``LEVEL`` of the mean of ``n`` numbers; infinite from a single one."""
+    half = float(stdtrit(n - 1, 1 - LEVEL / 2) * std / np.sqrt(n)) if n > 1 else np.inf
     return mean - half, mean + half
 
 
