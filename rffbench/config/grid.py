@@ -200,14 +200,18 @@ class Sweep:
 
     def __init__(self, grids: Sequence[Grid]) -> None:
         self._grids = grids
+        self._with_place: dict[tuple[Any, ...], set[int]] = {}
         self._agreeing: dict[tuple[str, ...], set[int]] = {}
 
     def wanting(self, row: Mapping[str, Any]) -> list[int]:
         """The places of the grids that want the row."""
-        found = {number for number, grid in enumerate(self._grids) if grid._has_place_for(row)}
+        place = tuple(row.get(name) for name in ("dataset", "method", "n_features", "multiple", "trial"))
+        if place not in self._with_place:
+            self._with_place[place] = {i for i, grid in enumerate(self._grids) if grid._has_place_for(row)}
+        found = self._with_place[place]
         for name in ("features", *SETTINGS):
             if found:
-                found &= self._all_agreeing(name, row)
+                found = found & self._all_agreeing(name, row)
         return sorted(found)
 
     def _all_agreeing(self, name: str, row: Mapping[str, Any]) -> set[int]:

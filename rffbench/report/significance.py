@@ -69,11 +69,14 @@ def _by_trial(
 
 
 def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> float:
-    """One-sided paired t-test that ``candidate`` is better ('greater' or 'less') than ``baseline``, each of shape (n,).
+    """One-sided paired t-test that ``candidate`` is better ('greater' or 'less') than ``baseline``.
 
-    Trials that either lacks (NaN) are left out. NaN with fewer than two pairs. Where all differences are equal, as the
+    The two are paired by their place, two series by their index, the trial; trials that either lacks (NaN) are left
+    out. NaN with fewer than two pairs. Where all differences are equal, as the
     t statistic is then infinite or 0/0: 0 if they favour the candidate, else 1.
     """
+    if isinstance(candidate, pd.Series) and isinstance(baseline, pd.Series):
+        candidate, baseline = candidate.align(baseline)
     pairs = np.array([candidate, baseline], float)
     pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
     count = pairs.shape[1]

@@ -74,7 +74,7 @@ function makeFilterable(sheet, table) {
   if (rows.length < 2) return;
   const protocol = filters.querySelector(".protocol");
   const search = filters.querySelector("input");
-  const choices = [...filters.querySelectorAll("select")];
+  const choices = [...filters.querySelectorAll("select[data-column]")];
   const told = filters.querySelector("output");
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);

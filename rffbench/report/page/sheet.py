@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +74,8 @@ class Sheet:
         found = {}
         for number, name in enumerate(self.columns):
             if name in self.chosen_by:
-                values = list(dict.fromkeys(line.cells[number].text for line in self.lines))
+                every = itertools.chain(self.lines, *self.protocols.values())
+                values = list(dict.fromkeys(line.cells[number].text for line in every))
                 if 1 < len(values) <= MOST_CHOICES:
                     found[number] = values
         return found

@@ -231,12 +231,13 @@ def test_of_a_sweep_with_very_many_protocols_one_is_shown_and_the_others_are_the
     assert [each.text for each in results.one("select", class_="protocol").all("option")] == names
     charts = data_of(page)["sections"]["results:mine"]
     assert {cell[0] for cell in charts["cells"]} == set(range(len(names)))
+    columns = [each.text for each in results.all("th")]
     nothing, *others = charts["others"]
     assert nothing is None
     for number, lines in enumerate(others, 2):
         assert [anchor for anchor, _ in lines] == [f"results:mine:{quote(f'λ = {number}')}:eeg:1d:{method}"
                                                    for method in ("RFF", "QMC")]  # fmt: skip
-        said = [dict(zip(results.one("thead").text.split(), cells, strict=False)) for _, cells in lines]
+        said = [dict(zip(columns, cells, strict=True)) for _, cells in lines]
         assert [each["measured"][0] for each in said] == [f"{70.5 + number:.2f}±0.71"] * 2
         assert [each["reported"][0] for each in said] == [row["reported"].text for row in first]
         assert [each["verdict"][3] for each in said] == ["bad" if each["verdict"][0] == "differs" else "good"
