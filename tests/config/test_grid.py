@@ -124,7 +124,9 @@ def test_the_grids_of_a_sweep_asked_together_want_what_each_wants():
 
 
 def test_a_change_of_an_experiment_is_one_of_its_protocols_too():
-    experiment = Experiment.model_validate({**CONFIG, "sweep": {"penalty": {"one": {"trials": 1}, "two": {"trials": 2}}}})
+    experiment = Experiment.model_validate(
+        {**CONFIG, "sweep": {"penalty": {"one": {"trials": 1}, "two": {"trials": 2}}}}
+    )
     before = [each.reference for _, each in experiment.protocols()]
     experiment.reference = "liu2020-table3"
     assert before == [None, None]
