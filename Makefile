@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 TOOLS := .venv/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench reproduction docs lowest release clean
+.PHONY: help demo test check bench reproduction docs lowest pythons release clean
 
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -42,6 +42,11 @@ docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; a warning 
 lowest: $(TOOLS)      ## the quickstart with the lowest versions of the dependencies: the same λ and accuracies?
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python scripts/versions.py
+
+# Without an index there is no uv, and scripts/versions.py says so.
+pythons: $(TOOLS)     ## the same under the other Pythons that are found here
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/versions.py --others
 
 release: $(TOOLS)     ## the steps of a release: make release VERSION=0.2.0
 	$(BIN)/python scripts/release.py $(VERSION)

@@ -1,9 +1,15 @@
-"""Does the quickstart give the same λ and accuracies elsewhere? python scripts/versions.py [--python 3.12] [--newest]
+"""Does the quickstart give the same λ and accuracies elsewhere?
+
+    python scripts/versions.py [--python 3.12] [--newest]
+    python scripts/versions.py --others
 
 The package is built and installed by uv (pip install uv) into a virtual environment of its own: with the lowest
 versions of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest. There
 the quickstart is run, outside of the checkout, and each trial is held against that in results/quickstart. Exit status 1
 says that a trial failed, took another λ, or differs by more than a row of its test part. It needs a package index.
+
+With --others the same is done, with the newest versions, under every other Python that pyproject.toml names. One that
+is not here, or for which the dependencies cannot be had (as without a network), is passed over with the reason.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,41 +29,105 @@ from rffbench.execution.log import cell, latest, read_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "quickstart" / "trials.jsonl"
+CURRENT = f"{sys.version_info.major}.{sys.version_info.minor}"
+LIMIT_S = 300  # for one step under another Python, on a machine that is busy
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    arguments.add_argument("--python", default=f"{sys.version_info.major}.{sys.version_info.minor}", metavar="VERSION")
+    arguments.add_argument("--python", default=CURRENT, metavar="VERSION")
     arguments.add_argument("--newest", action="store_true", help="the newest versions, not the lowest")
+    arguments.add_argument("--others", action="store_true", help="every other Python, as far as it can be had")
     asked = arguments.parse_args()
+    if asked.others:
+        return max((elsewhere(version) for version in supported() if version != CURRENT), default=0)
     with tempfile.TemporaryDirectory(prefix="rffbench-") as folder:
         python = installed(Path(folder), asked.python, "highest" if asked.newest else "lowest-direct")
         measured = quickstart(Path(folder), python)
     return report(measured, latest(read_rows(RECORDED)))
 
 
-def installed(folder: Path, version: str, resolution: str) -> Path:
+def supported() -> list[str]:
+    """The versions of Python that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = (line.rpartition(" :: ")[2] for line in project["classifiers"] if " Python :: 3." in line)
+    return list(named)
+
+
+def elsewhere(version: str) -> int:
+    """The same under another Python, and the exit status; 0 where that cannot be had, with the reason printed."""
+    print(f"Python {version}: ", end="", flush=True)
+    python = found(version)
+    if python is None:
+        print("passed over, it is not here")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="rffbench-") as folder:
+        try:
+            python = installed(Path(folder), str(python), "highest", listed=False)
+        except (subprocess.SubprocessError, SystemExit) as error:
+            print(f"passed over, the package cannot be installed there: {reason(error)}")
+            return 0
+        try:
+            measured = quickstart(Path(folder), python)
+        except subprocess.CalledProcessError as error:
+            print(f"the quickstart fails: {reason(error)}")
+            return 1
+        except subprocess.TimeoutExpired:
+            print(f"passed over, the quickstart took more than {LIMIT_S} s")
+            return 0
+    return report(measured, latest(read_rows(RECORDED)))
+
+
+def found(version: str) -> Path | None:
+    """A Python of that version that runs: on the path, or of pyenv."""
+    name = f"python{version}"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    on_path = shutil.which(name)
+    for each in ([Path(on_path)] if on_path else []) + sorted(pyenv.glob(f"{version}.*/bin/{name}")):
+        try:
+            told = subprocess.run([each, "--version"], capture_output=True, text=True, check=True, timeout=LIMIT_S)
+        except (OSError, subprocess.SubprocessError):
+            continue  # as pyenv's stand-in for a version that is not chosen
+        if told.stdout.startswith(f"Python {version}."):
+            return each
+    return None
+
+
+def reason(error: subprocess.SubprocessError | SystemExit) -> str:
+    """What an error says at its end, in a line."""
+    said = (getattr(error, "stderr", None) or str(error)).strip()
+    return " ".join(said.splitlines()[-1:])
+
+
+def installed(folder: Path, version: str, resolution: str, *, listed: bool = True) -> Path:
     """The Python of a new virtual environment in ``folder`` that has the package; its dependencies are printed."""
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv is None:
         raise SystemExit("scripts/versions.py needs uv: pip install uv")
-    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True)
+    done([uv, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT])
     (wheel,) = folder.glob("*.whl")
     python = folder / "env" / "bin" / "python"
-    subprocess.run([uv, "venv", "--quiet", "--python", version, folder / "env"], check=True)
+    done([uv, "venv", "--quiet", "--python", version, folder / "env"])
     install = [uv, "pip", "install", "--quiet", "--python", python]
     dependencies = ["--resolution", resolution, "--only-binary", ":all:", "--requirements", ROOT / "pyproject.toml"]
-    subprocess.run([*install, *dependencies], check=True)  # direct ones, as uv sees it: those of a wheel are not
-    subprocess.run([*install, "--no-deps", wheel], check=True)
-    subprocess.run([uv, "pip", "list", "--quiet", "--python", python], check=True)
+    done([*install, *dependencies])  # direct ones, as uv sees it: those of a wheel are not
+    done([*install, "--no-deps", wheel])
+    if listed:
+        print(done([uv, "pip", "list", "--quiet", "--python", python]), end="")
     return python
+
+
+def done(command: list[str | Path], **options: Any) -> str:
+    """What a command prints, once it is done; within LIMIT_S."""
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S, **options)
+    return ran.stdout
 
 
 def quickstart(folder: Path, python: Path) -> list[dict[str, Any]]:
     """The rows of the quickstart as that Python measures it."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     command = [python.with_name("rffbench"), "run", "quickstart", "--results", folder / "results"]
-    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    done(command, cwd=folder, env=environment)
     return latest(read_rows(folder / "results" / "quickstart" / "trials.jsonl"))
 
 

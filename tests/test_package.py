@@ -73,6 +73,40 @@ def test_trials_that_come_out_differently_elsewhere_are_found(capsys):
     assert versions.report([recorded[0] | {"metrics": {"accuracy": one_row}}, *recorded[1:]], recorded) == 0
 
 
+def test_every_python_that_is_supported_is_tried_and_passed_over_with_a_reason_where_it_cannot_be_had(
+    monkeypatch, capsys, tmp_path
+):
+    assert {*versions.supported(), versions.CURRENT} == set(versions.supported()) == {"3.11", "3.12", "3.13"}
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert versions.elsewhere("3.12") == 0
+    assert capsys.readouterr().out == "Python 3.12: passed over, it is not here\n"
+
+    here = tmp_path / "python3.12"
+    here.write_text("#!/bin/sh\necho Python 3.12.1\n")
+    here.chmod(0o755)
+    assert versions.found("3.12") == here
+    told = subprocess.CalledProcessError(2, "uv", stderr="error: no index\n")
+    for error in (told, subprocess.TimeoutExpired("uv", 1), SystemExit("needs uv")):
+        monkeypatch.setattr(versions, "installed", raising(error))
+        assert versions.elsewhere("3.12") == 0
+        assert "passed over, the package cannot be installed there: " in capsys.readouterr().out
+    monkeypatch.setattr(versions, "installed", lambda *_, **__: here)
+    monkeypatch.setattr(versions, "quickstart", raising(told))
+    assert versions.elsewhere("3.12") == 1
+    assert "the quickstart fails: error: no index" in capsys.readouterr().out
+    recorded = latest(read_rows(versions.RECORDED))
+    monkeypatch.setattr(versions, "quickstart", lambda *_: [recorded[0] | {"lambda": 9.0}, *recorded[1:]])
+    assert versions.elsewhere("3.12") == 1
+
+
+def raising(error):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
 def test_the_citation_is_of_this_version_and_has_what_citation_cff_asks_for():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()

@@ -19,6 +19,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     StrictInt,
     StrictStr,
     ValidationError,
@@ -336,6 +337,8 @@ class Experiment(_Strict):
         "one label per axis.",
     )
 
+    _protocols: list[tuple[dict[str, str], Experiment]] | None = PrivateAttr(default=None)
+
     @model_validator(mode="before")
     @classmethod
     def _with_paths(cls, config: Any, info: ValidationInfo) -> Any:
@@ -366,6 +369,16 @@ class Experiment(_Strict):
         stands for. Just this experiment, without labels, if nothing is swept."""
         if not self.sweep:
             return [({}, self)]
+        if self._protocols is None:
+            self._protocols = self._combined()
+        return self._protocols
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in type(self).model_fields:  # the combinations have it too
+            self._protocols = None
+
+    def _combined(self) -> list[tuple[dict[str, str], Experiment]]:
         if (combinations := math.prod(map(len, self.sweep.values()))) > MOST_PROTOCOLS:
             raise Misplaced(f"has {combinations:,} combinations of labels; at most {MOST_PROTOCOLS:,} are run", "sweep")
         _check_sweep(self.sweep)

@@ -10,7 +10,7 @@ place in the model of the config and in TrialSpec, and the code that heeds it.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -107,22 +107,30 @@ class Grid:
         A setting that the config or the row does not state is not compared; of one that came after the first release,
         a config or a row without it is known to have its default.
         """
+        if not self._has_place_for(row):
+            return False
+        cell = self._cells[row["dataset"], row["method"]]
+        # As nearly every row has them, in one comparison.
+        if cell.all_later and cell.first <= row.items() and LATER.keys().isdisjoint(row):
+            return True
+        return all(self._agrees(name, row) for name in cell.settings)
+
+    def _has_place_for(self, row: Mapping[str, Any]) -> bool:
+        """Whether there is a cell for a row, and so many trials in it."""
         cell = self._cells.get((row["dataset"], row["method"]))
         if cell is None:
             return False
         here = (written_size(row["n_features"], row.get("multiple")), str(row["n_features"]))
         size = next((each for each in here if each in cell.sizes), None)
-        if size is None or row["trial"] >= self.planned_trials(size):
-            return False
-        # As nearly every row has them, in one comparison.
-        if cell.all_later and cell.first <= row.items() and LATER.keys().isdisjoint(row):
+        return size is not None and row["trial"] < self.planned_trials(size)
+
+    def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row was measured with the cell's setting, or the one or the other does not state it."""
+        settings = self._cells[row["dataset"], row["method"]].settings
+        if name not in settings:
             return True
-        for name, value in cell.settings.items():
-            has = row[name] if name in row else LATER.get(name)
-            if has == value or listed(has) == listed(value) or (has is None and name not in LATER):
-                continue
-            return False
-        return True
+        has, value = row[name] if name in row else LATER.get(name), settings[name]
+        return bool(has == value or listed(has) == listed(value) or (has is None and name not in LATER))
 
     def specs(self) -> Iterator[TrialSpec]:
         """Every trial, ordered by dataset, trial, size, method."""
@@ -203,6 +211,39 @@ def _cell(sizes: Iterable[str], settings: dict[str, Any]) -> _Cell:
     first = {name: value for name, value in settings.items() if name not in LATER}
     all_later = all(settings.get(name, default) == default for name, default in LATER.items())
     return _Cell(set(sizes), settings, first.items(), all_later)
+
+
+class Sweep:
+    """The grids of a sweep, asked together which of them want a row: each as `Grid.wants` has it.
+
+    A log of many protocols has few values of a setting, so what a grid says of one is remembered.
+    """
+
+    def __init__(self, grids: Sequence[Grid]) -> None:
+        self._grids = grids
+        self._with_place: dict[tuple[Any, ...], set[int]] = {}
+        self._agreeing: dict[tuple[str, ...], set[int]] = {}
+
+    def wanting(self, row: Mapping[str, Any]) -> list[int]:
+        """The places of the grids that want the row."""
+        if len(self._grids) == 1:
+            return [0] if self._grids[0].wants(row) else []
+        place = tuple(row.get(name) for name in ("dataset", "method", "n_features", "multiple", "trial"))
+        if place not in self._with_place:
+            self._with_place[place] = {i for i, grid in enumerate(self._grids) if grid._has_place_for(row)}
+        found = self._with_place[place]
+        for name in ("features", *SETTINGS):
+            if found:
+                found = found & self._all_agreeing(name, row)
+        return sorted(found)
+
+    def _all_agreeing(self, name: str, row: Mapping[str, Any]) -> set[int]:
+        key = row["dataset"], row["method"], name, repr(row[name]) if name in row else ""
+        if key not in self._agreeing:
+            here = (row["dataset"], row["method"])
+            every = enumerate(self._grids)
+            self._agreeing[key] = {number for number, grid in every if here in grid._cells and grid._agrees(name, row)}
+        return self._agreeing[key]
 
 
 def _says(config: Any, stated: Any) -> bool:

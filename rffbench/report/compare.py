@@ -161,6 +161,13 @@ def compare(
     return comparison
 
 
+def cells_beside(comparison: Comparison, results: Results, summary: pd.DataFrame) -> pd.DataFrame:
+    """The cells of another protocol of the same sweep, as ``Comparison.cells``, beside the same reported numbers."""
+    reference, cells = comparison.reference, comparison.cells
+    other_rows = set(cells.loc[cells["verdict"] == OTHER_ROWS, "dataset"])
+    return _cells(reference, _reported(reference, results), results, comparison.tolerance, other_rows, summary)
+
+
 def _reported(reference: Reference, results: Results) -> pd.DataFrame:
     """The reference's numbers of the experiment's datasets, under their names here."""
     numbers = reference.numbers()

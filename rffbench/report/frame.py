@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.config.grid import Grid
+from rffbench.config.grid import Grid, Sweep
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.execution.log import Cell, each_row, log_files
@@ -172,11 +172,10 @@ def load_protocols(folder: str | Path) -> Protocols:
     configs = load_resolved(folder / "config.yaml")
     unreadable: list[str] = []
     grids = [Grid(config) for _, config in configs]
-    rows = [_Rows() for _ in grids]
+    rows, sweep = [_Rows() for _ in grids], Sweep(grids)
     for row in each_row(folder / "trials.jsonl", unreadable.append):
-        for mine, grid in zip(rows, grids, strict=True):
-            if grid.wants(row):
-                mine.add(row)
+        for number in sweep.wanting(row):
+            rows[number].add(row)
     every = [
         (labels, _results(folder, config, grid, mine))
         for (labels, config), grid, mine in zip(configs, grids, rows, strict=True)
@@ -281,6 +280,14 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
     curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
     return Results(folder, config, trials, curves, METRICS | own)
+
+
+def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
+    """(dataset, n_features, method) → the places of its trials, in the order of the table."""
+    found: dict[tuple[str, int, str], list[int]] = {}
+    for place, cell in enumerate(zip(*(trials[name].tolist() for name in _CELL), strict=True)):
+        found.setdefault(cast(tuple[str, int, str], cell), []).append(place)
+    return found
 
 
 def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.config.values import Size
+from rffbench.execution.row import PLACE
 from rffbench.identity import canonical_json
 from rffbench.report.claims import CLAIMED, Claim, Difference, Ratio, Slope, Test, labelled, paper_name
 from rffbench.report.frame import Protocols, Results, size_label
@@ -169,7 +170,8 @@ class _NotMeasured(Exception):
 def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, results: Results) -> dict[str, Any]:
     """The parts of a Finding that measurements give; _NotMeasured says why there are none."""
     test = claim.test
-    trials = results.trials[results.trials["dataset"] == dataset]
+    needed = list(dict.fromkeys([*PLACE, "contended", test.metric]))
+    trials = results.trials.loc[results.trials["dataset"] == dataset, needed]
     labels = [method, baseline] if baseline else [method]
     _check_measured(test.metric, trials[trials["method"].isin(labels)], labels, results)
     values = {label: _values(trials, label, test.metric) for label in labels}
@@ -202,7 +204,7 @@ def _check_measured(metric: str, trials: pd.DataFrame, methods: Sequence[str], r
 
 def _values(trials: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
     """The metric by trial (rows) and size (columns); times without those taken while others used the processors."""
-    mine = trials[trials["method"] == method].dropna(subset=[metric])
+    mine = trials.loc[trials["method"] == method, ["trial", "n_features", "contended", metric]].dropna(subset=[metric])
     if metric in TIMES:
         mine = mine[~mine["contended"]]
     return mine.pivot(index="trial", columns="n_features", values=metric)

@@ -136,7 +136,8 @@ def search(protocols: Protocols) -> Search:
 def _differences(table: PaperTable, reported: pd.DataFrame, results: Results, dataset: str) -> pd.DataFrame:
     """Measured less reported, one row per trial, one column per cell (multiple, method)."""
     metric = table.metric or results.score(dataset).name
-    trials = results.trials[results.trials["dataset"] == dataset].dropna(subset=[metric])
+    needed = ["trial", "multiple", "method", metric]
+    trials = results.trials.loc[results.trials["dataset"] == dataset, needed].dropna(subset=[metric])
     trials = trials.assign(method=trials["method"].map(paper_name))
     keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
     both = trials.merge(reported, on=keys)

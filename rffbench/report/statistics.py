@@ -162,7 +162,7 @@ def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str)
 
 def _two_sided(gains: pd.Series) -> float:
     """Of a paired t-test; NaN from a single trial."""
-    zero = pd.Series(0.0, gains.index)
+    zero = np.zeros(len(gains))
     return float(
         np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"), paired_p_value(gains, zero, "less")))
     )

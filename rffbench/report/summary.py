@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results, cells
+from rffbench.report.frame import Protocols, Results, cell_places
 from rffbench.report.significance import significantly_better
 
 COLUMNS = [
@@ -36,38 +37,37 @@ def summarise(results: Results) -> pd.DataFrame:
     and where no test could be made. Accuracy is in %, times in seconds, memory in bytes. A metric that no
     trial of a dataset has gives no rows, except for the score of a dataset whose trials all failed.
     """
+    trials, names = results.trials, list(results.metrics)
+    values, failed = trials[names].to_numpy(float), (trials["status"] != "ok").to_numpy()
+    of_dataset = trials.groupby("dataset").indices
+    present: dict[str, list[int]] = {}
+    better: set[tuple[str, int, str, str]] = set()
+    for dataset in results.datasets:
+        measured = ~np.isnan(values[of_dataset[dataset]]).all(axis=0)
+        present[dataset] = [i for i, name in enumerate(names) if measured[i] or name == results.score(dataset).name]
+        metrics = [results.metrics[names[i]] for i in present[dataset]]
+        better |= {(dataset, *cell) for cell in significantly_better(results, dataset, metrics)}
     rows = []
-    trials = results.trials
-    has = trials.groupby("dataset")[list(results.metrics)].count() > 0
-    present = {
-        dataset: [name for name in results.metrics if has[name][dataset] or name == results.score(dataset).name]
-        for dataset in results.datasets
-    }
-    better = {
-        (dataset, name): significantly_better(results, dataset, results.metrics[name])
-        for dataset, names in present.items()
-        for name in names
-    }
-    for dataset, n_features, method, cell in cells(trials):
-        failed = int((cell["status"] != "ok").sum())
-        for name in present[dataset]:
-            rows.append(
-                (
-                    dataset,
-                    n_features,
-                    cell["multiple"].iloc[0],
-                    method,
-                    name,
-                    cell[name].mean(),
-                    cell[name].std(ddof=1),
-                    int(cell[name].count()),
-                    failed,
-                    int((n_features, method) in better[dataset, name]),
-                )
-            )
+    for (dataset, n_features, method), places in cell_places(trials).items():
+        multiple, lost = trials["multiple"].iat[places[0]], int(failed[places].sum())
+        for i, *numbers in zip(present[dataset], *_moments(values[places][:, present[dataset]]), strict=True):
+            significant = int((dataset, n_features, method, names[i]) in better)
+            rows.append((dataset, n_features, multiple, method, names[i], *numbers, lost, significant))
     summary = pd.DataFrame(rows, columns=COLUMNS)
     summary["multiple"] = summary["multiple"].astype("Int64")
     return summary
+
+
+def _moments(values: NDArray[np.float64]) -> tuple[list[float], list[float], list[int]]:
+    """Mean, standard deviation (NaN of a single one) and count of the numbers in each column that are not NaN."""
+    columns = np.ascontiguousarray(values.T)  # so that each is summed as by itself
+    has = ~np.isnan(columns)
+    counts = has.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        means = np.where(has, columns, 0.0).sum(axis=1) / counts
+        squares = np.where(has, (columns - means[:, None]) ** 2, 0.0).sum(axis=1)
+        stds = np.sqrt(squares / np.where(counts > 1, counts - 1, np.nan))
+    return means.tolist(), stds.tolist(), counts.tolist()
 
 
 def summary_csv(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> str:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from rffbench.config.experiment import Experiment, Method
-from rffbench.config.grid import OF_METHOD, SETTINGS, Grid
+from rffbench.config.grid import OF_METHOD, SETTINGS, Grid, Sweep
 from rffbench.config.loading import load_experiment, load_resolved
 from rffbench.errors import ResultsError
 from rffbench.trials.spec import LATER, TrialResult, TrialSpec
@@ -101,6 +101,36 @@ def test_a_parameter_that_a_config_sets_to_null_is_still_set_in_what_is_read_bac
     specs = Experiment.model_validate(config).grid()
     assert specs[0].features == {"name": "leverage", "pool": None}
     assert all(map(grid_of(config).wants, map(row_of, specs)))
+
+
+def test_the_grids_of_a_sweep_asked_together_want_what_each_wants():
+    sweep = {
+        "scaling": {"to 1": {"preprocess": "minmax"}, "none": {"preprocess": "none"}, "other data": {
+            "preprocess": "minmax", "datasets": ["eeg", "cod-rna"], "train_rows": None, "n_features": [14, "2d"]}},
+        "penalty": {"fixed": {"solver": {"lambda": 0.5}}, "chosen": {"solver": {"lambda": [0.1, 0.5]}}},
+    }  # fmt: skip
+    experiment = Experiment.model_validate({**CONFIG, "sweep": sweep})
+    grids = [Grid(each.to_dict()) for _, each in experiment.protocols()]
+    together = Sweep(grids)
+    wanted = set()
+    for row in [row_of(spec) for spec in experiment.grid()]:
+        older = {key: value for key, value in row.items() if key != "preprocess"}
+        later = {**row, "trial": row["trial"] + 1}
+        for each in (row, older, later, {**row, "method": "lost"}, {**row, "seed": 7}):
+            wanting = [place for place, grid in enumerate(grids) if grid.wants(each)]
+            assert together.wanting(each) == wanting
+            wanted.add(tuple(wanting))
+    assert len(wanted) > len(grids)
+
+
+def test_a_change_of_an_experiment_is_one_of_its_protocols_too():
+    experiment = Experiment.model_validate(
+        {**CONFIG, "sweep": {"penalty": {"one": {"trials": 1}, "two": {"trials": 2}}}}
+    )
+    before = [each.reference for _, each in experiment.protocols()]
+    experiment.reference = "liu2020-table3"
+    assert before == [None, None]
+    assert [each.reference for _, each in experiment.protocols()] == ["liu2020-table3"] * 2
 
 
 def test_rows_and_configs_without_what_came_later_mean_its_default():

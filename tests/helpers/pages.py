@@ -5,6 +5,7 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
+from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid
 from rffbench.report.page.server import make_server
 from rffbench.trials.spec import TrialResult
@@ -56,6 +57,17 @@ def write_hostile(folder):
         bad = log.lost(log.spec(trial=2), "error") | {"method": method, "dataset": HOSTILE[0]}
         made.append(bad | {"error": {"type": "Lost", "message": f"lost {method}", "traceback": ""}})
     return write(folder, made, datasets=[HOSTILE[0]], n_features=["1d"], methods=methods, title=HOSTILE[0])
+
+
+def write_sweep(folder, protocols, **changes):
+    """A sweep over penalties, of two methods at one size."""
+    sweep = {"penalty": {f"λ = {i + 1}": {"solver": {**log.SOLVER, "lambda": [i + 1.0]}} for i in range(protocols)}}
+    methods = {name: log.METHODS[name] for name in ("RFF", "QMC")}
+    experiment = Experiment.model_validate(
+        log.config(name=folder.name, sweep=sweep, trials=2, methods=methods, **changes)
+    )
+    rows = [log.ok(spec, 70.0 + spec.trial + spec.solver["lambda"][0]) for spec in experiment.grid()]
+    return log.write(folder, experiment.to_dict(), rows)
 
 
 def write_running(folder, trials=1, only=()):

@@ -20,7 +20,7 @@ from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
 
 try:
     from rffbench.report.page.charts import curves_chart, plane_chart
-    from rffbench.report.page.render import own_file, render, vega
+    from rffbench.report.page.render import own_file, packed, render, vega
 except ImportError as error:
     raise ConfigError(
         f"the page needs altair, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"
@@ -81,10 +81,12 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
         unreadable=passed_over,
         sections=sections,
         histories=[_history_sheets(each) for each in histories],
-        data={
-            "charts": {"curves": curves_chart(), "plane": plane_chart()},
-            "sections": {section.anchor: section.charts for section in sections},
-        },
+        data=packed(
+            {
+                "charts": {"curves": curves_chart(), "plane": plane_chart()},
+                "sections": {section.anchor: section.charts for section in sections},
+            }
+        ),
     )
     try:
         path.write_text(text, encoding="utf-8")

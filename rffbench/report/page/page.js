@@ -1,7 +1,13 @@
 // Tables that sort and filter, figures that can be chosen, links that open what they lead to.
 
 const root = document.documentElement;
-const data = JSON.parse(document.getElementById("data").textContent);
+const data = await unpacked(document.getElementById("data").textContent);
+
+// Deflated JSON in base64, as rffbench/report/page/render.py packs it.
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -64,10 +70,11 @@ function makeSortable(table) {
 
 function makeFilterable(sheet, table) {
   const filters = sheet.querySelector(".filters");
-  const rows = [...table.tBodies[0].rows];
+  let rows = [...table.tBodies[0].rows];
   if (rows.length < 2) return;
+  const protocol = filters.querySelector(".protocol");
   const search = filters.querySelector("input");
-  const choices = [...filters.querySelectorAll("select")];
+  const choices = [...filters.querySelectorAll("select[data-column]")];
   const told = filters.querySelector("output");
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -82,9 +89,39 @@ function makeFilterable(sheet, table) {
     }
     told.textContent = `${shown} of ${rows.length} rows`;
   };
-  filters.addEventListener("input", filter);
+  filters.addEventListener("input", (event) => event.target !== protocol && filter());
   filters.hidden = false;
   told.textContent = `${rows.length} rows`;
+  if (protocol) {
+    const experiment = sheet.closest(".experiment");
+    const first = rows;
+    const { others } = data.sections[experiment.id];
+    protocol.addEventListener("input", () => choose(experiment, protocol.value));
+    experiment.addEventListener("protocol", ({ detail }) => {
+      protocol.value = detail;
+      rows = others[detail] ? others[detail].map(rowOf) : first;
+      table.tBodies[0].replaceChildren(...rows);
+      for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+      filter();
+    });
+  }
+}
+
+// Of a sweep with many protocols, the table and the figures show the one that is chosen.
+const choose = (experiment, protocol) =>
+  experiment.dispatchEvent(new CustomEvent("protocol", { detail: Number(protocol) }));
+
+// A row as the page's template writes one.
+function rowOf([anchor, cells]) {
+  const row = element("tr", { id: anchor });
+  for (const [place, [text, value, hint, classes]] of cells.entries()) {
+    const cell = element("td", { className: classes });
+    if (value) cell.dataset.value = value;
+    cell.append(place ? text : element("a", { href: `#${anchor}`, textContent: text || "–" }));
+    if (place && hint) cell.append(element("span", { className: "hint", textContent: hint }));
+    row.append(cell);
+  }
+  return row;
 }
 
 const textOf = (cell) => (cell.firstChild ? cell.firstChild.textContent : "");
@@ -151,9 +188,20 @@ class Figures {
     this.charts = [this.curves(place)];
     if (about.costs.length && about.datasets.some((each) => about.metrics[each.score])) this.charts.push(this.plane(place));
     this.dataset.addEventListener("input", () => this.chooseMetric());
+    if (about.others.length) this.follow(place.closest(".experiment"));
     place.addEventListener("input", () => this.draw());
     this.chooseMetric();
     this.draw();
+  }
+
+  // The protocol is that of the table, and the other way about.
+  follow(experiment) {
+    this.protocol.value = experiment.querySelector(".protocol").value;
+    this.protocol.addEventListener("input", () => choose(experiment, this.protocol.value));
+    experiment.addEventListener("protocol", ({ detail }) => {
+      this.protocol.value = detail;
+      this.draw();
+    });
   }
 
   choice(place, name, values, labels = values) {
@@ -348,7 +396,14 @@ for (const experiment of document.querySelectorAll(".experiment")) {
 // ---- Links and print -----------------------------------------------------------------------------------------
 
 function follow() {
-  const target = document.getElementById(location.hash.slice(1)); // an anchor is as it stands in the address
+  const anchor = location.hash.slice(1); // it is as it stands in the address
+  const [where, experiment, protocol] = anchor.split(":");
+  const { others = [] } = data.sections[`${where}:${experiment}`] || {};
+  if (!document.getElementById(anchor) && others.length) {
+    const chosen = others.findIndex((lines) => lines?.some(([id]) => id.split(":")[2] === protocol));
+    choose(document.getElementById(`${where}:${experiment}`), Math.max(chosen, 0));
+  }
+  const target = document.getElementById(anchor);
   if (!target) return;
   for (let each = target; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
   target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });

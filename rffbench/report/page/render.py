@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,13 @@ def own_file(name: str) -> str:
 def vega() -> str:
     """Vega, Vega-Lite and what shows their charts, as one script."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def packed(data: Any) -> str:
+    """Data as the page's script unpacks it: JSON, deflated, in base64. That takes a fifth of the room, and needs no
+    escaping."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def _for_page(script: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from rffbench.report.compare import CLOSE, DIFFERS, OTHER_ROWS, REPRODUCED, Comparison
-from rffbench.report.frame import Protocols, cells, size_label
+from rffbench.report.compare import CLOSE, DIFFERS, OTHER_ROWS, REPRODUCED, Comparison, cells_beside
+from rffbench.report.figures import MOST_PROTOCOLS
+from rffbench.report.frame import Protocols, Results, cell_places, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet, anchor
-from rffbench.report.significance import mean_interval
-from rffbench.report.text_table import NOT_RUN, failures, plus_minus, significant_digits
+from rffbench.report.significance import interval_of
+from rffbench.report.text_table import NOT_RUN, plus_minus, significant_digits
 from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
 from rffbench.trials.metrics import BYTES, SECONDS, Metric
 from rffbench.units import amount
@@ -20,78 +23,127 @@ TONES = {REPRODUCED: "good", CLOSE: "good", DIFFERS: "bad", HOLDS: "good", REFUT
 COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")  # columns, where they were measured
 
 _Record = dict[str, Any]
+_Place = tuple[str, str, str]
 
 
-def results_sheet(here: str, shown: Protocols, summaries: list[pd.DataFrame], comparison: Comparison | None) -> Sheet:
-    """A line a cell: what was measured, what was reported, how far apart they are, and what it took."""
-    reported = _reported(comparison)
-    has_reported = any(pd.notna(cell["reported"]) for cell in reported.values())
-    costs = [name for name in COSTS if any((each["metric"] == name).any() for each in summaries)]
-    metrics = shown[0][1].metrics
-    swept = len(shown) > 1
-    several = len(_scores(shown)) > 1
-    sheet = Sheet(
-        "Results",
-        [
-            *(["protocol"] if swept else []), "dataset", "s", "method", "measured",
-            *(["reported", "difference", "verdict"] if has_reported else []),
-            "trials", *(metrics[name].short for name in costs),
-        ],
-        chosen_by=("protocol", "dataset", "method", "verdict"),
-    )  # fmt: skip
-    for (labels, results), summary in zip(shown, summaries, strict=True):
-        protocol = ", ".join(labels.values())
+def results_sheet(
+    here: str, protocols: Protocols, summaries: list[pd.DataFrame], comparison: Comparison | None
+) -> Sheet:
+    """A line a cell: what was measured, what was reported, how far apart they are, and what it took.
+
+    ``comparison`` is the first protocol's, if there is one. Of more than MOST_PROTOCOLS the sheet has the lines of the
+    first; those of the others are there to be chosen.
+    """
+    reported: list[dict[_Place, _Record]] = [{} for _ in protocols]
+    if comparison is not None:
+        others = zip(protocols[1:], summaries[1:], strict=True)
+        beside = [cells_beside(comparison, results, summary) for (_, results), summary in others]
+        reported = [_reported(cells) for cells in (comparison.cells, *beside)]
+    table = _Columns(
+        here,
+        protocols[0][1].metrics,
+        swept=1 < len(protocols) <= MOST_PROTOCOLS,
+        reported=any(reported),
+        costs=[name for name in COSTS if any((each["metric"] == name).any() for each in summaries)],
+        named=len(_scores(protocols)) > 1,
+    )
+    lines = [
+        [*table.lines(labels, results, summary, papers)]
+        for (labels, results), summary, papers in zip(protocols, summaries, reported, strict=True)
+    ]
+    sheet = Sheet("Results", table.names, chosen_by=("protocol", "dataset", "method", "verdict"))
+    if len(protocols) <= MOST_PROTOCOLS:
+        sheet.lines = [line for each in lines for line in each]
+    else:
+        sheet.lines = lines[0]
+        sheet.protocols = {protocol_label(labels): each for (labels, _), each in zip(protocols, lines, strict=True)}
+    sheet.lines += table.unmeasured(reported[0])
+    sheet.notes = _legend(protocols, comparison if table.reported else None)
+    return sheet
+
+
+def protocol_label(labels: Mapping[str, str]) -> str:
+    """A protocol of a sweep by its labels."""
+    return ", ".join(labels.values())
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns the table has, and its lines. ``swept``: the protocol is one; ``named``: of several scores, the
+    hint says which."""
+
+    here: str
+    metrics: Mapping[str, Metric]
+    swept: bool
+    reported: bool
+    costs: list[str]
+    named: bool
+
+    @property
+    def names(self) -> list[str]:
+        return [
+            *(["protocol"] if self.swept else []), "dataset", "s", "method", "measured",
+            *(["reported", "difference", "verdict"] if self.reported else []),
+            "trials", *(self.metrics[name].short for name in self.costs),
+        ]  # fmt: skip
+
+    def lines(
+        self, labels: Mapping[str, str], results: Results, summary: pd.DataFrame, papers: dict[_Place, _Record]
+    ) -> Iterator[Line]:
+        """One protocol's; of ``papers``, by dataset, size as written and method, those measured are taken out."""
+        protocol = protocol_label(labels)
         of_cell: dict[tuple[str, int, str], dict[str, _Record]] = {}
         for row in summary.to_dict("records"):
             key = str(row["dataset"]), int(row["n_features"]), str(row["method"])
             of_cell.setdefault(key, {})[str(row["metric"])] = {str(name): value for name, value in row.items()}
-        for dataset, n_features, method, trials in cells(results.trials):
-            size = size_label(n_features, trials["multiple"].iloc[0])
-            paper = reported.pop((dataset, size, method), None) if results is shown[0][1] else None
+        trials = results.trials
+        statuses, multiples, contended = (trials[name].tolist() for name in ("status", "multiple", "contended"))
+        for (dataset, n_features, method), places in cell_places(trials).items():
+            multiple = multiples[places[0]]
+            size = size_label(n_features, multiple)
+            paper = papers.pop((dataset, size, method), None)
             metric = results.metrics[paper["metric"]] if paper else results.score(dataset)
             measured = of_cell[dataset, n_features, method]
+            ended = Counter(statuses[place] for place in places)
+            disturbed = any(contended[place] for place in places if statuses[place] == "ok")
             line = [
-                *([Cell(protocol)] if swept else []),
+                *([Cell(protocol)] if self.swept else []),
                 Cell(dataset), Cell(size, n_features), Cell(method),
-                _measured(metric, measured.get(metric.name), trials, named=several),
-                *(_against(paper, metric) if has_reported else []),
-                _trials(trials, results.planned_trials(n_features, trials["multiple"].iloc[0])),
-                *(_cost(results.metrics[name], measured.get(name), trials) for name in costs),
+                _measured(metric, measured.get(metric.name), self.named),
+                *(_against(paper, metric) if self.reported else []),
+                _trials(ended, results.planned_trials(n_features, multiple)),
+                *(_cost(results.metrics[name], measured.get(name), disturbed) for name in self.costs),
             ]  # fmt: skip
-            sheet.lines.append(Line(line, f"{here}:{anchor(protocol, dataset, size, method)}"))
-    for (dataset, size, method), paper in reported.items():  # what is left was reported, and not measured
-        metric = metrics[paper["metric"]]
-        line = [
-            *([Cell("")] if swept else []), Cell(dataset), Cell(size), Cell(method), Cell(NOT_RUN),
-            *_against(paper, metric), Cell("0", 0), *(Cell(NOT_RUN) for _ in costs),
-        ]  # fmt: skip
-        sheet.lines.append(Line(line, f"{here}:{anchor(dataset, size or 'reported', method)}"))
-    sheet.notes = _legend(shown, comparison if has_reported else None)
-    return sheet
+            yield Line(line, f"{self.here}:{anchor(protocol, dataset, size, method)}")
+
+    def unmeasured(self, papers: dict[_Place, _Record]) -> Iterator[Line]:
+        """What is left was reported, and not measured."""
+        for (dataset, size, method), paper in papers.items():
+            line = [
+                *([Cell("")] if self.swept else []), Cell(dataset), Cell(size), Cell(method), Cell(NOT_RUN),
+                *_against(paper, self.metrics[paper["metric"]]), Cell("0", 0), *(Cell(NOT_RUN) for _ in self.costs),
+            ]  # fmt: skip
+            yield Line(line, f"{self.here}:{anchor(dataset, size or 'reported', method)}")
 
 
-def _reported(comparison: Comparison | None) -> dict[tuple[str, str, str], _Record]:
-    """What there is of every cell measured or reported, by dataset, size as written and method."""
-    if comparison is None:
-        return {}
-    found = {}
-    for cell in comparison.cells.to_dict("records"):
-        if pd.notna(cell["reported"]):
-            found[str(cell["dataset"]), _size(cell), str(cell["method"])] = {
-                str(key): value for key, value in cell.items()
-            }
-    return found
+def _reported(cells: pd.DataFrame) -> dict[_Place, _Record]:
+    """What there is of every cell that was reported, by dataset, size as written and method."""
+    return {
+        (str(cell["dataset"]), _size(cell), str(cell["method"])): {str(key): value for key, value in cell.items()}
+        for cell in cells.to_dict("records")
+        if pd.notna(cell["reported"])
+    }
 
 
 def _size(cell: Mapping[Any, Any]) -> str:
     return str(cell["size"]) if pd.isna(cell["n_features"]) else size_label(cell["n_features"], cell["multiple"])
 
 
-def _measured(metric: Metric, row: _Record | None, trials: pd.DataFrame, named: bool) -> Cell:
+def _measured(metric: Metric, row: _Record | None, named: bool) -> Cell:
     if row is None or not row["n_ok"]:
         return Cell(NOT_RUN)
     decimals = _decimals(metric, row["mean"])
-    low, high = mean_interval(trials[metric.name].dropna())
+    low, high = interval_of(row["mean"], row["std"], row["n_ok"])
     interval = f"95 %: {low:.{decimals}f} to {high:.{decimals}f}" if row["n_ok"] > 1 else "a single trial"
     sign = " •" if row["significant"] else ""
     hint = f"{metric.label}; {interval}" if named else interval
@@ -118,21 +170,22 @@ def _against(paper: _Record | None, metric: Metric) -> list[Cell]:
     ]
 
 
-def _trials(trials: pd.DataFrame, planned: int) -> Cell:
-    ok = int((trials["status"] == "ok").sum())
+def _trials(ended: Counter[str], planned: int) -> Cell:
+    ok = ended["ok"]
     text = str(ok) if ok == planned else f"{ok} of {planned}"
-    return Cell(text, ok, failures(trials), "bad" if len(trials) > ok else "")
+    lost = ", ".join(f"{count} {status}" for status, count in ended.items() if status != "ok")
+    return Cell(text, ok, lost, "bad" if lost else "")
 
 
-def _cost(metric: Metric, row: _Record | None, trials: pd.DataFrame) -> Cell:
+def _cost(metric: Metric, row: _Record | None, contended: bool) -> Cell:
     if row is None or not row["n_ok"] or row["mean"] == 0:  # of no map, there is none to generate
         return Cell(NOT_RUN)
     mean, std = row["mean"], row["std"]
     if metric.unit == BYTES:
         return Cell(amount(mean), mean)
-    contended = metric.unit == SECONDS and bool(trials.loc[trials["status"] == "ok", "contended"].any())
+    contended = contended and metric.unit == SECONDS
     text = plus_minus(mean, std, significant_digits(mean, 2)) + " s"
-    return Cell("~" + text if contended else text, mean, "other work used the processors" if contended else "")
+    return Cell("~" + text if contended else text, mean)
 
 
 def _decimals(metric: Metric, value: float) -> int:

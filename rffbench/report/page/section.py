@@ -36,7 +36,8 @@ class Section:
 
     ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the reported numbers;
     ``claims`` counts verdicts. ``facts`` and ``runs`` say where it was measured, ``command`` how to do it again.
-    ``charts`` is `chart_data`; ``ranks`` the critical-difference diagram as the address of an image, and in words.
+    ``charts`` is `chart_data`, with the lines of the protocols to choose from; ``ranks`` the critical-difference
+    diagram as the address of an image, and in words.
     """
 
     anchor: str
@@ -95,13 +96,13 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
     results = protocols[0][1]
     name = str(results.config.get("name") or results.folder.name)
     here = anchor("results", results.folder.name)
-    shown = protocols if len(protocols) <= MOST_PROTOCOLS else protocols[:1]
-    summaries = [summarise(each) for _, each in shown]
-    comparison = _comparison(results, shown, summaries[0])
+    judged = protocols if len(protocols) <= MOST_PROTOCOLS else protocols[:1]
+    summaries = [summarise(each) for _, each in protocols]
+    comparison = _comparison(results, judged, summaries[0])
     statistics = compute_statistics(results)
     notes = [f"{written_by(newer)}: what this version does not know is not shown."] if newer else []
-    notes += _sweep_notes(protocols, shown)
-    sheets = [results_sheet(here, shown, summaries, comparison)]
+    notes += _sweep_notes(protocols)
+    sheets = [results_sheet(here, protocols, summaries, comparison)]
     reported: dict[str, Any] = {}
     if comparison is not None:
         notes += comparison.missing
@@ -127,7 +128,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         statuses=sum((Counter(each.trials["status"]) for _, each in protocols), Counter()),
         notes=notes,
         sheets=sheets,
-        charts=chart_data(shown, summaries),
+        charts={**chart_data(protocols, summaries), "others": sheets[0].others()},
         ranks=_ranks(statistics) if statistics is not None else None,
         failures=failures_sheet(protocols),
         facts=facts_of(runs),
@@ -138,23 +139,23 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
     )
 
 
-def _comparison(results: Results, shown: Protocols, summary: pd.DataFrame) -> Comparison | None:
+def _comparison(results: Results, judged: Protocols, summary: pd.DataFrame) -> Comparison | None:
     """As `rffbench compare` has it; None where there is no reference."""
     try:
-        return compare(results, protocols=shown, summary=summary)
+        return compare(results, protocols=judged, summary=summary)
     except NoReference:
         return None
 
 
-def _sweep_notes(protocols: Protocols, shown: Protocols) -> list[str]:
+def _sweep_notes(protocols: Protocols) -> list[str]:
     labels = ", ".join(f"{axis}: {value}" for axis, value in protocols[0][0].items())
-    if len(shown) < len(protocols):
+    if len(protocols) > MOST_PROTOCOLS:
         return [
-            f"Of the {len(protocols)} protocols of this sweep, the first alone is shown and judged ({labels}); "
-            "rffbench compare judges the claims under each."
+            f"Of the {len(protocols)} protocols of this sweep, one is shown at a time. Sums and claims are of the "
+            f"first ({labels}); rffbench compare judges the claims under each."
         ]
     if labels:
-        return [f"Compared with the reported numbers is the first protocol of this sweep ({labels})."]
+        return [f"Sums of cells within tolerance are of the first protocol of this sweep ({labels})."]
     return []
 
 

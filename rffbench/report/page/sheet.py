@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
+from rffbench.plaintext import printable
 from rffbench.report.text_table import Table
 
 FEW_WORDS = 32  # letters that stand in one line
@@ -46,23 +49,40 @@ class Line:
 
 @dataclass
 class Sheet:
-    """A table with a ``title``; ``chosen_by`` names the columns whose values can be chosen from, ``notes`` explain."""
+    """A table with a ``title``; ``chosen_by`` names the columns whose values can be chosen from, ``notes`` explain.
+
+    ``protocols`` are the lines of each protocol of a sweep, by its label, where the reader chooses one; ``lines`` has
+    the first's.
+    """
 
     title: str
     columns: Sequence[str]
     lines: list[Line] = field(default_factory=list)
     chosen_by: Sequence[str] = ()
     notes: Sequence[str] = ()
+    protocols: Mapping[str, Sequence[Line]] = field(default_factory=dict)
+
+    def others(self) -> list[Any]:
+        """Of every protocol to choose from its lines, for the page's script to make rows of: the name for links, and of
+        each cell the text, what it sorts by, the hint and the classes. None of the first, which the page has."""
+        return [
+            [_told(line) for line in lines] if place else None for place, lines in enumerate(self.protocols.values())
+        ]
 
     def choices(self) -> dict[int, list[str]]:
         """Of each column to choose by, its number and its values; only of those where there is a choice."""
         found = {}
         for number, name in enumerate(self.columns):
             if name in self.chosen_by:
-                values = list(dict.fromkeys(line.cells[number].text for line in self.lines))
+                every = itertools.chain(self.lines, *self.protocols.values())
+                values = list(dict.fromkeys(line.cells[number].text for line in every))
                 if 1 < len(values) <= MOST_CHOICES:
                     found[number] = values
         return found
+
+
+def _told(line: Line) -> list[Any]:
+    return [line.anchor, [[printable(each.text), each.key, printable(each.hint), each.classes] for each in line.cells]]
 
 
 def sheet_of(

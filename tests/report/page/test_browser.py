@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
 from tests.helpers import pages
 
@@ -62,7 +63,8 @@ def files(tmp_path_factory):
     pages.write_hostile(folder / "hostile")
     pages.write(folder / "both" / "one")
     pages.write(folder / "both" / "two")
-    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both")}
+    pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
+    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "swept")}
 
 
 @pytest.fixture
@@ -165,6 +167,27 @@ def test_a_link_to_a_cell_opens_its_experiment(shown):
     tab.page.locator("#overview").get_by_role("link", name="one").click()
     tab.page.locator("[id='results:one:eeg:2d:Ours']").wait_for()
     tab.page.locator("[id='results:one']").locator(".chart svg").first.wait_for()
+
+
+def test_of_many_protocols_one_is_chosen_for_table_and_figures_and_a_link_chooses_its_own(shown):
+    tab = shown("swept", "#results:swept:%CE%BB%20%3D%203:eeg:1d:QMC")
+    row = tab.page.locator("[id='results:swept:%CE%BB%20%3D%203:eeg:1d:QMC']")
+    playwright.expect(row).to_contain_text("73.50±0.71")
+    heading = tab.sheet("#sheet-1-1")
+    in_table, in_figures = heading.get_by_label("protocol"), tab.page.locator(".figures").get_by_label("protocol")
+    assert (in_table.input_value(), in_figures.input_value()) == ("2", "2")
+    in_figures.select_option("λ = 5")
+    assert in_table.input_value() == "4"
+    assert [text.partition("±")[0] for text in tab.column(4)] == ["75.50", "75.50"]
+    heading.get_by_role("button", name="method").click()
+    assert tab.column(3) == ["QMC", "RFF"]
+    in_table.select_option("λ = 1")
+    assert tab.column(3)[:2] == ["RFF", "QMC"]
+    heading.get_by_label("method").select_option("QMC")
+    in_table.select_option("λ = 2")
+    assert tab.column(4)[0].startswith("72.50")
+    assert set(tab.column(3)) == {"QMC"}
+    row.wait_for(state="detached")
 
 
 @pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 400, "height": 800}}])

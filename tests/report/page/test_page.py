@@ -8,13 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from rffbench import cli
-from rffbench.config.experiment import Experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import load_protocols
@@ -50,7 +50,7 @@ def sheet(page, title):
 
 
 def data_of(page):
-    return json.loads(page.one("script", id="data").text)
+    return json.loads(zlib.decompress(base64.b64decode(page.one("script", id="data").text)))
 
 
 def hint(cell):
@@ -213,17 +213,8 @@ def test_many_datasets_have_a_critical_difference_diagram(tmp_path):
     assert "Ours 1.00" in image["alt"]
 
 
-def swept(folder, protocols):
-    """A sweep over penalties, of two methods at one size."""
-    sweep = {"penalty": {f"λ = {i + 1}": {"solver": {**log.SOLVER, "lambda": [i + 1.0]}} for i in range(protocols)}}
-    methods = {name: log.METHODS[name] for name in ("RFF", "QMC")}
-    experiment = Experiment.model_validate(log.config(name=folder.name, sweep=sweep, trials=2, methods=methods))
-    rows = [log.ok(spec, 70.0 + spec.trial + spec.solver["lambda"][0]) for spec in experiment.grid()]
-    return log.write(folder, experiment.to_dict(), rows)
-
-
 def test_a_sweep_has_a_table_and_figures_of_every_protocol(tmp_path):
-    page = made(swept(tmp_path / "mine", 2))
+    page = made(pages.write_sweep(tmp_path / "mine", 2))
     protocols = [row["protocol"].text for row in html.table(sheet(page, "Results"))]
     assert protocols == ["λ = 1"] * 2 + ["λ = 2"] * 2
     charts = data_of(page)["sections"]["results:mine"]
@@ -231,13 +222,28 @@ def test_a_sweep_has_a_table_and_figures_of_every_protocol(tmp_path):
     assert [cell[0] for cell in charts["cells"]] == [0, 0, 1, 1]
 
 
-def test_of_a_sweep_with_very_many_protocols_the_first_is_shown_and_this_is_said(tmp_path):
-    page = made(swept(tmp_path / "mine", MOST_PROTOCOLS + 1))
-    assert len(html.table(sheet(page, "Results"))) == 2
+def test_of_a_sweep_with_very_many_protocols_one_is_shown_and_the_others_are_there_to_be_chosen(tmp_path):
+    page = made(pages.write_sweep(tmp_path / "mine", MOST_PROTOCOLS + 1, reference="liu2020-table3"))
+    results = sheet(page, "Results")
+    first = [row for row in html.table(results) if row["measured"].text != "–"]
+    assert [row["measured"].text.partition("95")[0] for row in first] == ["71.50±0.71"] * 2
+    names = [f"λ = {i + 1}" for i in range(MOST_PROTOCOLS + 1)]
+    assert [each.text for each in results.one("select", class_="protocol").all("option")] == names
+    charts = data_of(page)["sections"]["results:mine"]
+    assert {cell[0] for cell in charts["cells"]} == set(range(len(names)))
+    columns = [each.text for each in results.all("th")]
+    nothing, *others = charts["others"]
+    assert nothing is None
+    for number, lines in enumerate(others, 2):
+        assert [anchor for anchor, _ in lines] == [f"results:mine:{quote(f'λ = {number}')}:eeg:1d:{method}"
+                                                   for method in ("RFF", "QMC")]  # fmt: skip
+        said = [dict(zip(columns, cells, strict=True)) for _, cells in lines]
+        assert [each["measured"][0] for each in said] == [f"{70.5 + number:.2f}±0.71"] * 2
+        assert [each["reported"][0] for each in said] == [row["reported"].text for row in first]
+        assert [each["verdict"][3] for each in said] == ["bad" if each["verdict"][0] == "differs" else "good"
+                                                         for each in said]  # fmt: skip
     notes = [note.text for note in page.all("p", class_="note")]
-    assert any(
-        note.startswith(f"Of the {MOST_PROTOCOLS + 1} protocols of this sweep, the first alone") for note in notes
-    )
+    assert any(note.startswith(f"Of the {MOST_PROTOCOLS + 1} protocols of this sweep, one is shown") for note in notes)
 
 
 # ---- Several experiments, several runs ---------------------------------------------------------------------
