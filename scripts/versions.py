@@ -59,9 +59,9 @@ def supported() -> list[str]:
     return list(named)
 
 
-def elsewhere(version: str, until: float) -> int:
-    """The same under another Python, and the exit status; 0 where that cannot be had, or not by the time ``until``, with
-    the reason printed."""
+def elsewhere(version: str, until: float = math.inf) -> int:
+    """The same under another Python, and the exit status; 0 where that cannot be had by the time ``until``, with the
+    reason printed."""
     print(f"Python {version}: ", end="", flush=True)
     python = found(version)
     if python is None:
