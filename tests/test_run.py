@@ -242,6 +242,7 @@ def test_data_that_cannot_be_had_is_told_in_good_time(rffbench, tmp_path):
     assert "digits" in some.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif("RFFBENCH_MIRROR" not in os.environ, reason="RFFBENCH_MIRROR is not set")
 def test_data_that_has_come_is_measured_by_the_same_command(rffbench, tmp_path):

@@ -86,6 +86,7 @@ run([*trials("time_forever", 1, folder), *trials("work_long", 2, folder)[1:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_what_stands_still_ends_with_its_parent(tmp_path, ending):
     process = subprocess.Popen(

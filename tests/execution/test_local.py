@@ -107,6 +107,7 @@ def test_a_trial_that_outgrows_its_memory_is_killed_and_says_how_much():
     assert 500_000_000 < result.peak_memory_bytes < 3_000_000_000  # it grows by 1.6 GB/s at most
 
 
+@pytest.mark.slow
 def test_mapped_files_do_not_count_as_the_worker_s_memory(tmp_path):
     np.save(tmp_path / "X.npy", np.ones(75_000_000))  # 600 MB
     one = spec("map_file", features={"name": "fourier", "do": "map_file", "path": str(tmp_path / "X.npy")})
@@ -299,6 +300,7 @@ def test_own_memory_is_what_a_section_adds_whatever_was_held_before():
     assert held[0] == 1
 
 
+@pytest.mark.slow
 def test_no_trial_is_blamed_for_the_death_of_the_process_that_forks_workers():
     results, server = [], []
 

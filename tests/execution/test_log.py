@@ -110,7 +110,7 @@ def test_a_bad_line_elsewhere_is_named(tmp_path, line, message):
 
 def test_an_unreadable_log_is_named(tmp_path):
     (tmp_path / "trials.jsonl").mkdir()
-    with pytest.raises(ResultsError, match=r"trials\.jsonl: cannot be read"):
+    with pytest.raises(ResultsError, match=r"trials\.jsonl: is no regular file"):
         read_rows(tmp_path / "trials.jsonl")
 
 

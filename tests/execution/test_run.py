@@ -294,6 +294,7 @@ def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
     assert carry_out(experiment, tmp_path).run == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hang", ["sleep_forever", "hang_in_c", "ignore_signals"])
 def test_a_killed_parent_leaves_no_orphan(tmp_path, script, hang):
     process = script(tmp_path, 2, "measure", hang, hang)

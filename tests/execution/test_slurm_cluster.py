@@ -222,7 +222,8 @@ def test_what_sbatch_refuses_is_told_in_its_words(slurm):
 
 
 def test_an_option_that_slurm_does_not_know_is_named(slurm):
-    made, _ = slurm([], acount="physics", refuses="unrecognized option '--acount'\nTry \"sbatch --help\" for more")
+    said = "unrecognized option '--acount'\nTry \"sbatch --help\" for more"
+    made, _ = slurm([], additional_parameters={"acount": "physics"}, refuses=said)
     with pytest.raises(ConfigError, match=r"the jobs are refused: sbatch: error: unrecognized option '--acount'$"):
         made.run([[spec()]], print)
 

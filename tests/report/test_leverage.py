@@ -51,6 +51,7 @@ def test_the_table_has_both_dimensions_their_exponents_in_n_and_the_decay(tmp_pa
     assert (told["i^−2t: 2t"], told["R²"]) == ("2.0", "1.000")
 
 
+@pytest.mark.slow
 def test_protocols_with_other_methods_stand_in_one_table(tmp_path):
     path = folder(tmp_path)
     report.redraw(path)
@@ -59,6 +60,7 @@ def test_protocols_with_other_methods_stand_in_one_table(tmp_path):
     assert table["Ours"].tolist() == 6 * [""] + 3 * ["–"]
 
 
+@pytest.mark.slow
 def test_the_figure_is_of_the_kernel_against_n_and_of_maps_against_s(tmp_path):
     protocols = frame.load_protocols(folder(tmp_path))
     [(dataset, figure)] = leverage_figures(protocols)

@@ -172,6 +172,7 @@ def test_the_dimension_from_which_a_map_is_quicker_is_where_the_lines_cross(dime
     assert crossovers(slower)[0].faster_from is None
 
 
+@pytest.mark.slow
 def test_the_figure_against_the_dimension_says_where_they_cross(dimension_results):
     figure = dimension_figure(frame.load_results(dimension_results))
     assert [axis.get_title() for axis in figure.axes] == [
@@ -187,6 +188,7 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
 
 
+@pytest.mark.slow
 def test_a_map_alone_is_judged_by_its_kernel_error_in_one_panel(dimension_results):
     results = frame.load_results(dimension_results)
     assert results.score("synthetic-64").name == "kernel_error"

@@ -78,6 +78,7 @@ def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
     assert all(file.stat().st_size > 0 for file in written)
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_bytes(tmp_path):
     path = folder(tmp_path)
     first = {file: file.read_bytes() for file in report.redraw(path, FORMATS)}
@@ -325,6 +326,7 @@ def test_64_methods_differ_in_what_they_are_drawn_with():
     assert len({(each["color"], each["marker"], str(each["linestyle"])) for each in every}) == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("datasets", [("eeg",), ("eeg", "cpu")])
 def test_papers_figures_have_a_columns_width_and_8_points(tmp_path, datasets):
     path = folder(tmp_path, datasets=datasets)

@@ -49,6 +49,7 @@ def test_pulls_of_one_sign_want_the_constant(regression):
     assert slope(function, regression[0], np.full(300, 0.5)) == pytest.approx(150)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["gaussian", "perceptron"])
 def test_a_function_joins_a_step_and_all_weights_are_corrected(regression, kernel):
     X, y = regression

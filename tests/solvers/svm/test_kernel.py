@@ -45,6 +45,7 @@ def dual_objective(beta, K, y, C):
 # --- Rows of the kernel ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n", [1, TILE, TILE + 1, 5 * TILE // 2])
 def test_rows_and_products_are_those_of_the_exact_kernel(name, n):
@@ -95,6 +96,7 @@ def by_bounds(K, y, C):
     return found.fun, found.x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "gamma", "n"), [("gaussian", 4.0, 800), ("laplacian", 1.0, 600), ("perceptron", 1.0, 600)]
 )
