@@ -41,7 +41,7 @@ if __name__ == "__main__":
     rows = run([spec(trial=1), spec(trial=2)], "some")
     manifest = json.loads(Path("some/manifest.json").read_text())
     refused = []
-    for options in ({"partition": "nowhere"}, {"acount": "physics"}):
+    for options in ({"partition": "nowhere"}, {"additional_parameters": {"acount": "physics"}}):
         try:
             run([spec()], "refused", **options)
         except ConfigError as error:
