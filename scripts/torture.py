@@ -34,6 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 import rffbench  # noqa: E402
 from rffbench.execution.environment import git_commit  # noqa: E402
+from rffbench.execution.failure import without_folders  # noqa: E402
 from tests.helpers.faults import KINDS, Lost, Place, Skipped, workshop  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
@@ -72,7 +73,7 @@ def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
             except Exception as error:
                 what = str(error) if isinstance(error, Lost) else f"{type(error).__name__}: {error}"
                 count["lost"] += 1
-                losses.append({"kind": kind, "round": count["rounds"], "faults": tried, "lost": what})
+                losses.append({"kind": kind, "round": count["rounds"], "faults": tried, "lost": without_folders(what)})
                 kept = Path(tempfile.mkdtemp(prefix="torture-")) / "as-left"
                 shutil.copytree(place.folder, kept, symlinks=True)
                 print(

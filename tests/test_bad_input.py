@@ -14,20 +14,8 @@ from rffbench.cli import main
 from rffbench.data.cards import add_card, load_card, read_card
 from rffbench.data.fetch import raw_path
 from rffbench.errors import DataError
+from tests.helpers.tiny_config import TINY as CONFIG
 
-CONFIG = """\
-name: tiny
-datasets: [digits]
-preprocess: minmax
-kernel: {name: gaussian, sigma: 2.0}
-n_features: [8, 16]
-methods:
-  RFF: {features: fourier}
-  Ours: {features: surrogate-leverage}
-solver: {name: ridge, lambda: [0.001, 0.01], folds: 3}
-trials: 2
-kernel_error_points: 100
-"""
 # Words of the validation library, of Python or of YAML's reader, which say nothing to who writes a config.
 JARGON = (
     "Input should", "input should", "Value error", "after validation", "valid string", "valid dictionary",

@@ -15,20 +15,7 @@ import pytest
 import yaml
 
 from tests.helpers import report_log as log
-
-TINY = """\
-name: tiny
-datasets: [digits]
-preprocess: minmax
-kernel: {name: gaussian, sigma: 2.0}
-n_features: [8, 16]
-methods:
-  RFF: {features: fourier}
-  Ours: {features: surrogate-leverage}
-solver: {name: ridge, lambda: [0.001, 0.01], folds: 3}
-trials: 2
-kernel_error_points: 100
-"""
+from tests.helpers.tiny_config import TINY
 
 
 @pytest.fixture

@@ -124,9 +124,13 @@ class Problem:
 
     def predict(self, solver: Any) -> tuple[NDArray, float]:
         """Predictions for the test rows and the seconds they took, fetching and scaling the rows left out."""
+        predicted, seconds = self._unchecked(solver)
+        check_predictions(predicted, solver, len(self.split.y_test), self.labels)
+        return predicted, seconds
+
+    def _unchecked(self, solver: Any) -> tuple[NDArray, float]:
         with Stopwatch(self.split.X_test) as watch:
             predicted = solver.predict(self.split.X_test)
-        check_predictions(predicted, solver, len(self.split.y_test), self.labels)
         return predicted, watch.seconds
 
     def predicts_alone(self, spec: TrialSpec, features: Any) -> bool:
@@ -151,9 +155,8 @@ class Problem:
 
         def predict() -> float:
             nonlocal predicted
-            with Stopwatch(self.split.X_test) as watch:
-                predicted = solver.predict(self.split.X_test)
-            return watch.seconds
+            predicted, seconds = self._unchecked(solver)
+            return seconds
 
         buffers: dict[tuple[int, int], NDArray] = {}
         with self.alone():

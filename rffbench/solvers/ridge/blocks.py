@@ -30,7 +30,6 @@ from rffbench.solvers.ridge.fold_statistics import (
     RidgeSolution,
     Solutions,
     fold_bounds,
-    solve_ridge_cv,
     wrong_share,
 )
 from rffbench.solvers.ridge.settings import Center, Scoring
@@ -158,15 +157,7 @@ class _BlockedRidge(_StreamedRidge):
             if not statistics.finite:
                 raise ValueError(self._not_finite())
             with Stopwatch() as solving:
-                solution = solve_ridge_cv(
-                    statistics,
-                    alphas,
-                    lambda_scale=self.lambda_scale,
-                    center=self.center,
-                    memory=budget,
-                    held_out=self._held_out(engine, X, Y, bounds),
-                    path=self.path,
-                )
+                solution = self._solve(statistics, alphas, budget, self._held_out(engine, X, Y, bounds))
             self.timing_["solve_s"] += solving.seconds
         return self._restore_origin(solution)
 

@@ -180,11 +180,20 @@ class _StreamedRidge:
         self._parts += 1
         alphas = [float(alpha) for alpha in alphas]
         with Stopwatch() as watch, no_singular():
-            solution = solve_ridge_cv(
-                statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, path=self.path
-            )
+            solution = self._solve(statistics, alphas)
         self.timing_["solve_s"] += watch.seconds
         self._become(alphas, self._restore_origin(solution), single=y.ndim == 1 and Y.shape[1] == 1)
+
+    def _with_weights(
+        self, weights: NDArray[np.float64] | None, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]
+    ) -> Any:
+        """Do ``fit(*targets)`` with weights of the rows, which are kept for as long as that takes."""
+        self._weights = weights
+        try:
+            fit(*targets)
+        finally:
+            del self._weights
+        return self
 
     def _take(self, features: Any) -> None:
         """Map with the fitted ``features``, each of equal columns once where they can tell."""
@@ -373,6 +382,19 @@ class _StreamedRidge:
             solution.path = [each and (each[0], each[1] - self._origin @ each[0]) for each in solution.path]
         return solution
 
+    def _solve(
+        self,
+        statistics: FoldStatistics,
+        alphas: list[float],
+        memory: int | None = None,
+        held_out: HeldOut | None = None,
+    ) -> RidgeSolution:
+        """For every λ, from what the folds' rows come to."""
+        return solve_ridge_cv(
+            statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, memory=memory, held_out=held_out,
+            path=self.path,
+        )  # fmt: skip
+
     def _fit_in_one_pass(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
@@ -383,15 +405,7 @@ class _StreamedRidge:
         self._gather(statistics, X, Y, list(parts), rows)
         mapped = self.timing_["feature_s"] + self._again_s
         with Stopwatch(X) as watch:
-            solution = solve_ridge_cv(
-                statistics,
-                alphas,
-                lambda_scale=self.lambda_scale,
-                center=self.center,
-                memory=budget,
-                held_out=self.held_out(X, Y, folds, rows),
-                path=self.path,
-            )
+            solution = self._solve(statistics, alphas, budget, self.held_out(X, Y, folds, rows))
         mapping = self.timing_["feature_s"] + self._again_s - mapped
         self.timing_["solve_s"] += watch.seconds - mapping
         return self._restore_origin(solution)
@@ -548,12 +562,7 @@ class _StreamedRegressor(_StreamedRidge, Regressor):
         return self._fitted(sample_weight, targets, self._fit_part)
 
     def _fitted(self, sample_weight: Any, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]) -> Any:
-        self._weights = row_weights(sample_weight, targets[0])
-        try:
-            fit(*targets)
-        finally:
-            del self._weights
-        return self
+        return self._with_weights(row_weights(sample_weight, targets[0]), targets, fit)
 
 
 class _StreamedClassifier(_StreamedRidge, Classifier):
@@ -584,12 +593,8 @@ class _StreamedClassifier(_StreamedRidge, Classifier):
     def _fitted(self, sample_weight: Any, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]) -> Any:
         check_class_weight(self.class_weight)
         X, Y, _ = targets
-        self._weights = class_row_weights(self.class_weight, self.classes_, Y, row_weights(sample_weight, X))
-        try:
-            fit(*targets)
-        finally:
-            del self._weights
-        return self
+        weights = class_row_weights(self.class_weight, self.classes_, Y, row_weights(sample_weight, X))
+        return self._with_weights(weights, targets, fit)
 
 
 class _StreamedRidgeCV(_StreamedRidge):
