@@ -18,6 +18,13 @@ def test_nothing_imports_upward_and_there_is_no_circle():
     assert "2 kept, 0 broken" in done.stdout
 
 
+def test_what_test_modules_share_is_a_helper_s():
+    shared = re.compile(r"^(from|import) tests\.(\w+\.)*test_\w+", re.MULTILINE)  # in a script that a test runs, too
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(modules) > 100
+    assert {str(each.relative_to(ROOT)): found for each in modules if (found := shared.findall(each.read_text()))} == {}
+
+
 # ---- the map in CONTRIBUTING.md ----------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.data.test_own import NUMBERS, YES
+from tests.helpers.own_data import NUMBERS, YES
 
 CONFIG = """
 name: own

@@ -1,12 +1,14 @@
 """The promise of Yen et al.'s tables: λN is the one whose held-out score is nearest to random features'."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import read_rows
-from tests.test_docs import ROOT
+
+ROOT = Path(__file__).parents[2]
 
 SCORES = {"cpu-yen": "rmse", "cod-rna-yen": "accuracy", "ijcnn1": "accuracy", "covtype-yen": "accuracy"}
 TABLES = {"cpu-yen": "sparse-rf-table1", **dict.fromkeys(["cod-rna-yen", "ijcnn1", "covtype-yen"], "sparse-rf-table2")}

@@ -12,11 +12,8 @@ from rffbench.data import own, store
 from rffbench.data.cards import read_card
 from rffbench.data.own import look
 from rffbench.errors import ConfigError, DataError, RffbenchError
+from tests.helpers.own_data import NUMBERS, YES, X
 
-X = np.array([[1.5, 0.0, -2.0], [0.0, 3.25, 1e-3], [4.0, 5.0, 6.0], [0.1, 0.2, 0.30000000000000004]])
-ROWS = [",".join(map(repr, row.tolist())) for row in X]
-YES = "".join(f"{row},{label}\n" for row, label in zip(ROWS, ["yes", "no", "yes", "no"], strict=True))
-NUMBERS = "".join(f"{row},{target}\n" for row, target in zip(ROWS, [0.5, 1.25, -3, 7], strict=True))
 LIBSVM = "+1 1:1.5 3:-2\n# a comment\n\n-1 2:3.25 3:1e-3\n1 1:4 2:5 3:6\n-1 1:0.1 2:0.2 3:0.30000000000000004\n"
 
 

@@ -13,28 +13,13 @@ import pytest
 from rffbench.execution import local
 from rffbench.execution.environment import processors
 from rffbench.execution.local import LocalExecutor
+from tests.helpers.alone_runs import WORKERS, run, trials
 from tests.helpers.execution_workers import spec
 from tests.helpers.processes import alive, descendants, wait_for
 
 ROOT = Path(__file__).parents[2]
-WORKERS = "tests.helpers.execution_workers"
 
 pytestmark = pytest.mark.skipif(not local.CAN_STAND_STILL, reason="workers stand still on Linux alone")
-
-
-def trials(do, count, folder):
-    """Trials that are tasks of their own, each with a file to write to."""
-    return [
-        [spec(trial=n, exclusive="features", features={"name": "fourier", "do": do, "path": str(folder / str(n))})]
-        for n in range(count)
-    ]
-
-
-def run(tasks, workers=2, **limits):
-    executor = LocalExecutor(work=f"{WORKERS}:do_all", workers=workers, **limits)
-    results = []
-    executor.run(tasks, results.append, exclusive="features")
-    return sorted(results, key=lambda result: result.spec.trial)
 
 
 def test_while_one_worker_times_the_others_do_nothing(tmp_path):
@@ -79,7 +64,7 @@ def test_a_large_trial_has_the_machine_after_the_others(tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from tests.execution.test_alone import run, trials
+from tests.helpers.alone_runs import run, trials
 
 folder = Path(sys.argv[1])
 run([*trials("time_forever", 1, folder), *trials("work_long", 2, folder)[1:]])

@@ -19,7 +19,7 @@ from rffbench.execution.failure import Failure
 from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
 from tests.helpers.execution_workers import spec
 from tests.helpers.faults import find
-from tests.helpers.processes import descendants
+from tests.helpers.processes import descendants, gone
 
 ROOT = Path(__file__).parents[2]
 WORKERS = "tests.helpers.execution_workers"
@@ -38,18 +38,6 @@ def run(tasks, function="do_all", workers=2, **limits):
 def alone(do, **options):
     one = spec(do)
     return run([[one]], **options)[one.key]
-
-
-def gone(pid):
-    """Whether a process ends within half a minute (a zombie has ended)."""
-    for _ in range(1500):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.parametrize(

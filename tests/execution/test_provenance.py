@@ -13,7 +13,7 @@ from rffbench.execution.run import run_experiment
 from rffbench.execution.serial import SerialExecutor
 from rffbench.features import MAPS
 from tests.helpers import plug_ins
-from tests.test_own_file import MINE, write
+from tests.helpers.own_file import MINE, write
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import check_executor, make_executor
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
-from tests.execution.test_local import gone
 from tests.helpers import execution_workers as workers
 from tests.helpers.execution_workers import FakeExperiment, spec
+from tests.helpers.processes import gone
 
 submitit = pytest.importorskip("submitit", reason="needs the extra slurm")
 from rffbench.execution import slurm_cluster  # noqa: E402

@@ -4,7 +4,7 @@ import pytest
 
 from rffbench.features import FEATURES, checks
 from rffbench.features.checks import check_map
-from tests.test_own_file import MINE, write
+from tests.helpers.own_file import MINE, write
 
 RETURN = "return self.scale"
 

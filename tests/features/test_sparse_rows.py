@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 
 from rffbench import RandomFourierFeatures, StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.solvers.svm.linear import LinearSVM
-from tests.features.test_every_map import ALL, label, made
+from tests.helpers.feature_maps import ALL, label, made
 
 rng = np.random.default_rng(0)
 S = csr_array(random_array((90, 40), density=0.1, rng=rng, data_sampler=lambda size: rng.uniform(size=size)))

@@ -35,3 +35,12 @@ def wait_for(condition, seconds=60.0):
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.02)
     return value
+
+
+def gone(pid):
+    """Whether a process ends within half a minute (a zombie has ended)."""
+    for _ in range(1500):
+        if not alive(pid):
+            return True
+        time.sleep(0.02)
+    return False

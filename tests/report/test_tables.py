@@ -6,7 +6,6 @@ import json
 import lzma
 import math
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,34 +16,9 @@ from rffbench import report
 from rffbench.errors import ConfigError, LeftOut, ResultsError
 from rffbench.report import frame, significance, summary, table
 from tests.helpers import report_log as log
+from tests.helpers.tables import SCORES, grid, loaded
 
-SCORES = {  # RFF and QMC are beaten by Ours in every trial, by leverage-RFF in none
-    "RFF": [70.0, 71.0, 72.0],
-    "QMC": [70.5, 70.0, 71.0],
-    "leverage-RFF": [69.0, 70.0, 70.0],
-    "Ours": [75.0, 75.5, 77.0],
-}
-
-
-@pytest.fixture(autouse=True)
-def marks(monkeypatch):
-    """Cards' marks by dataset: the report's tests need no cards."""
-    marks: dict[str, str] = {}
-    card = lambda name: SimpleNamespace(mark=marks.get(name, ""), short="", task="classification")  # noqa: E731
-    monkeypatch.setattr("rffbench.data.cards.load_card", card)
-    return marks
-
-
-def grid(scores=SCORES, **changes):
-    return [
-        log.ok(log.spec(method=method, trial=trial, **changes), score, feature_s=0.5 + trial / 100)
-        for method, values in scores.items()
-        for trial, score in enumerate(values)
-    ]
-
-
-def loaded(folder, rows, **config):
-    return frame.load_results(log.write(folder / "run", log.config(**config), rows))
+pytestmark = pytest.mark.usefixtures("marks")
 
 
 def value(results, method, metric, column, n_features=14):

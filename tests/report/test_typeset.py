@@ -11,7 +11,9 @@ from rffbench.report.table import Shown, best_of, folder_table, make_table
 from rffbench.report.text_table import Table, side_by_side
 from rffbench.report.typeset import to_latex, to_typst
 from rffbench.trials.metrics import METRICS
-from tests.report.test_tables import grid, loaded, marks  # noqa: F401  (marks is a fixture)
+from tests.helpers.tables import grid, loaded
+
+pytestmark = pytest.mark.usefixtures("marks")
 
 HOSTILE = r"\input{x} & 100 % of $a_1^2 #{~}\end{table} <b> [x] ‖K−K̃‖₂ λ 中 §" + "x" * 300
 

@@ -13,9 +13,9 @@ from rffbench.errors import Fallback
 from rffbench.solvers import make_solver
 from rffbench.solvers.sparse.l1 import Lasso, minimise
 from rffbench.solvers.svm import libraries, primal_newton
+from tests.helpers.every_solver import ALL, FEATURES, made, outputs
 from tests.helpers.misbehaving import WellBehaved
-from tests.solvers.ridge.test_numbers import CASES, rows
-from tests.solvers.test_every_solver import ALL, FEATURES, made, outputs
+from tests.helpers.odd_rows import CASES, rows
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
 

@@ -19,8 +19,8 @@ from rffbench.errors import EnvironmentFault
 from rffbench.solvers.ridge import dask_blocks
 from rffbench.solvers.ridge.blocks import BlockedRidgeCV
 from rffbench.solvers.ridge.dask_blocks import software
-from tests.execution.test_dask_cluster import Cluster
 from tests.helpers import blocks_at_work
+from tests.helpers.dask_cluster import Cluster
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]

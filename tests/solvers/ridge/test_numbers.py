@@ -8,6 +8,7 @@ from rffbench.features import MAPS, make_features
 from rffbench.features.nystroem import NystroemFeatures
 from rffbench.registry import NONE
 from rffbench.solvers.ridge.streamed import _Plan
+from tests.helpers.odd_rows import CASES
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
 
@@ -19,38 +20,6 @@ EVERY_MAP = [(name, own) for name in MAPS.names() if name != NONE for own in VAR
 WAYS = ("_fit_in_one_pass", "_fit_in_passes", "_fit_dual")
 
 
-def rows(n=40, d=3):
-    X = np.random.default_rng(0).uniform(size=(n, d))
-    return X, np.where(X[:, 0] > 0.4, 1.0, -1.0)
-
-
-def changed(change, n=40, d=3):
-    X, y = rows(n, d)
-    change(X)
-    return X, y
-
-
-def sorted_by_class():
-    X, y = rows()
-    order = np.argsort(y)
-    return X[order], y[order]  # most folds have one class
-
-
-CASES = {
-    "a constant column": lambda: changed(lambda X: X[:, 1].fill(7)),
-    "nothing but constants": lambda: changed(lambda X: X.fill(7)),
-    "nothing but zeros": lambda: changed(lambda X: X.fill(0)),
-    "a column twice": lambda: changed(lambda X: np.copyto(X[:, 2], X[:, 0])),
-    "rows twice": lambda: tuple(np.repeat(part[:20], 2, axis=0) for part in rows()),
-    "one class in a fold": sorted_by_class,
-    "two rows": lambda: (rows(2)[0], np.array([-1.0, 1.0])),
-    "one column": lambda: rows(d=1),
-    "a number of 1e300": lambda: changed(lambda X: X[3:4, 1].fill(1e300)),
-    "numbers of 1e300": lambda: changed(lambda X: np.multiply(X, 1e300, out=X)),
-    "float16": lambda: (rows()[0].astype(np.float16), rows()[1]),
-    "one frequency": rows,
-    "more frequencies than rows": lambda: rows(20),
-}
 FREQUENCIES = {"one frequency": 1, "more frequencies than rows": 64}
 
 
