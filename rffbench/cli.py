@@ -476,7 +476,7 @@ def _reasons(folder: Path) -> list[tuple[str, int]]:
     reasons: dict[Any, str] = {}
     for row in each_row(folder / "trials.jsonl"):
         reasons.pop(cell(row), None)
-        if row["error"]:
+        if row.get("error"):
             reasons[cell(row)] = f"{row['status']}: {row['error']['message'].partition(chr(10))[0]}"
     return Counter(reasons.values()).most_common(5)
 

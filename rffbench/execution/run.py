@@ -187,7 +187,7 @@ class _Earlier:
     def _stands(self, key: str, row: Row) -> None:
         self.statuses[key] = row["status"]
         self._lost.discard(key)
-        if _not_its_own(row["status"], row["error"]):
+        if _not_its_own(row["status"], row.get("error")):
             self._lost.add(key)
 
     def settles(self, spec: TrialSpec, retry_failed: bool) -> bool:
