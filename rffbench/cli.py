@@ -21,6 +21,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ from rffbench import __version__
 from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
 from rffbench.plaintext import printable, spelt_out
 from rffbench.terminal import LinesAboveBar
+from rffbench.units import duration
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -482,8 +484,10 @@ def _reasons(folder: Path) -> list[tuple[str, int]]:
 
 
 class _Progress:
-    """A bar on stderr with counts of ok and failed and the time left; nothing if stderr is not a terminal."""
+    """On stderr, counts of ok and failed and the time left: a bar; a line a minute where stderr is no terminal, as in
+    a log of a cluster's job."""
 
+    EVERY_S: ClassVar[float] = 60.0
     terminal: ClassVar[TextIO | None] = None  # the terminal itself, while standard error leads above the bar
 
     def __init__(self, name: str) -> None:
@@ -491,6 +495,7 @@ class _Progress:
         self._bar: Any = None
         self.shown = sys.stderr.isatty() and not _told(_QUIET)
         self._lines = LinesAboveBar(_beside_bars)
+        self._told = time.monotonic()
 
     def __enter__(self) -> _Progress:
         if self.shown:
@@ -499,6 +504,10 @@ class _Progress:
 
     def __call__(self, done: int, total: int, ok: int, failed: int, eta: float | None) -> None:
         if not self.shown:
+            if done < total and time.monotonic() - self._told >= self.EVERY_S:
+                self._told = time.monotonic()
+                left = "" if eta is None else f", about {duration(eta)} left"
+                _tell(f"{self._name}: {done:,} of {total:,} trials, {ok:,} ok, {failed:,} failed{left}")
             return
         if self._bar is None:
             from tqdm import tqdm

@@ -14,6 +14,7 @@ import termios
 import pytest
 import yaml
 
+from rffbench import cli
 from tests.helpers import report_log as log
 from tests.helpers.tiny_config import TINY
 
@@ -491,6 +492,18 @@ def test_messages_results_and_warnings_stand_on_lines_without_the_bar(environmen
     assert any(line.endswith(b"UserWarning: a warning") and b"bar" not in line for line in lines)
     assert [b"2/4" in line for line in lines[-3:]] == [True, False, False]
     assert lines[-2:] == [b"after", b""]
+
+
+def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(capsys, monkeypatch):
+    now = iter([0.0, 59.0, 61.0, 61.0, 100.0, 130.0, 130.0, 500.0])
+    monkeypatch.setattr(cli.time, "monotonic", lambda: next(now))
+    with cli._Progress("tiny") as progress:
+        for done in (1, 2, 3, 1_000, 1_200):
+            progress(done, 1_200, done - 1, 1, None if done < 3 else 90.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "tiny: 2 of 1,200 trials, 1 ok, 1 failed",
+        "tiny: 1,000 of 1,200 trials, 999 ok, 1 failed, about 2 min left",
+    ]
 
 
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
