@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -96,7 +97,7 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     known by the name from here on. A path is relative to the config's folder."""
     from rffbench.data.cards import add_card, read_card
     from rffbench.data.openml import SCHEME
-    from rffbench.data.own import is_data_path, look, openml_card
+    from rffbench.data.own import is_data_path, kind_of, look, openml_card
     from rffbench.data.shards import is_url
     from rffbench.data.shards import look as look_at_folder
 
@@ -110,8 +111,11 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str | dict):
         raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {shown(value)}")
     given = {"path": value} if isinstance(value, str) else value
-    if "://" in str(given.get("path")):
-        raise ValueError(f"{given['path']}: is a URL; download it and give the file, or write a card with the URL")
+    place = str(given.get("path"))
+    if place.startswith("file://"):
+        given = given | {"path": unquote(urlsplit(place).path)}
+    elif is_url(place) and (kind_of(place) or place.startswith(("http:", "https:"))):  # the others: folders of shards
+        raise ValueError(f"{place}: is a URL; download it and give the file, or write a card with the URL")
     for key in given:
         if key not in OwnData.model_fields:
             raise Misplaced(unknown("key", key, OwnData.model_fields), key)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rffbench import data
+from rffbench.config.loading import load_experiment
 from rffbench.data import own, shards, streams
 from rffbench.data.cards import Card, add_card, load_card
 from rffbench.data.rows import Rows
@@ -131,6 +132,40 @@ def test_shards_at_a_url_are_read_as_those_of_a_folder(save, tmp_path, table):
         np.testing.assert_array_equal(stream(card)[250:650], table[250:650, :D])
     finally:
         there.rm("/bucket", recursive=True)
+
+
+@pytest.mark.parametrize("scheme", ["file", "memory"])
+@pytest.mark.parametrize("save", [save_npy, save_parquet])
+def test_a_config_takes_a_folder_of_shards_by_its_url(save, scheme, tmp_path, table):
+    folder = save(tmp_path / "rows of mine", table)
+    url = folder.as_uri()
+    if scheme == "memory":
+        there, url = pytest.importorskip("fsspec").filesystem("memory"), "memory://bucket/rows-of-mine"
+        there.put(str(folder), "/bucket/rows-of-mine", recursive=True)
+    config = tmp_path / "shards.yaml"
+    config.write_text(SHARDS.format(url=url))
+    try:
+        experiment = load_experiment(config)
+        (tmp_path / "again.yaml").write_text(experiment.to_yaml(tmp_path))
+        for each in (experiment, load_experiment(tmp_path / "again.yaml")):
+            (card,) = (load_card(name) for name in each.datasets)
+            assert (card.name, card.rows, card.task, card.n_train) == ("rows-of-mine", N, "regression", 600)
+            np.testing.assert_array_equal(stream(card)[250:650], table[250:650, :D])
+        assert [run_trial(spec).status for spec in experiment.grid()] == ["ok"]
+    finally:
+        if scheme == "memory":
+            there.rm("/bucket", recursive=True)
+
+
+SHARDS = """
+name: shards
+datasets: [{{path: "{url}", task: regression, split: {{rule: given, train: 600}}}}]
+kernel: {{name: gaussian, sigma: 1.0}}
+n_features: [16]
+methods: {{RFF: {{features: fourier}}}}
+solver: {{name: ridge, lambda: [1.0e-6], folds: 2}}
+trials: 1
+"""
 
 
 @pytest.mark.parametrize("save", [save_npy, save_parquet])
