@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -141,7 +141,7 @@ def compare(
             "or a file of your own, which `rffbench record` writes"
         )
     reference = find_reference(name, results.folder)
-    reported = _reported(reference, results)
+    reported = _reported(reference, results, reference.numbers())
     other_rows = _other_rows(reference, results)
     cells = _cells(reference, reported, results, tolerance, set(other_rows), summary)
     claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
@@ -161,16 +161,24 @@ def compare(
     return comparison
 
 
-def cells_beside(comparison: Comparison, results: Results, summary: pd.DataFrame) -> pd.DataFrame:
-    """The cells of another protocol of the same sweep, as ``Comparison.cells``, beside the same reported numbers."""
+def cells_beside(
+    comparison: Comparison, others: Protocols, summaries: Sequence[pd.DataFrame]
+) -> Iterator[pd.DataFrame]:
+    """The cells of the other protocols of the same sweep, each as ``Comparison.cells``, beside the same reported
+    numbers."""
     reference, cells = comparison.reference, comparison.cells
     other_rows = set(cells.loc[cells["verdict"] == OTHER_ROWS, "dataset"])
-    return _cells(reference, _reported(reference, results), results, comparison.tolerance, other_rows, summary)
-
-
-def _reported(reference: Reference, results: Results) -> pd.DataFrame:
-    """The reference's numbers of the experiment's datasets, under their names here."""
     numbers = reference.numbers()
+    reported: dict[tuple[str, ...], pd.DataFrame] = {}  # by the datasets, which nearly all protocols have in common
+    for (_, results), summary in zip(others, summaries, strict=True):
+        datasets = tuple(_planned(results))
+        if datasets not in reported:
+            reported[datasets] = _reported(reference, results, numbers)
+        yield _cells(reference, reported[datasets], results, comparison.tolerance, other_rows, summary)
+
+
+def _reported(reference: Reference, results: Results, numbers: pd.DataFrame) -> pd.DataFrame:
+    """The reference's numbers of the experiment's datasets, under their names here."""
     parts = [
         numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
         for dataset in _planned(results)

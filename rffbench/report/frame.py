@@ -7,7 +7,7 @@ import re
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -77,14 +77,17 @@ class Results:
         """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
         was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
         if dataset not in self._scores:
-            trials = self.trials[self.trials["dataset"] == dataset]
-            measured = [name for name in (*SCORES, *MAP_MEASURES, *self.own_metrics) if trials[name].notna().any()]
-            self._scores[dataset] = self.metrics[measured[0] if measured else _score_of_task(dataset)]
+            self._scores[dataset] = self.metrics[_score_of_task(dataset)]
         return self._scores[dataset]
 
     @cached_property
     def _scores(self) -> dict[str, Metric]:
-        return {}
+        """What the datasets are judged by in which anything was measured."""
+        names = [*SCORES, *MAP_MEASURES, *self.own_metrics]
+        measured = self.trials[names].notna().to_numpy()
+        places = self.trials.groupby("dataset").indices
+        has = {str(dataset): measured[rows].any(axis=0) for dataset, rows in places.items()}
+        return {dataset: self.metrics[names[each.argmax()]] for dataset, each in has.items() if each.any()}
 
     @property
     def own_metrics(self) -> list[str]:
@@ -117,12 +120,20 @@ class Results:
 
 
 _GREEK = dict(zip(["alpha", "beta", "gamma", "delta", "lambda", "mu", "rho", "sigma"], "αβγδλμρσ", strict=True))
+_NAMED_AFTER = ("gaussian", "laplacian", "cauchy")
 
 
 def as_written(label: str) -> str:
-    """A label as people write it: ``σ = 1`` for ``sigma=1``."""
+    """A label as people write it: ``σ = 1`` for ``sigma=1``, a kernel with the capital of who it is named after."""
     label = re.sub(rf"\b({'|'.join(_GREEK)})(?=\s*=)", lambda match: _GREEK[match[1]], label)
+    label = re.sub(rf"\b({'|'.join(_NAMED_AFTER)})\b", lambda match: match[1].capitalize(), label)
     return re.sub(r"(?<=[^\s=<>!:/?&])=(?=[^\s=])", " = ", label)
+
+
+def protocol_names(labels: Mapping[str, str]) -> list[str]:
+    """A protocol of a sweep as people write it: ``bandwidth: median``, and ``σ = 1`` where the label itself says what
+    it is of."""
+    return [as_written(label if "=" in label else f"{axis}: {label}") for axis, label in labels.items()]
 
 
 def find_card(dataset: str) -> Any:

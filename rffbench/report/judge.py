@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from rffbench.config.values import Size
-from rffbench.execution.row import PLACE
 from rffbench.identity import canonical_json
 from rffbench.report.claims import CLAIMED, Claim, Difference, Ratio, Slope, Test, labelled, paper_name
 from rffbench.report.frame import Protocols, Results, size_label
@@ -71,17 +70,44 @@ def judge(claims: Sequence[Claim], protocols: Protocols, names: Mapping[str, str
     """
     findings = [
         replace(finding, protocol="" if finding.verdict == NOT_MEASURED else protocol)
-        for protocol, results in _settings(protocols)
+        for protocol, measured in _settings(protocols)
         for claim in itertools.chain.from_iterable(claim.expanded() for claim in claims)
-        for finding in _on_datasets(claim, results, names)
+        for finding in _on_datasets(claim, measured, names)
     ]
     return list({repr(finding): finding for finding in findings}.values())
+
+
+class _Measured:
+    """One protocol's results, and what claims ask of them again and again: each is worked out once."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self._trials = dict(iter(results.trials.groupby(["dataset", "method"], sort=False)))
+        self._sizes = {str(dataset): _size_labels(trials) for dataset, trials in results.trials.groupby("dataset")}
+        self._values: dict[tuple[str, str, str], pd.DataFrame] = {}
+
+    def trials(self, dataset: str, method: str) -> pd.DataFrame:
+        """A method's trials on a dataset."""
+        return self._trials.get((dataset, method), self.results.trials.iloc[:0])
+
+    def sizes(self, dataset: str) -> dict[int, str]:
+        """A dataset's sizes, as written."""
+        return self._sizes[dataset]
+
+    def values(self, dataset: str, method: str, metric: str) -> pd.DataFrame:
+        """The metric by trial (rows) and size (columns); times without those taken while others used the processors."""
+        if (dataset, method, metric) not in self._values:
+            mine = self.trials(dataset, method)[["trial", "n_features", "contended", metric]].dropna(subset=[metric])
+            if metric in TIMES:
+                mine = mine[~mine["contended"]]
+            self._values[dataset, method, metric] = mine.pivot(index="trial", columns="n_features", values=metric)
+        return self._values[dataset, method, metric]
 
 
 _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 
 
-def _settings(protocols: Protocols) -> Iterator[tuple[str, Results]]:
+def _settings(protocols: Protocols) -> Iterator[tuple[str, _Measured]]:
     """The protocols that differ in more than their sizes, each with its label."""
     groups: dict[str, list[tuple[str, Results]]] = {}
     for labels, results in protocols:
@@ -89,7 +115,8 @@ def _settings(protocols: Protocols) -> Iterator[tuple[str, Results]]:
         results = replace(results, trials=_with_claimed(results))
         groups.setdefault(results.grid.identity(without=_OF_SIZES), []).append((label, results))
     for members in groups.values():
-        yield max(members, key=lambda member: member[1].trials["n_features"].nunique())
+        protocol, results = max(members, key=lambda member: member[1].trials["n_features"].nunique())
+        yield protocol, _Measured(results)
 
 
 def _with_claimed(results: Results) -> pd.DataFrame:
@@ -103,19 +130,20 @@ def _with_claimed(results: Results) -> pd.DataFrame:
     return trials
 
 
-def _on_datasets(claim: Claim, results: Results, names: Mapping[str, str]) -> Iterator[Finding]:
+def _on_datasets(claim: Claim, measured: _Measured, names: Mapping[str, str]) -> Iterator[Finding]:
+    results = measured.results
     for called in claim.datasets or results.datasets:
         here = [name for name in results.datasets if called in (name, names.get(name))]
         for dataset in here or [called]:
-            yield from _judged(claim, dataset, results)
+            yield from _judged(claim, dataset, measured)
     for dataset in results.datasets:
         if names.get(dataset, dataset) in claim.stand_ins:
-            for finding in _judged(claim, dataset, results):
+            for finding in _judged(claim, dataset, measured):
                 yield replace(finding, evidence=f"{finding.evidence}; stands in for {_listed(claim.datasets)}")
 
 
-def _judged(claim: Claim, dataset: str, results: Results) -> Iterator[Finding]:
-    test = claim.test
+def _judged(claim: Claim, dataset: str, measured: _Measured) -> Iterator[Finding]:
+    test, results = claim.test, measured.results
     baseline = getattr(test, "baseline", "")
     finding = Finding(
         claim.claim, claim.where, dataset, test.method, baseline, test.metric, test.asked(), claim.because,
@@ -130,8 +158,8 @@ def _judged(claim: Claim, dataset: str, results: Results) -> Iterator[Finding]:
     else:
         for method, other in _pairs(test, methods, results):
             try:
-                measured = _evaluated(claim, dataset, method, other, results)
-                yield replace(finding, method=method, baseline=other, **measured)
+                found = _evaluated(claim, dataset, method, other, measured)
+                yield replace(finding, method=method, baseline=other, **found)
             except _NotMeasured as reason:
                 yield replace(finding, method=method, baseline=other, evidence=str(reason))
 
@@ -167,47 +195,37 @@ class _NotMeasured(Exception):
     """Why a claim cannot be judged."""
 
 
-def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, results: Results) -> dict[str, Any]:
+def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured: _Measured) -> dict[str, Any]:
     """The parts of a Finding that measurements give; _NotMeasured says why there are none."""
-    test = claim.test
-    needed = list(dict.fromkeys([*PLACE, "contended", test.metric]))
-    trials = results.trials.loc[results.trials["dataset"] == dataset, needed]
+    test, sizes = claim.test, measured.sizes(dataset)
     labels = [method, baseline] if baseline else [method]
-    _check_measured(test.metric, trials[trials["method"].isin(labels)], labels, results)
-    values = {label: _values(trials, label, test.metric) for label in labels}
+    _check_measured(test.metric, {label: measured.trials(dataset, label) for label in labels}, measured.results)
+    values = {label: measured.values(dataset, label, test.metric) for label in labels}
     if isinstance(test, Slope):
-        chosen = _chosen(claim, _sizes(values[method]), trials)
-        return _of_slope(test, trials[(trials["method"] == method) & trials["n_features"].isin(chosen)], chosen)
-    table = _effects(claim, trials, values[method], values[baseline])
+        chosen, trials = _chosen(claim, _sizes(values[method]), sizes), measured.trials(dataset, method)
+        return _of_slope(test, trials[trials["n_features"].isin(chosen)], chosen)
+    table = _effects(claim, sizes, values[method], values[baseline])
     effects = table.dropna() if claim.sizes else _largest_block(table)
     if len(effects) < 2:
-        raise _NotMeasured(_too_few(test, table, _size_labels(trials)))
-    found = _of_effects(test, effects, _size_labels(trials))
-    if left_out := [_size_labels(trials)[n] for n in _sizes(table) if n not in effects]:
+        raise _NotMeasured(_too_few(test, table, sizes))
+    found = _of_effects(test, effects, sizes)
+    if left_out := [sizes[n] for n in _sizes(table) if n not in effects]:
         found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
     return found
 
 
-def _check_measured(metric: str, trials: pd.DataFrame, methods: Sequence[str], results: Results) -> None:
-    solvers = [results.grid.setting("solver", method=label) or {} for label in methods]
+def _check_measured(metric: str, trials: Mapping[str, pd.DataFrame], results: Results) -> None:
+    """_NotMeasured where one of the methods, each with its trials, has no number that counts."""
+    solvers = [results.grid.setting("solver", method=label) or {} for label in trials]
     if metric in LEARNT and any(solver.get("name") == NONE for solver in solvers):
         raise _NotMeasured(f"nothing is trained, so there is no {CLAIMED[metric].title}")
-    measured = trials.dropna(subset=[metric])
-    if without := [label for label in methods if label not in set(measured["method"])]:
-        of = "" if len(without) == len(methods) else f" of {_listed(without)}"
+    if without := [label for label, mine in trials.items() if mine[metric].isna().all()]:
+        of = "" if len(without) == len(trials) else f" of {_listed(without)}"
         raise _NotMeasured(f"no trial{of} has {CLAIMED[metric].label}")
-    quiet = set(measured.loc[~measured["contended"], "method"])
-    if metric in TIMES and (disturbed := [label for label in methods if label not in quiet]):
-        of = "" if len(disturbed) == len(methods) else f" of {_listed(disturbed)}"
+    disturbed = [label for label, mine in trials.items() if mine.loc[~mine["contended"], metric].isna().all()]
+    if metric in TIMES and disturbed:
+        of = "" if len(disturbed) == len(trials) else f" of {_listed(disturbed)}"
         raise _NotMeasured(f"all seconds{of} were taken while other work used the processors")
-
-
-def _values(trials: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
-    """The metric by trial (rows) and size (columns); times without those taken while others used the processors."""
-    mine = trials.loc[trials["method"] == method, ["trial", "n_features", "contended", metric]].dropna(subset=[metric])
-    if metric in TIMES:
-        mine = mine[~mine["contended"]]
-    return mine.pivot(index="trial", columns="n_features", values=metric)
 
 
 def _sizes(table: pd.DataFrame) -> list[int]:
@@ -219,9 +237,8 @@ def _size_labels(trials: pd.DataFrame) -> dict[int, str]:
     return {int(n): size_label(n, multiple) for n, multiple in sizes.itertuples(index=False)}
 
 
-def _chosen(claim: Claim, measured: Collection[int], trials: pd.DataFrame) -> list[int]:
+def _chosen(claim: Claim, measured: Collection[int], labels: Mapping[int, str]) -> list[int]:
     """Those of the sizes measured that the claim is about; _NotMeasured where one that it names is missing."""
-    labels = _size_labels(trials)
     wanted = [str(size) for size in claim.sizes]
     chosen = sorted(n for n in measured if not wanted or {str(n), labels[n]} & set(wanted))
     missing = [size for size in wanted if size not in {name for n in chosen for name in (str(n), labels[n])}]
@@ -242,7 +259,7 @@ def _at_least(n: int, label: str, least: Size) -> bool:
     return n >= least
 
 
-def _effects(claim: Claim, trials: pd.DataFrame, method: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
+def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
     """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN where one is missing."""
     test = claim.test
     times = test.baseline_size if isinstance(test, Ratio) else 1
@@ -250,7 +267,7 @@ def _effects(claim: Claim, trials: pd.DataFrame, method: pd.DataFrame, baseline:
     plain = not claim.sizes and claim.sizes_from is None and times == 1
     if not sizes and plain:  # methods with sizes of their own
         sizes = {max(_sizes(method)): max(_sizes(baseline))}
-    sizes = {n: sizes[n] for n in _chosen(claim, sizes, trials)}
+    sizes = {n: sizes[n] for n in _chosen(claim, sizes, labels)}
     if not sizes:
         raise _NotMeasured("no size that both methods have")
     if isinstance(test, Ratio):

@@ -7,7 +7,7 @@ same ones for every protocol, for a 95 % interval of each distance and for how o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,10 +113,7 @@ def search(protocols: Protocols) -> Search:
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
         reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
-        scores = {
-            key: _differences(reference.table, reported, each, dataset)
-            for key, (_, each) in zip(labels, protocols, strict=True)
-        }
+        scores = dict(zip(labels, _differences(reference.table, reported, protocols, dataset), strict=True))
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
         if not cells:
             left_out.append(f"{dataset}: no cell that is both measured and reported.")
@@ -133,18 +130,31 @@ def search(protocols: Protocols) -> Search:
     return Search(results.title, reference, axes, pd.concat(parts.values(), ignore_index=True), left_out)
 
 
-def _differences(table: PaperTable, reported: pd.DataFrame, results: Results, dataset: str) -> pd.DataFrame:
-    """Measured less reported, one row per trial, one column per cell (multiple, method)."""
-    metric = table.metric or results.score(dataset).name
-    needed = ["trial", "multiple", "method", metric]
-    trials = results.trials.loc[results.trials["dataset"] == dataset, needed].dropna(subset=[metric])
-    trials = trials.assign(method=trials["method"].map(paper_name))
+def _differences(
+    table: PaperTable, reported: pd.DataFrame, protocols: Protocols, dataset: str
+) -> Iterator[pd.DataFrame]:
+    """Of every protocol measured less reported, one row per trial, one column per cell (multiple, method) that it has.
+
+    They are joined and turned into tables together: one by one, most of a long search would go into that.
+    """
+    parts = []
+    for number, (_, results) in enumerate(protocols):
+        scores = results.trials[table.metric or results.score(dataset).name]
+        here = ((results.trials["dataset"] == dataset) & scores.notna()).to_numpy()
+        trials = results.trials.loc[here, ["trial", "multiple", "method"]]
+        parts.append(trials.assign(protocol=number, measured=scores[here]))
+    trials = pd.concat(parts, ignore_index=True)
+    trials["method"] = trials["method"].map(paper_name)
     keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
     both = trials.merge(reported, on=keys)
-    both["difference"] = both[metric] - both["reported"]
+    both["difference"] = both["measured"] - both["reported"]
     if table.tolerance_unit == "percent":
         both["difference"] *= 100 / both["reported"]
-    return both.pivot_table(index="trial", columns=keys, values="difference")
+    every = both.pivot_table(index=["protocol", "trial"], columns=keys, values="difference")
+    found = set(every.index.unique("protocol"))
+    for number in range(len(protocols)):
+        own = every.loc[[number]] if number in found else every.iloc[:0]
+        yield own.droplevel("protocol").dropna(axis="columns", how="all")
 
 
 def _common(tables: dict[Any, pd.DataFrame]) -> tuple[dict[Any, pd.DataFrame], list[Any]]:

@@ -66,6 +66,8 @@ def test_the_figure_is_of_the_kernel_against_n_and_of_maps_against_s(tmp_path):
     [(dataset, figure)] = leverage_figures(protocols)
     assert (dataset, len(figure.axes)) == ("eeg", 5)
     assert [axis.get_xlabel() for axis in figure.axes[1:]] == ["points n"] + 3 * ["frequencies s"]
+    (legend,) = figure.legends
+    assert [text.get_text().split()[0] for text in legend.get_texts()] == ["RFF", "of"]  # theory comes last
     written = {path.name for path in report.redraw(protocols[0][1].folder)}
     assert {"eeg-leverage.png", "leverage.md", "leverage.csv"} <= written
 

@@ -131,7 +131,7 @@ def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
         drawn = bounds["uniform bound (Rahimi & Recht)"].get_ydata(orig=False)
         d = load_card("synthetic").columns  # σ_p² = E‖w‖² = d/σ², the diameter 1.7, δ 1 %
         np.testing.assert_allclose(drawn, sup_error_bound(SIZES, d, math.sqrt(d) / sigma, 1.7, 0.01))
-    assert any("RFF: -0.50 (-0.50 to -0.50)" in text.get_text() for text in largest.texts)
+    assert any("RFF: −0.50 (−0.50 to −0.50)" in text.get_text() for text in largest.texts)
     assert any("n = m²: +0.00" in text.get_text() for text in per_root.texts)  # n/m over √n = m
     written = [path.name for path in report.redraw(bound_results)]
     assert written[-3:] == ["slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"]

@@ -63,6 +63,16 @@ def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_
     assert set(YARDSTICKS) <= set(table.columns)
 
 
+def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_points(tmp_path):
+    figure = path_figure(frame.load_results(folder(tmp_path)), "eeg")
+    for panel in figure.axes:
+        last = max(line.get_xdata().max() for line in panel.lines)
+        left, right = np.log(panel.get_xlim())
+        assert right - np.log(last) > 0.01 * (right - left)
+    marked = [line.get_markevery() for line in figure.axes[0].lines if line.get_label() in ("RFF", "Ours")]
+    assert len(set(marked)) == 2
+
+
 def test_a_path_of_an_older_log_is_drawn_against_the_effective_lambda_alone(tmp_path):
     results = frame.load_results(folder(tmp_path, dimension=False))
     assert [axis.get_xlabel() for axis in path_figure(results, "eeg").axes] == ["effective λ"]

@@ -14,7 +14,7 @@ from rffbench.report.figures.dataset import dataset_figure
 from rffbench.report.figures.dimension import dimension_figure
 from rffbench.report.figures.leverage import leverage_figures
 from rffbench.report.figures.style import FIGURE_STYLES, drawn_in, saved
-from rffbench.report.frame import Protocols, as_written
+from rffbench.report.frame import Protocols, protocol_names
 from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
@@ -59,7 +59,7 @@ def draw_figures(
                 paths += saved(overview, folder, "-".join([*labels.values(), "dimension"]), formats)
             summary = summaries[number] if summaries else summarise(results)
             for dataset in results.datasets:
-                called = ", ".join([results.called(dataset), *map(as_written, labels.values())])
+                called = ", ".join([results.called(dataset), *protocol_names(labels)])
                 figures = {
                     "lambda": path_figure(results, dataset, called),
                     "progress": progress_figure(results, dataset, called),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rffbench.kernels import make_spectral_kernel
 from rffbench.report import theory as bounds
 from rffbench.report.figures.style import (
+    aside,
     bars,
     headline,
     legend_below,
@@ -28,7 +29,7 @@ from rffbench.report.figures.style import (
     style_of,
     tidy_panel,
 )
-from rffbench.report.frame import Protocols, Results, as_written, find_card
+from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
 from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
 from rffbench.trials.metrics import ENTRY_QUANTILE, METRICS
 
@@ -38,7 +39,7 @@ FROM_ENTRIES, CONCENTRATION = "from entries", "matrix concentration"
 _BOUND_STYLES: dict[str, dict[str, Any]] = {
     UNIFORM: {"color": "#555555", "linestyle": (0, (6, 2)), "linewidth": 1.0},
     ENTRY: {"color": "#555555", "linestyle": (0, (1, 1.2)), "linewidth": 1.0},
-    FROM_ENTRIES: {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0},
+    FROM_ENTRIES: {"color": "#A05195", "linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.0},
     CONCENTRATION: {"color": "#A05195", "linestyle": "-", "linewidth": 1.0},
 }
 _RELATION_LINES = {EQUAL: (0, (1, 1.2)), SQUARE: "-"}
@@ -85,7 +86,7 @@ def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[s
                for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
     names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
     legend_below(figure, {name: handles[name] for name in names})
-    called = ", ".join([results.called(dataset), *map(as_written, labels.values())])
+    called = ", ".join([results.called(dataset), *protocol_names(labels)])
     counts = trials.groupby(["method", "n_features", "points"])["trial"].nunique()
     headline(figure, f"{called}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}", spread(counts))
     return figure
@@ -151,11 +152,13 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
             style, name = style_of(index), as_written(method)
             if relation in _RELATION_LINES:
                 style["linestyle"] = _RELATION_LINES[relation]
-            axis.errorbar(mean.index, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
+            at = aside(mean.index, index, len(methods))
+            axis.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
                           label=None if over_root else legend_label(name), **style)  # fmt: skip
             slope = fitted_slope(values[values["method"] == method], "value")
             if slope is not None and (not over_root or index == 0):
-                slopes.append(f"{name}{f', {relation}' if over_root else ''}: {slope}")
+                exponent = str(slope).replace("-", "−")  # as at ticks
+                slopes.append(f"{name}{f', {relation}' if over_root else ''}: {exponent}")
         m = np.sort(rows["n_features"].unique()).astype(float)
         for name, bound in panel.bounds.items():
             line = _BOUND_STYLES[name] | ({"linestyle": _RELATION_LINES[relation]} if over_root else {})

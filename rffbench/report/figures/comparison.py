@@ -16,6 +16,7 @@ from rffbench.papers.own import OwnReference
 from rffbench.report.claims import paper_name
 from rffbench.report.compare import Comparison, score_of
 from rffbench.report.figures.style import (
+    aside,
     drawn_in,
     headline,
     legend_below,
@@ -84,7 +85,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
                 for method in dict.fromkeys(comparison.cells["method"])
             ),
             Line2D([], [], label="measured", color="#444444"),
-            Line2D([], [], label="reported", color="#444444", linestyle="--"),
+            Line2D([], [], label="reported (small marks)", color="#444444", linestyle="--"),
         ]
     legend_below(figure, {str(handle.get_label()): handle for handle in handles})
     headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"))
@@ -103,9 +104,9 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
         for which, line in (("reported", "--"), ("measured", "-")):
             points = curve.dropna(subset=[which])
             points = points.dropna(subset=[by])
-            x = points[by].to_numpy(float)
+            x = aside(points[by], *_place(comparison, str(method)))
             mean, std = points[which].to_numpy(float), np.nan_to_num(points[f"{which}_std"].to_numpy(float))
-            marker = {} if which == "measured" else {"marker": ""}
+            marker = {} if which == "measured" else {"markersize": 2.0}
             panel.plot(x, mean, **style | {"linestyle": line} | marker)
             panel.fill_between(
                 x, mean - std, mean + std, color=style["color"], linewidth=0, alpha=0.22 if which == "measured" else 0.1
@@ -128,6 +129,10 @@ def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
 
 
 def _of_method(comparison: Comparison, method: str) -> dict[str, Any]:
+    return style_of(_place(comparison, method)[0])
+
+
+def _place(comparison: Comparison, method: str) -> tuple[int, int]:
+    """The method's number, and how many there are."""
     labels = list(dict.fromkeys([*comparison.results.methods, *comparison.cells["method"]]))
-    name = method if method in labels else paper_name(method)
-    return style_of(labels.index(name))
+    return labels.index(method if method in labels else paper_name(method)), len(labels)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -29,6 +27,7 @@ from rffbench.trials.metrics import METRICS, PERCENT, SCORES
 
 MOST_SIZES = 4
 """Panels of a λ figure: more sizes than these are thinned out evenly."""
+_MARKED = 3  # of so many points one has a marker
 LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
 
 
@@ -62,7 +61,8 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
                 mine = here[here["method"] == method].dropna(subset=[yardstick])
                 if not mine.empty:
                     picked = chosen[chosen["method"] == method]
-                    _draw_path(panel, mine, picked, yardstick, score.name, method, style_of(index))
+                    _draw_path(panel, mine, picked, yardstick, score.name, method, index)
+            panel.set_xscale("log")  # before its limits: they keep their distance from the outermost points on it
             if yardstick == "effective_dimension":
                 panel.set_xlim(left=LEAST_DIMENSION)
             log_axis(panel.xaxis)
@@ -88,12 +88,16 @@ def _draw_path(
     yardstick: str,
     score: str,
     method: str,
-    style: dict[str, Any],
+    index: int,
 ) -> None:
+    """The curve of the method of this number; every few points have its marker, and other ones than the markers of the
+    methods beside it, which would hide it where curves lie on one another."""
+    style = style_of(index)
     by_lambda = curve.groupby("lambda")
     at = np.exp(by_lambda[yardstick].apply(lambda values: np.log(values).mean()))
     mean, std = by_lambda[score].mean(), by_lambda[score].std().fillna(0)
-    panel.plot(at, mean, label=_label(method), **{**style, "markersize": 2.6})
+    marked = {"markersize": 3.2, "markevery": (index % _MARKED, _MARKED)}
+    panel.plot(at, mean, label=_label(method), **{**style, **marked})
     panel.fill_between(at, mean - std, mean + std, color=style["color"], alpha=0.12, linewidth=0)
     chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", yardstick]], on=["trial", "lambda"])
     x = float(np.exp(np.log(chosen[yardstick]).mean()))

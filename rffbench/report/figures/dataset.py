@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from rffbench.report.figures.style import (
     HOLLOW,
+    aside,
     bars,
     coinciding,
     headline,
@@ -96,9 +97,7 @@ def _draw_panel(
         if cells.empty:
             continue
         s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
-        # Methods that agree would hide each other: each stands a little to the side of its size.
-        at = s * 1.11 ** (index / max(len(methods) - 1, 1) - 0.5)
-        style = style_of(index)
+        at, style = aside(s, index, len(methods)), style_of(index)
         panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=_label(method),
                        capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
         beside = np.array([(method, size) in contended for size in cells["n_features"]])

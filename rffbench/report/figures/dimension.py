@@ -10,6 +10,7 @@ from matplotlib.ticker import NullLocator
 from rffbench.report.crossover import by_dimension, crossovers
 from rffbench.report.figures.style import (
     HOLLOW,
+    aside,
     bars,
     headline,
     hollow,
@@ -49,11 +50,12 @@ def dimension_figure(results: Results) -> Figure | None:
             middle = cell.median() if name == "feature_s" else cell.mean()
             if len(middle):
                 std = cell.std().fillna(0)
-                panel.errorbar(middle.index, middle, yerr=bars(middle, std), capsize=1.6, elinewidth=0.7,
+                at = aside(middle.index, index, len(results.methods))
+                panel.errorbar(at, middle, yerr=bars(middle, std), capsize=1.6, elinewidth=0.7,
                                label=legend_label(as_written(method)), **style)  # fmt: skip
                 if name == "feature_s":
-                    beside = mine.groupby("d")["contended"].any()
-                    hollow(panel, middle.index[beside], middle[beside], style)
+                    beside = mine.groupby("d")["contended"].any().to_numpy()
+                    hollow(panel, at[beside], middle[beside], style)
         panel.set_xscale("log")
         log_axis(panel.yaxis)
         dimensions = np.sort(trials["d"].unique())
@@ -64,7 +66,7 @@ def dimension_figure(results: Results) -> Figure | None:
         tidy_panel(panel)
     found = crossovers(results)
     if found and names[-1] == "feature_s":
-        lines = [f"quicker than {found[0].baseline}:", *map(str, found)]
+        lines = [f"quicker than {found[0].baseline}:", *(as_written(str(each)) for each in found)]
         room_for_text(axes[-1], len(lines), "top")
         axes[-1].text(0.03, 0.97, "\n".join(lines), transform=axes[-1].transAxes, fontsize=note_size(), va="top",
                         bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip

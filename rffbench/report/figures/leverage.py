@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 
 from rffbench.report.figures.style import (
     STYLES,
+    aside,
     bars,
+    coinciding,
     fitting,
     headline,
     legend_below,
@@ -32,6 +34,7 @@ from rffbench.trials.metrics import METRICS
 
 DELTA = 0.01  # what Lemma 1 may fail with
 _THEORY: dict[str, Any] = {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0}
+_THEORY_LABEL = f"of K in (c), (d); Lemma 1 in (e), δ = {DELTA:g}"
 _AGAINST_S = {
     "effective_dimension": "kernel_effective_dimension",
     "surrogate_dimension": "kernel_surrogate_dimension",
@@ -65,12 +68,18 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
     axes[-1].remove()
     _draw_spectra(axes[0], found, dataset)
     _draw_growth(axes[1], of_points(trials))
+    here = trials[trials["points"] == n]
+    same: list[str] = []
     for letter, panel, (metric, exact) in zip("cde", axes[2:], _AGAINST_S.items(), strict=False):
-        _draw_sizes(panel, trials[trials["points"] == n], metric, exact, methods)
+        _draw_sizes(panel, here, metric, exact, methods)
         panel.set_title(f"({letter}) {METRICS[metric].heading}")
+        curves = {as_written(str(method)): rows.groupby("n_features")[metric].mean()
+                  for method, rows in here.groupby("method", sort=False)}  # fmt: skip
+        same += [f"({letter}) {each}" for each in coinciding(curves, True)]
     handles, labels = axes[4].get_legend_handles_labels()
-    legend_below(figure, dict(zip(labels, handles, strict=True)))
-    headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n))
+    named = dict(zip(labels, handles, strict=True))
+    legend_below(figure, {label: named[label] for label in sorted(named, key=lambda label: label == _THEORY_LABEL)})
+    headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n), *same)
     return figure
 
 
@@ -99,7 +108,7 @@ def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
     for (metric, symbol), style in zip(DIMENSIONS.items(), STYLES, strict=False):
         by_n = kernels.groupby("points")[metric]
         slope = exponent_in_n(kernels, metric)
-        label = symbol if slope is None else f"{symbol} ∝ n^{slope.exponent:.2f}"
+        label = symbol if slope is None else f"{symbol}, exponent {slope.exponent:.2f}"
         panel.errorbar(by_n.mean().index, by_n.mean(), yerr=by_n.std().fillna(0), capsize=1.6, label=label, **style)
     panel.set_xscale("log")
     log_axis(panel.yaxis)
@@ -116,7 +125,8 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
         cell = trials[trials["method"] == method].groupby("n_features")[metric]
         if len(cell):
             mean, std = cell.mean(), cell.std().fillna(0)
-            panel.errorbar(mean.index, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
+            at = aside(mean.index, index, len(methods))
+            panel.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
                            label=legend_label(as_written(method)), **style_of(index))  # fmt: skip
     kernel = trials[list(DIMENSIONS)].mean()
     if exact:
@@ -124,7 +134,7 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
     else:
         s = np.sort(trials["n_features"].unique()).astype(float)
         d, D = (kernel[name] for name in DIMENSIONS)
-        panel.plot(s, delta_error_bound(s, D, d, DELTA), label=f"Lemma 1, δ = {DELTA:g}; of K in (c), (d)", **_THEORY)
+        panel.plot(s, delta_error_bound(s, D, d, DELTA), label=_THEORY_LABEL, **_THEORY)
     panel.set_xscale("log")
     log_axis(panel.yaxis)
     size_axis(panel, trials[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))

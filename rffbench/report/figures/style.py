@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
@@ -69,6 +70,8 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 PLAIN = 1e-4, 1e5  # ticks from here to there are plain numbers, on an axis with others all are powers of ten
+_MULTIPLES = [(1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 5.0, 7.0), tuple(float(each) for each in range(1, 10))]  # of a decade
+_FEWEST_TICKS = 3  # on an axis of less than a decade
 _TOUCHING = 0.03  # inches between two ticks' numbers that still run into each other
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -162,6 +165,12 @@ def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] =
     return f"means over {over}, {what}: ± one standard deviation"
 
 
+def aside(x: ArrayLike, index: int, count: int) -> NDArray[np.float64]:
+    """Where the points of one of ``count`` methods stand on a logarithmic axis: methods that agree would hide each
+    other, so each stands a little to the side of its size."""
+    return np.asarray(x, float) * 1.11 ** (index / max(count - 1, 1) - 0.5)
+
+
 def bars(mean: ArrayLike, std: ArrayLike) -> NDArray[np.float64]:
     """Of ± one standard deviation on a logarithmic axis: one that would reach zero ends a decade below the mean."""
     above = np.nan_to_num(np.asarray(std, float))
@@ -228,20 +237,29 @@ def legend_label(label: str) -> str:
 
 
 def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
-    """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for."""
+    """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for.
+
+    It shows lines and markers without their bars, across which markers look alike.
+    """
+    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles.values()]
     widest = 0.75 + 0.063 * max(len(label) for label in handles)  # inches of a line and of the longest label
     columns = max(1, min(len(handles), int(figure.get_figwidth() / widest)))
     columns = -(-len(handles) // -(-len(handles) // columns))  # as many rows, and as equal as can be
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
+    figure.legend(lines, handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
                   handlelength=3.2, columnspacing=1.6)  # fmt: skip
 
 
 def log_axis(axis: Axis) -> None:
-    """Make an axis logarithmic, with ticks at 1, 2 and 5 of a decade where it has few decades."""
+    """Make an axis logarithmic, with ticks at 1, 2 and 5 of a decade where it has few decades, and at more of its whole
+    multiples where it has less than one; at equal steps only where these are too few."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
     low, high = axis.get_view_interval()
-    subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs) if high > 10 * low else MaxNLocator(5))
+    if high > 10 * low:
+        axis.set_major_locator(LogLocator(subs=_MULTIPLES[0] if high < 1000 * low else (1.0,)))
+    else:
+        locators = (LogLocator(subs=subs) for subs in _MULTIPLES)
+        enough = (each for each in locators if len(_within(each.tick_values(low, high), low, high)) >= _FEWEST_TICKS)
+        axis.set_major_locator(next(enough, MaxNLocator(5)))
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -281,9 +299,13 @@ def settle_ticks(figure: Figure) -> None:
 
 
 def notation(ticks: Sequence[float]) -> list[str]:
-    """The numbers of one axis's ticks: all plain, or all with powers of ten."""
+    """The numbers of one axis's ticks: all plain, at equal steps with as many decimals, or all with powers of ten."""
     if all(PLAIN[0] <= tick < PLAIN[1] for tick in ticks):
-        return [f"{tick:g}" for tick in ticks]
+        plain = [f"{tick:g}" for tick in ticks]
+        if len(ticks) < 3 or not np.allclose(np.diff(ticks, 2), 0, atol=1e-6 * ticks[0]):
+            return plain
+        decimals = max(len(number.partition(".")[2]) for number in plain)
+        return [f"{tick:.{decimals}f}" for tick in ticks]
     return [_power(tick) for tick in ticks]
 
 

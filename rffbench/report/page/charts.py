@@ -15,7 +15,7 @@ import pandas as pd
 
 from rffbench.report.figures.dataset import without_size
 from rffbench.report.figures.style import STYLES
-from rffbench.report.frame import Protocols, Results, size_label
+from rffbench.report.frame import Protocols, Results, cell_places, size_label
 from rffbench.report.page.pareto import pareto_front
 from rffbench.trials.metrics import BYTES, PERCENT, TIMES, Metric
 
@@ -99,8 +99,7 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
     metrics = {name: metric for _, each in protocols for name, metric in each.metrics.items()}
     cells: list[list[Any]] = []
     for place, ((_, each), summary) in enumerate(zip(protocols, summaries, strict=True)):
-        for dataset in each.datasets:
-            cells += _cells_of(each, summary, dataset, [place, datasets.index(dataset)], methods)
+        cells += _cells_of(each, summary, place, datasets, methods)
     measured = {name for cell in cells for name in cell[6]}
     levels = {
         dataset: [
@@ -120,25 +119,37 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
 
 
 def _cells_of(
-    results: Results, summary: pd.DataFrame, dataset: str, place: list[int], methods: list[str]
+    results: Results, summary: pd.DataFrame, protocol: int, datasets: list[str], methods: list[str]
 ) -> list[list[Any]]:
-    trials = results.trials[results.trials["dataset"] == dataset]
-    contended = trials[trials["status"] == "ok"].groupby(["n_features", "method"])["contended"].any().to_dict()
-    found: dict[tuple[int, str], list[Any]] = {}
-    for row in summary[(summary["dataset"] == dataset) & (summary["n_ok"] > 0)].to_dict("records"):
-        n, method = key = int(row["n_features"]), str(row["method"])
-        if key not in found:
-            size = size_label(n, row["multiple"])
-            found[key] = [*place, methods.index(method), n, size, bool(contended.get(key)), {}, []]
-        found[key][6][row["metric"]] = [_rounded(row["mean"]), _rounded(row["std"]), int(row["n_ok"])]
-    cells, score = list(found.values()), results.score(dataset)
+    """One protocol's, by dataset."""
+    statuses, contended = (results.trials[name].tolist() for name in ("status", "contended"))
+    disturbed = {
+        cell for cell, places in cell_places(results.trials).items()
+        if any(contended[place] for place in places if statuses[place] == "ok")
+    }  # fmt: skip
+    found: dict[str, dict[tuple[int, str], list[Any]]] = {dataset: {} for dataset in results.datasets}
+    columns = ("dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok")
+    for dataset, n, multiple, method, metric, *numbers, ok in zip(*(summary[name] for name in columns), strict=True):
+        if not ok:
+            continue
+        if (n, method) not in found[dataset]:
+            place = [protocol, datasets.index(dataset), methods.index(method)]
+            found[dataset][n, method] = [*place, n, size_label(n, multiple), (dataset, n, method) in disturbed, {}, []]
+        found[dataset][n, method][6][metric] = [*map(_rounded, numbers), ok]
+    for dataset, cells in found.items():
+        _mark_fronts(results, dataset, list(cells.values()))
+    return [cell for cells in found.values() for cell in cells.values()]
+
+
+def _mark_fronts(results: Results, dataset: str, cells: list[list[Any]]) -> None:
+    """Add to a dataset's cells the costs by which they are on the Pareto front."""
+    score = results.score(dataset)
     for name in (name for name, metric in results.metrics.items() if _is_cost(metric) and score.better):
         numbers = [[cell[6].get(each, [np.nan])[0] for each in (name, score.name)] for cell in cells]
         costs, scores = np.array(numbers, float).reshape(-1, 2).T
         for cell, is_on_front in zip(cells, pareto_front(costs, scores, str(score.better)), strict=True):
             if is_on_front:
                 cell[7].append(name)
-    return cells
 
 
 def _style(index: int) -> dict[str, Any]:

@@ -36,8 +36,7 @@ def results_sheet(
     """
     reported: list[dict[_Place, _Record]] = [{} for _ in protocols]
     if comparison is not None:
-        others = zip(protocols[1:], summaries[1:], strict=True)
-        beside = [cells_beside(comparison, results, summary) for (_, results), summary in others]
+        beside = cells_beside(comparison, protocols[1:], summaries[1:])
         reported = [_reported(cells) for cells in (comparison.cells, *beside)]
     table = _Columns(
         here,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import image
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 from rffbench import report
@@ -293,6 +294,19 @@ def test_times_that_cannot_be_compared_are_hollow_and_no_other_marker_is(tmp_pat
     assert all(each.get("markerfacecolor") is None for each in style.STYLES)
 
 
+def test_methods_that_agree_stand_beside_each_other_and_nearer_to_their_size_than_to_the_next():
+    places = np.array([style.aside([16, 32], index, 3) for index in range(3)])
+    assert len(set(places[:, 0])) == 3
+    assert np.abs(np.log2(places / [16, 32])).max() < 0.1
+
+
+def test_a_legend_shows_markers_without_bars_across_them(tmp_path):
+    figure = drawn(two_sizes(tmp_path))
+    (legend,) = figure.legends
+    assert {line.get_marker() for line in legend.get_lines()} == {style.STYLES[0]["marker"], style.STYLES[1]["marker"]}
+    assert not legend.findobj(LineCollection)
+
+
 def test_curves_count_as_the_same_only_where_no_reader_could_tell_them_apart():
     first = pd.Series([1.0, 50.0, 100.0], [1, 2, 4])
     curves = {"a": first, "b": first + 0.1, "c": first + 5.0, "d": first[:2]}
@@ -303,7 +317,25 @@ def test_curves_count_as_the_same_only_where_no_reader_could_tell_them_apart():
 
 def test_the_ticks_of_an_axis_have_one_notation():
     assert style.notation([0.001, 0.5, 20.0]) == ["0.001", "0.5", "20"]
+    assert style.notation([0.88, 0.9, 0.92]) == ["0.88", "0.90", "0.92"]
     assert style.notation([1e-7, 0.1, 1.0, 20.0]) == ["10⁻⁷", "10⁻¹", "10⁰", "2·10¹"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "numbers"),
+    [
+        ((0.15, 0.65), ["0.2", "0.3", "0.5"]),
+        ((0.36, 0.92), ["0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]),
+        ((0.03, 40.0), ["0.1", "1", "10"]),
+    ],
+)
+def test_the_numbers_of_a_log_axis_are_round(limits, numbers):
+    figure, (panel,) = style.panels(1, 4.0, 4.0)
+    panel.plot([1, 2], limits)
+    panel.set_ylim(limits)
+    style.log_axis(panel.yaxis)
+    style.settle_ticks(figure)
+    assert [label.get_text() for label in panel.get_yticklabels() if label.get_visible()] == numbers
 
 
 @pytest.mark.parametrize("limits", [(1e-9, 1.0), (2.9, 4.1), (0.99, 1.02), (3.0, 70.0)])
@@ -348,3 +380,5 @@ def test_names_are_as_people_write_them(tmp_path, monkeypatch):
     assert [both.called(name) for name in ("eeg", "cpu")] == ["eeg", "cpu"]  # one name for both tells nothing
     assert frame.as_written("sigma=1, lambda = 2, λN=3") == "σ = 1, λ = 2, λN = 3"
     assert frame.as_written("RFF (-s 2), a==b, x <= y") == "RFF (-s 2), a==b, x <= y"
+    assert frame.as_written("Kernel gaussian, laplacian(1)") == "Kernel Gaussian, Laplacian(1)"
+    assert frame.protocol_names({"bandwidth": "median", "σ": "sigma=1"}) == ["bandwidth: median", "σ = 1"]
