@@ -107,20 +107,21 @@ def search(protocols: Protocols) -> Search:
         raise ConfigError(f"{where}: names no reference with numbers to search by; known: {', '.join(tables)}")
     labels = [tuple(labels.values()) for labels, _ in protocols]
     stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.grid.states(reference.stated)}
-    numbers = reference.numbers()
+    numbers, measured = reference.numbers(), _measured(reference.table, protocols)
     parts: dict[str, pd.DataFrame] = {}
     distances: dict[str, pd.DataFrame] = {}
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
         reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
-        scores = dict(zip(labels, _differences(reference.table, reported, protocols, dataset), strict=True))
+        here = measured[measured["dataset"] == dataset]
+        scores = dict(zip(labels, _differences(reference.table, reported, here, len(protocols)), strict=True))
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
         if not cells:
             left_out.append(f"{dataset}: no cell that is both measured and reported.")
             continue
         if few := len(protocols) - len(kept):
             left_out.append(f"{dataset}: {few} of {len(protocols)} protocols have too few finished cells to be ranked.")
-        distances[dataset] = pd.DataFrame({key: _distances(table[cells], dataset) for key, table in kept.items()})
+        distances[dataset] = pd.DataFrame({key: _distances(table, cells, dataset) for key, table in kept.items()})
         trials = max(len(table) for table in kept.values())
         parts[dataset] = _ranked(distances[dataset], dataset, len(cells), trials, stated, axes)
     if not parts:
@@ -130,31 +131,40 @@ def search(protocols: Protocols) -> Search:
     return Search(results.title, reference, axes, pd.concat(parts.values(), ignore_index=True), left_out)
 
 
-def _differences(
-    table: PaperTable, reported: pd.DataFrame, protocols: Protocols, dataset: str
-) -> Iterator[pd.DataFrame]:
-    """Of every protocol measured less reported, one row per trial, one column per cell (multiple, method) that it has.
+def _measured(table: PaperTable, protocols: Protocols) -> pd.DataFrame:
+    """Every trial with a score: protocol (its place), dataset, trial, multiple, method as the paper calls it, measured.
 
-    They are joined and turned into tables together: one by one, most of a long search would go into that.
+    Of all protocols together: one by one, most of a long search would go into joining and selecting.
     """
     parts = []
-    for number, (_, results) in enumerate(protocols):
-        scores = results.trials[table.metric or results.score(dataset).name]
-        here = ((results.trials["dataset"] == dataset) & scores.notna()).to_numpy()
-        trials = results.trials.loc[here, ["trial", "multiple", "method"]]
-        parts.append(trials.assign(protocol=number, measured=scores[here]))
-    trials = pd.concat(parts, ignore_index=True)
-    trials["method"] = trials["method"].map(paper_name)
+    for place, (_, results) in enumerate(protocols):
+        trials = results.trials[["dataset", "trial", "multiple", "method"]].assign(protocol=place, measured=np.nan)
+        scores = {dataset: table.metric or results.score(dataset).name for dataset in results.datasets}
+        for name in dict.fromkeys(scores.values()):
+            here = trials["dataset"].isin([dataset for dataset, score in scores.items() if score == name])
+            trials["measured"] = trials["measured"].where(~here, results.trials[name])
+        parts.append(trials)
+    every = pd.concat(parts, ignore_index=True).dropna(subset=["measured"])
+    return every.assign(method=every["method"].map(paper_name))
+
+
+def _differences(
+    table: PaperTable, reported: pd.DataFrame, measured: pd.DataFrame, count: int
+) -> Iterator[pd.DataFrame]:
+    """Of each of ``count`` protocols measured less reported on one dataset, one row per trial, one column per cell
+    (multiple, method) that it has."""
     keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
-    both = trials.merge(reported, on=keys)
+    both = measured.merge(reported, on=keys)
     both["difference"] = both["measured"] - both["reported"]
     if table.tolerance_unit == "percent":
         both["difference"] *= 100 / both["reported"]
     every = both.pivot_table(index=["protocol", "trial"], columns=keys, values="difference")
-    found = set(every.index.unique("protocol"))
-    for number in range(len(protocols)):
-        own = every.loc[[number]] if number in found else every.iloc[:0]
-        yield own.droplevel("protocol").dropna(axis="columns", how="all")
+    values = every.to_numpy(float)
+    protocol, trial = (every.index.get_level_values(level) for level in range(2))
+    for place in range(count):
+        rows = np.flatnonzero(protocol == place)
+        has = ~np.isnan(values[rows]).all(axis=0)
+        yield pd.DataFrame(values[rows][:, has], trial[rows], every.columns[has])
 
 
 def _common(tables: dict[Any, pd.DataFrame]) -> tuple[dict[Any, pd.DataFrame], list[Any]]:
@@ -169,13 +179,15 @@ def _common(tables: dict[Any, pd.DataFrame]) -> tuple[dict[Any, pd.DataFrame], l
     return {}, []
 
 
-def _distances(table: pd.DataFrame, dataset: str) -> np.ndarray:
-    """The distance, and behind it those of the resamples: the root mean square over cells of the mean over trials.
+def _distances(table: pd.DataFrame, cells: Sequence[Any], dataset: str) -> np.ndarray:
+    """The distance over the cells, and behind it those of the resamples: the root mean square of their means over
+    trials.
 
     A resample draws trial numbers, so that protocols are resampled alike; a cell that lost all its trials in a resample
     keeps its mean over all.
     """
-    values = table.to_numpy(float)
+    places = {cell: place for place, cell in enumerate(table.columns)}
+    values = table.to_numpy(float)[:, [places[cell] for cell in cells]]
     count = int(table.index.max()) + 1
     draws = np.random.default_rng(stream("protocol search", dataset)).integers(count, size=(RESAMPLES, count))
     weights = np.stack([(draws == trial).sum(axis=1) for trial in table.index], axis=1)

@@ -1,6 +1,7 @@
 """Promises of the statistics over all datasets: tests, effect sizes, ranks, the critical-difference diagram."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from matplotlib import image
 from scipy import stats
 
 from rffbench import report
+from rffbench.report.figures import critical_difference
 from rffbench.report.figures.critical_difference import draw_critical_difference
 from rffbench.report.significance import holm, mean_interval, paired_p_value, welch_interval
 from rffbench.report.statistics import ALL, compute_statistics, significance_matrix
@@ -132,6 +134,20 @@ def test_the_critical_difference_diagram_names_every_method_and_joins_those_not_
     assert image.imread(path).std() > 0.05
     draw_critical_difference(statistics, tmp_path)
     assert path.read_bytes() == first
+
+
+def test_the_diagram_has_the_room_that_the_names_of_each_side_need(tmp_path, monkeypatch):
+    statistics = compute_statistics(results(FIVE))
+    long = {statistics.ranks.index[-1]: "a method of many words"}  # the worst: it stands to the right
+    statistics = replace(statistics, pairs=statistics.pairs.replace(long), ranks=statistics.ranks.rename(long))
+    figures = []
+    monkeypatch.setattr(critical_difference, "saved", lambda figure, *_: figures.append(figure) or [])
+    draw_critical_difference(statistics, tmp_path)
+    (figure,) = figures
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert all(figure.bbox.containsx(x) for text in axes.texts for x in text.get_window_extent().intervalx)
+    assert axes.get_position().x0 < (1 - axes.get_position().x1) / 2
 
 
 @pytest.mark.parametrize("scores", [FIVE[:, :, :2], FIVE[:4]], ids=["two methods", "four datasets"])

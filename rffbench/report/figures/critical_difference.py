@@ -36,11 +36,14 @@ def draw_critical_difference(
     below = _STEM + _BAR * len(bars) + _LABEL * half
     with drawn_in(style):
         height = below + _AROUND
-        beside = _LETTER * max(len(f"{name}  0.00") for name in ranks.index)
-        width = fitting(_AXIS + 2 * beside)
-        axis = width - 2 * beside
+        left, right = (
+            _LETTER * max(len(f"{as_written(str(name))}  0.00") for name in names)
+            for names in (ranks.index[:half], ranks.index[half:])
+        )
+        width = fitting(_AXIS + left + right)
+        axis = width - left - right
         figure = Figure(figsize=(width, height))
-        axes = figure.add_axes((beside / width, 0.1 / height, axis / width, below / height))
+        axes = figure.add_axes((left / width, 0.1 / height, axis / width, below / height))
         axes.set_xlim(1, len(ranks))
         axes.set_ylim(-below, 0)
         axes.xaxis.tick_top()
