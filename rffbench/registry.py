@@ -147,6 +147,8 @@ class Registry:
         for key in given:
             if key not in valid:
                 message = unknown(f"parameter of {self._called(name)}:", key, valid)
+                if others := [each for each in self._built_in if key in self.parameters(each)]:
+                    message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
 
     def make(self, name: str, given: Mapping[str, Any], **common: Any) -> Any:
