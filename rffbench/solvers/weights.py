@@ -23,8 +23,8 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def check_balanced(class_weight: Any, task: str) -> None:
-    """ValueError where a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels are
-    numbers of no meaning, so that a config gives no class a weight of its own."""
+    """ValueError where a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels
+    are numbers of no meaning, so that a config gives no class a weight of its own."""
     check_choice("class_weight", class_weight, (None, "balanced"))
     if task == "regression" and class_weight:
         raise WrongParameter("class_weight", f"must be null for a regression, {class_weight!r} is for classification")

@@ -1,4 +1,4 @@
-"""`class_weight: balanced` of a config is what repeating the rarer classes' rows comes to, with every solver that has it."""
+"""`class_weight: balanced` of a config is what repeating the rarer classes' rows comes to, with all solvers that have it."""
 
 import numpy as np
 import pytest
