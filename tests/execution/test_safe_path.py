@@ -59,6 +59,7 @@ def test_a_run_and_its_workers_take_python_s_own(folder, environment):
     runs(folder, environment, "bin/rffbench")
 
 
+@pytest.mark.slow
 def test_so_does_python_m(folder, environment):
     for name in ("types", "copy"):  # Python itself needs these before it comes to this package
         (folder / f"{name}.py").unlink()
@@ -74,7 +75,8 @@ def test_so_does_python_m(folder, environment):
 )
 def test_so_do_dask_s_processes(folder, environment, solver, options):
     config = yaml.safe_load((folder / "own.yaml").read_text())
-    (folder / "own.yaml").write_text(yaml.safe_dump({**config, "solver": solver}))
+    methods = {"RFF": {"features": "fourier"}} if "blocks" in solver else config["methods"]
+    (folder / "own.yaml").write_text(yaml.safe_dump({**config, "methods": methods, "solver": solver}))
     runs(folder, environment, "bin/rffbench", *options)
 
 

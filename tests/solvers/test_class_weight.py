@@ -1,4 +1,4 @@
-"""`class_weight: balanced` of a config is what repeating the rarer classes' rows comes to, with all solvers that have it."""
+"""A config's `class_weight: balanced` comes to what repeating the rarer classes' rows does."""
 
 import numpy as np
 import pytest
