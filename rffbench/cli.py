@@ -32,6 +32,9 @@ import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
     add_completion_class,
     get_completion_class,
     split_arg_string,
@@ -289,6 +292,36 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
                 value = value.removeprefix(before)
                 break
         return f"{item.type},{value if self._quoted else _UNQUOTED.sub(_BACKSLASH, value)}"
+
+
+class _WholeWords(ShellComplete):
+    """zsh and fish ask for a whole word, and click answers of ``--only=dataset=eeg`` what stands behind the option."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        option, equals, _ = incomplete.partition("=")
+        before = f"{option}=" if equals and option.startswith("-") else ""
+        items = super().get_completions(args, incomplete)
+        return [
+            CompletionItem(before + item.value, item.type, item.help) if item.type == "plain" else item
+            for item in items
+        ]
+
+
+@add_completion_class
+class _Zsh(_WholeWords, ZshComplete):
+    """With no space behind ``dataset=``."""
+
+    source_template = ZshComplete.source_template.replace(
+        "compadd -U",
+        "local -a end; [[ $completions[1] == *= ]] && end=(-S '')\n        compadd \"${end[@]}\" -U",
+    )
+
+
+@add_completion_class
+class _Fish(_WholeWords, FishComplete):
+    """A value may hold commas, as several datasets do."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
 
 
 def _named(names: Iterable[str], begun: str) -> list[CompletionItem]:

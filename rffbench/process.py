@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,40 @@ except ImportError:  # not a Unix
     resource = None  # type: ignore[assignment]
 
 KIB = 1024
+
+SAFE_PATH, OURS = "PYTHONSAFEPATH", "rffbench"  # Python's variable, of which any text counts; and what is set here
+
+
+def safe_path() -> str:
+    """What SAFE_PATH is to be for a Python that ``-c`` starts: there a file of the current folder, such as a user's
+    random.py, is not taken for the library's module. Empty, which says nothing, where this package lies in it."""
+    here = os.path.samefile(Path(__file__).parents[1], os.curdir)
+    return os.environ.get(SAFE_PATH, "" if here else OURS)
+
+
+def forget_safe_path() -> None:
+    """Leave it to the programs that a user's code starts from here."""
+    if os.environ.get(SAFE_PATH) == OURS:
+        del os.environ[SAFE_PATH]
+
+
+@contextlib.contextmanager
+def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """The environment's variables are these in the block; None: not there."""
+    before = {name: os.environ.get(name) for name in changes}
+
+    def become(values: Mapping[str, str | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    become(changes)
+    try:
+        yield
+    finally:
+        become(before)
 
 
 def private_memory(pid: int | str = "self") -> int | None:

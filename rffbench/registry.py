@@ -10,21 +10,23 @@ underscore: ``lambda_`` is a config's ``lambda``.
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import inspect
+import os
 import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rffbench import ownfile
 from rffbench.errors import ConfigError, unknown
@@ -32,6 +34,7 @@ from rffbench.parameters import WrongParameter
 from rffbench.units import duration
 
 IMPORT_S = 30.0  # another package's modules may take to be imported
+STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
 
 NONE = "none"
 """The name of no feature map, or of no solver."""
@@ -147,6 +150,8 @@ class Registry:
         for key in given:
             if key not in valid:
                 message = unknown(f"parameter of {self._called(name)}:", key, valid)
+                if others := [each for each in self._built_in if key in self.parameters(each)]:
+                    message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
 
     def make(self, name: str, given: Mapping[str, Any], **common: Any) -> Any:
@@ -176,7 +181,7 @@ class Registry:
         """A ValueError of the factory, or of what it made, is the config's fault; so is any error of code that is not
         built in. What it prints goes to standard error."""
         try:
-            with redirect_stdout(sys.stderr):
+            with nullcontext() if name in self._built_in else _outlived(), redirect_stdout(sys.stderr):
                 yield
         except (ConfigError, MemoryError):
             raise
@@ -249,8 +254,31 @@ def _problem(error: BaseException, ends: str = "it ends the process when it is i
 def _while_it_is_loaded() -> Iterator[None]:
     """The block is not for ever, what it prints goes to standard error, for a command's output is its result, and the
     current folder stays."""
-    with _at_most(IMPORT_S), redirect_stdout(sys.stderr), chdir("."):
+    with _at_most(IMPORT_S), _outlived(), redirect_stdout(sys.stderr), chdir("."):
         yield
+
+
+@contextmanager
+def _outlived() -> Iterator[None]:
+    """In the block os._exit() is an exit(), of which can be told whose it was; and a crash of the interpreter says in
+    which line of which file it came."""
+    here, leave = (os.getpid(), threading.get_ident()), os._exit
+
+    def stay(status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) != here:  # what has been forked from here does end
+            leave(status)
+        raise SystemExit(status)
+
+    silent = not faulthandler.is_enabled()
+    if silent:
+        faulthandler.enable(STANDARD_ERROR, all_threads=False)
+    os._exit = stay
+    try:
+        yield
+    finally:
+        os._exit = leave
+        if silent:
+            faulthandler.disable()
 
 
 class _TooLong(BaseException):

@@ -5,11 +5,13 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import struct
 import subprocess
 import sys
 import termios
+import time
 
 import pytest
 import yaml
@@ -636,6 +638,33 @@ def test_completion_knows_configs_datasets_and_methods(environment, words, expec
     assert given == expected
 
 
+class Shell:
+    """A folder with a config, and the command rffbench on the path."""
+
+    def __init__(self, folder, environment):
+        self.folder = folder
+        path = f"{folder / 'bin'}{os.pathsep}{environment['PATH']}"
+        self.environment = {
+            **environment, "PATH": path, "HOME": str(folder), "ZDOTDIR": str(folder), "XDG_CONFIG_HOME": str(folder),
+            "TERM": "dumb",
+        }  # fmt: skip
+        (folder / "two.yaml").write_text(
+            "name: two\ndatasets: [digits]\nn_features: [8]\nmethods: {Two words: {features: fourier}}\n"
+        )
+        (folder / "bin").mkdir()
+        start = "import sys; sys.argv[0] = 'rffbench'; from rffbench.cli import main; main()"
+        (folder / "bin/rffbench").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{start}" "$@"\n')
+        (folder / "bin/rffbench").chmod(0o755)
+
+    def run(self, *command):
+        return subprocess.run(command, env=self.environment, cwd=self.folder, capture_output=True, text=True)
+
+
+@pytest.fixture
+def shell(tmp_path, environment):
+    return Shell(tmp_path, environment)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 @pytest.mark.parametrize(
@@ -651,14 +680,8 @@ def test_completion_knows_configs_datasets_and_methods(environment, words, expec
         ("rffbench table x --metric feature_", ["feature_s"]),
     ],
 )
-def test_in_bash_what_stands_behind_an_equals_sign_is_completed(environment, tmp_path, line, expected):
-    (tmp_path / "two.yaml").write_text(
-        "name: two\ndatasets: [digits]\nn_features: [8]\nmethods: {Two words: {features: fourier}}\n"
-    )
-    command = tmp_path / "rffbench"
-    start = "import sys; sys.argv[0] = 'rffbench'; from rffbench.cli import main; main()"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{start}" "$@"\n')
-    command.chmod(0o755)
+def test_in_bash_what_stands_behind_an_equals_sign_is_completed(shell, line, expected):
+    command = shell.folder / "bin/rffbench"
     script = f"""
 compopt() {{ :; }}  # which bash has while it completes alone
 eval "$({command} completion bash)"
@@ -666,10 +689,65 @@ COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:' COMP_LINE="$1" COMP_POINT=${{#1}}
 _rffbench_completion {command}
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", line], env=environment, cwd=tmp_path, capture_output=True, text=True
-    )
+    done = shell.run("bash", "-c", script, "bash", line)
     assert (done.stdout.splitlines(), done.stderr) == (expected, "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rffbench run quickst", ["quickstart"]),
+        ("rffbench datasets info breast", ["breast-cancer"]),
+        ("rffbench run quickstart --only dataset=digits,br", ["dataset=digits,breast-cancer"]),
+        ("rffbench run quickstart --only=dataset=digits,br", ["--only=dataset=digits,breast-cancer"]),
+        ("rffbench run two.yaml --only 'method=Two w", ["method=Two words"]),
+    ],
+)
+def test_fish_completes_words_as_they_begin(shell, line, expected):
+    script = shell.run("bin/rffbench", "completion", "fish").stdout
+    (completions := shell.folder / "fish/completions").mkdir(parents=True)
+    (completions / "rffbench.fish").write_text(script)  # as the command's help says
+    done = shell.run("fish", "-c", "complete -C $argv[1]", line)
+    assert [given.partition("\t")[0] for given in done.stdout.splitlines()] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rffbench run quickst", "rffbench run quickstart "),
+        ("rffbench check-method surr", "rffbench check-method surrogate-leverage "),
+        ("rffbench run quickstart --only d", "rffbench run quickstart --only dataset="),
+        ("rffbench run quickstart --only=dataset=b", "rffbench run quickstart --only=dataset=breast-cancer "),
+        ("rffbench run two.yaml --only method=Two", r"rffbench run two.yaml --only method=Two\ words "),
+    ],
+)
+def test_zsh_completes_a_line(shell, line, expected):
+    (shell.folder / ".zshrc").write_text("""
+autoload -U compinit && compinit -u -D
+eval "$(rffbench completion zsh)"
+tell() { print -r -- "$BUFFER" > told.part; mv told.part told }
+zle -N tell && bindkey '^X' tell
+""")
+    typed = shell.folder / "told"
+    terminal, theirs = pty.openpty()
+    with subprocess.Popen(
+        ["zsh", "-d", "-i"], cwd=shell.folder, env=shell.environment, stdin=theirs, stdout=theirs, stderr=theirs,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        os.write(terminal, f"{line}\t\x18".encode())
+        until, shown = time.monotonic() + 120, b""
+        while not typed.exists() and time.monotonic() < until:
+            if select.select([terminal], [], [], 0.05)[0]:
+                shown += os.read(terminal, 4096)
+        process.kill()
+    os.close(terminal)
+    assert typed.exists(), shown.decode(errors="replace")
+    assert typed.read_text() == f"{expected}\n"
 
 
 def test_completion_prints_a_script_for_each_shell_and_refuses_others(rffbench):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -103,6 +104,7 @@ RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
         ("x = 1\nimport nonesuch\n", r"mine\.py, line 2: ModuleNotFoundError: No module named 'nonesuch'"),
         ("x = 1\ndef f(:\n", r"mine\.py, line 2: SyntaxError: invalid syntax"),
         ("import sys\nsys.exit(3)\n", r"mine\.py, line 2: it ends the process when it is imported"),
+        ("import os\nos._exit(0)\n", r"mine\.py, line 2: it ends the process when it is imported"),
         (MINE.replace("MyF", "MyOtherF"), r"unknown class 'MyFeatures'; did you mean 'MyOtherFeatures'"),
         ("def MyFeatures(): pass\n", r"that is no class"),
         ("class MyFeatures:\n    pass\n", r"has no fit, transform, get_params, set_params: derive the class from"),
@@ -232,6 +234,19 @@ def test_what_a_file_prints_is_no_result_and_the_folder_it_changes_to_is_left(rf
     checked = rffbench("validate", write(tmp_path, noisy).name)
     assert checked.stdout == "own.yaml: OK; 2 trials\n"
     assert {"imported", "made"} <= set(checked.stderr.split())
+
+
+def test_a_file_that_crashes_python_is_told_with_its_line(rffbench, tmp_path):
+    write(tmp_path, "import os\n\nos.abort()\n")
+    done = rffbench("validate", "own.yaml")
+    assert done.returncode == -signal.SIGABRT
+    assert f'File "{tmp_path / "mine.py"}", line 3 in <module>' in done.stderr
+
+
+def test_what_a_file_forks_may_end_itself(rffbench, tmp_path):
+    forks = "import os\nif not (child := os.fork()):\n    os._exit(7)\n"
+    write(tmp_path, forks + "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n" + MINE)
+    assert rffbench("validate", "own.yaml").returncode == 0
 
 
 def test_an_error_in_a_plug_in_s_map_says_which_line_too(tmp_path, monkeypatch):

@@ -63,7 +63,8 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     first = specs[0]
     card = load_card(first.dataset)
     several = len(card.classes) > 2 and card.labels is None
-    alone_each = first.solver["name"] != "ridge" or first.exclusive is True or first.device != "cpu" or several
+    unshared = several or first.exclusive is True or first.solver.get("class_weight")
+    alone_each = first.solver["name"] != "ridge" or unshared or first.device != "cpu"
     if alone_each or len(counted) < 2:
         return sum(alone for _, alone in counted)
     total, pools = 0.0, dict[Hashable, int]()

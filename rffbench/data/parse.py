@@ -134,6 +134,8 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
             except (ValueError, OverflowError):
                 shown, to = line[:40].decode("utf-8", "replace").strip(), f" to {columns}" if columns else ""
                 what = f"a line must be: label index:value …, the indices from 1{to}, all of them numbers"
+                if re.search(rb"\s0:", line):
+                    what += "; scikit-learn's dump_svmlight_file begins with 1 if told zero_based=False"
                 raise ValueError(f"line {number}, {shown!r}: {what}") from error
         raise
 

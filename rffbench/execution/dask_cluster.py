@@ -29,8 +29,10 @@ from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.local import default_workers, uninterrupted
 from rffbench.execution.node import Errand, carry_out, differences, machine, ready, software
+from rffbench.process import SAFE_PATH, safe_path
 
 try:
+    import dask
     import distributed
     from distributed import Client, LocalCluster
 except ImportError as error:
@@ -361,7 +363,8 @@ def dask_executor(
 
 def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
     """A cluster of this machine that nobody else can reach: every port is on 127.0.0.1."""
-    with uninterrupted():  # its processes never see Ctrl-C: the client ends them
+    started = {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": safe_path()}
+    with uninterrupted(), dask.config.set(started):  # its processes never see Ctrl-C: the client ends them
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

@@ -24,7 +24,7 @@ from rffbench.execution.environment import processors, total_memory
 from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folders
 from rffbench.execution.leftovers import temporary_folder, tidy_up
 from rffbench.execution.worker import SHOW_STACK, Settings, call, work
-from rffbench.process import tree_memory
+from rffbench.process import SAFE_PATH, environment, safe_path, tree_memory
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 from rffbench.units import amount
 
@@ -250,21 +250,19 @@ def _have_preloaded(modules: tuple[str, ...]) -> None:
 def _context() -> ForkServerContext:
     tidy_up()
     context = multiprocessing.get_context("forkserver")  # workers start clean and at once, libraries loaded
-    resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
     # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
     # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like.
-    exported = os.environ.pop("NUMBA_NUM_THREADS", None)
-    # Processes forked from the server are born with this mask: no Ctrl-C meets one before it has settled in.
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        forkserver.ensure_running()
-    except OSError as error:  # the path of a socket in it has 107 characters at most
-        where = f"is the path of the temporary folder {tempfile.gettempdir()} (TMPDIR) too long?"
-        raise EnvironmentFault(f"no worker process can be started ({error.strerror or error}); {where}") from error
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if exported is not None:
-            os.environ["NUMBA_NUM_THREADS"] = exported
+    with environment({"NUMBA_NUM_THREADS": None, SAFE_PATH: safe_path()}):
+        resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
+        # Processes forked from the server are born with this mask: no Ctrl-C meets one before it has settled in.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()
+        except OSError as error:  # the path of a socket in it has 107 characters at most
+            where = f"is the path of the temporary folder {tempfile.gettempdir()} (TMPDIR) too long?"
+            raise EnvironmentFault(f"no worker process can be started ({error.strerror or error}); {where}") from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return context
 
 

@@ -26,6 +26,7 @@ from rffbench.execution import Experiment, option
 from rffbench.execution.cluster import AGAIN, ClusterExecutor, News
 from rffbench.execution.environment import processors
 from rffbench.execution.node import Errand, carry_out
+from rffbench.process import SAFE_PATH, environment, safe_path
 from rffbench.yamlfile import shown
 
 try:
@@ -138,7 +139,8 @@ class SlurmExecutor(ClusterExecutor):
                 )
                 share = self.workers if self.cluster == "local" else 0
                 errands = [self._outbox[name] for name in names]
-                jobs = executor.map_array(do_errand, errands, paths, [share] * len(names))
+                with environment({SAFE_PATH: safe_path()}):  # a job begins with -m
+                    jobs = executor.map_array(do_errand, errands, paths, [share] * len(names))
             except OSError as error:
                 raise ConfigError(f"executor slurm: {self.folder}: {error.strerror}; folder=… names another") from error
             except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:

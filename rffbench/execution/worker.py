@@ -20,6 +20,7 @@ from rffbench.execution import Task
 from rffbench.execution.channel import Channel
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
+from rffbench.process import forget_safe_path
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -106,6 +107,7 @@ def _settle_in() -> None:
     """A process group of its own, deaf to Ctrl-C (the parent decides), that does not outlive its parent."""
     os.setsid()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
+    forget_safe_path()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was held back until here
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # Locks that libraries make in here (numba makes one) then have no name, which would outlive a killed worker.

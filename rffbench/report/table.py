@@ -44,7 +44,7 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
     A cell is the score's mean ± standard deviation over trials (accuracy in %; RMSE where a dataset has no
     accuracy) and, in brackets, the seconds to generate the training features. ``~`` marks times of which
     some were taken while other work used the processors. A cell with fewer finished trials than the config
-    asks for says their number and why; one without any is a dash and why.
+    asks for says their number and why; one without any is a dash and why; one that it does not ask for is empty.
 
     Raises ConfigError for a metric that does not exist, ResultsError for one that no trial here has.
     """
@@ -66,7 +66,8 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
     for dataset, n_features, method, trials in cells(results.trials):
         if (dataset, n_features) not in rows:
             size = size_label(n_features, trials["multiple"].iloc[0])
-            rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN] * len(results.methods)]
+            asked = [results.asks_for(dataset, each, size) for each in results.methods]
+            rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN if each else "" for each in asked]]
             found.append({})
         metric, column = metrics[dataset], 2 + results.methods.index(method)
         number = numbers.get((dataset, n_features, method, metric.name))

@@ -27,7 +27,14 @@ from rffbench.solvers.base import (
 from rffbench.solvers.feature_rows import FeatureRows
 from rffbench.solvers.ridge.fold_statistics import cv_results, fold_bounds, penalty
 from rffbench.solvers.ridge.settings import check_folds, check_penalties
-from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
+from rffbench.solvers.weights import (
+    Balanced,
+    ClassWeight,
+    check_balanced,
+    check_class_weight,
+    class_row_weights,
+    row_weights,
+)
 
 Method = Literal["auto", "held", "streamed"]
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -297,7 +304,7 @@ def _mean_loss(
 def make_logistic(
     *, task: str, features: Any, memory: int | None = None, lambda_: float | Sequence[float] = ALPHAS,
     folds: int = 5, lambda_scale: LambdaScale = "n", intercept: bool = True, method: Method = "auto",
-    tolerance: float = 1e-5, max_iter: int = 1000,
+    tolerance: float = 1e-5, max_iter: int = 1000, class_weight: Balanced = None,
 ) -> LogisticClassifierCV:  # fmt: skip
     """Logistic regression on the features, held or streamed; lambda by k-fold cross-validation on the loss.
 
@@ -310,9 +317,12 @@ def make_logistic(
     method : the features held, or mapped anew at each pass (auto: held where memory allows).
     tolerance : when to stop: the largest entry of the gradient of the objective over n.
     max_iter : the most steps of a fit.
+    class_weight : null, or balanced: all classes count alike, however many rows they have.
     """
     require_classification("logistic", task, "ridge")
+    check_balanced(class_weight, task)
     return LogisticClassifierCV(
         np.atleast_1d(lambda_).tolist(), features=features, folds=folds, lambda_scale=lambda_scale,
-        intercept=intercept, method=method, tolerance=tolerance, max_iter=max_iter, memory=memory,
+        intercept=intercept, method=method, tolerance=tolerance, max_iter=max_iter, class_weight=class_weight,
+        memory=memory,
     )  # fmt: skip

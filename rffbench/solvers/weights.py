@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from rffbench.parameters import WrongParameter
+from rffbench.parameters import WrongParameter, check_choice
 
 Balanced = Literal["balanced"] | None
 ClassWeight = Mapping[Any, float] | Balanced
@@ -20,6 +20,14 @@ def check_class_weight(class_weight: Any) -> None:
     """ValueError where ``class_weight`` is none of None, 'balanced' and a dictionary."""
     if class_weight is not None and class_weight != "balanced" and not isinstance(class_weight, Mapping):
         raise WrongParameter("class_weight", f"must be None, 'balanced' or label: weight, got {class_weight!r}")
+
+
+def check_balanced(class_weight: Any, task: str) -> None:
+    """ValueError where a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels
+    are numbers of no meaning, so that a config gives no class a weight of its own."""
+    check_choice("class_weight", class_weight, (None, "balanced"))
+    if task == "regression" and class_weight:
+        raise WrongParameter("class_weight", f"must be null for a regression, {class_weight!r} is for classification")
 
 
 def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:

@@ -40,7 +40,9 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
     """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
     solver = specs[0].solver
     refused = problem.n_classes > 2 and solver.get("path")  # each trial says so itself
-    if solver["name"] != "ridge" or solver.get("blocks") or specs[0].device != "cpu" or refused:
+    # With weights of the rows the pool's statistics would not be what the maps choose by.
+    unshared = refused or solver.get("blocks") or solver.get("class_weight")
+    if solver["name"] != "ridge" or unshared or specs[0].device != "cpu":
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}
     alone = []

@@ -376,6 +376,17 @@ def test_the_tables_cells_say_score_time_significance_and_what_is_missing(tmp_pa
     ]
 
 
+def test_a_cell_that_the_config_does_not_ask_for_is_empty_and_not_one_to_come(tmp_path):
+    methods = {**log.METHODS, "QMC": {**log.METHODS["QMC"], "n_features": [7]}}
+    rows = [row for row in grid() if row["method"] != "QMC"]
+    rows += [log.ok(log.spec(method="QMC", n_features=7, multiple=None, trial=trial), 70.0) for trial in range(3)]
+    written = table.make_table(loaded(tmp_path, rows, methods=methods))
+    at = written.header.index("QMC")
+    cells = {row[1]: [bool(cell) for cell in row[2:]] for row in written.rows}
+    assert cells == {"7": [column == at for column in range(2, 6)], "1d": [column != at for column in range(2, 6)]}
+    assert not any("not run yet" in note for note in written.notes)
+
+
 def test_the_three_files_hold_the_same_cells_each_in_its_own_syntax(tmp_path, marks):
     results = small_table(tmp_path, marks)
     written, paths = report.write_table(results.folder)

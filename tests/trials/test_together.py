@@ -80,6 +80,15 @@ def test_trials_done_together_are_the_trials_done_alone(changes):
         same(result, alone)
 
 
+def test_trials_of_weighted_rows_are_done_alone_by_what_the_maps_choose_without_weights():
+    specs = grid(sizes=(6,), solver={"class_weight": "balanced"})
+    problem = Problem.of(specs[0])
+    for result in together(specs).values():
+        assert not result.timing["shared"]
+        same(result, run_trial(result.spec, problem))
+        assert result.metrics != run_trial(spec(result.spec.method, n_features=6), problem).metrics
+
+
 @pytest.fixture(scope="module")
 def wines(tmp_path_factory):
     """The name of a dataset of three classes."""

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from rffbench.errors import EnvironmentFault
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.threads import thread_count
+from rffbench.process import SAFE_PATH, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
 TIMEOUT_S = 30.0  # how long a scheduler and its first worker have to be there
@@ -70,10 +71,11 @@ def _engine() -> DaskEngine:
 
 def _cluster_here() -> LocalCluster:
     """Workers of this machine that nobody else can reach, one for each thread that this process may use."""
-    return LocalCluster(
-        n_workers=thread_count(), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-        memory_limit=0, silence_logs=logging.CRITICAL,
-    )  # fmt: skip
+    with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": safe_path()}):
+        return LocalCluster(
+            n_workers=thread_count(), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+            memory_limit=0, silence_logs=logging.CRITICAL,
+        )  # fmt: skip
 
 
 class DaskEngine:

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError
 
 from rffbench.linalg.triangles import Triangle, recombine_triangles
 from rffbench.solvers.base import LambdaScale
-from rffbench.solvers.ridge.fold_statistics import RidgeSolution, best_solution, fold_bounds, penalty, wrong_share
+from rffbench.solvers.ridge.fold_statistics import RidgeSolution, best_solution, fold_bounds, penalty, wrong_rows
 from rffbench.solvers.ridge.settings import Center, Scoring
 
 
@@ -25,15 +25,17 @@ def solve_dual_cv(
     center: Center = True,
     scoring: Scoring = None,
     path: bool = False,
+    weights: NDArray[np.float64] | None = None,
 ) -> RidgeSolution:
     """(K + nλI)⁻¹(y − ȳ) at the alpha of the smallest mean held-out error over contiguous folds: the mean square, or
     with ``scoring='accuracy'`` the share of wrong labels.
 
     ``kernel`` holds K (n, n); ``work`` is a triangle of the same size to solve in; Y is (n, t). The same
     predictions as ridge on features Z with K = ZZᵀ; worth it where Z has more columns than rows. The solution's
-    ``coef`` are the coefficients (n, t) of the training rows.
+    ``coef`` are the coefficients (n, t) of the training rows. A row counts as often as its weight says, in n too.
     """
     n = len(Y)
+    weights = np.ones(n) if weights is None else weights
     bounds = fold_bounds(n, folds)
     fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1:
@@ -43,16 +45,16 @@ def solve_dual_cv(
             training = np.concatenate([np.arange(bounds[fold]), np.arange(bounds[fold + 1], n)])
             for index, alpha in enumerate(alphas):
                 try:
-                    dual_coef, intercept = _solve(kernel, work, Y, training, alpha, lambda_scale, center)
+                    dual_coef, intercept = _solve(kernel, work, Y, weights, training, alpha, lambda_scale, center)
                 except LinAlgError:
                     continue
                 outputs = kernel.multiply(dual_coef)[held] + intercept
-                wrong = wrong_share(outputs, Y[held]) if scoring else np.mean((outputs - Y[held]) ** 2)
-                fold_error[index, fold] = wrong
+                wrong = wrong_rows(outputs, Y[held])[:, None] if scoring else (outputs - Y[held]) ** 2
+                fold_error[index, fold] = np.mean(weights[held, None] * wrong) / np.mean(weights[held])
 
     def solve(index: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         try:
-            return _solve(kernel, work, Y, np.arange(n), alphas[index], lambda_scale, center)
+            return _solve(kernel, work, Y, weights, np.arange(n), alphas[index], lambda_scale, center)
         except LinAlgError:
             return None
 
@@ -61,24 +63,31 @@ def solve_dual_cv(
 
 
 def _solve(
-    kernel: Triangle, work: Triangle, Y: NDArray, training: NDArray, alpha: float,
+    kernel: Triangle, work: Triangle, Y: NDArray, weights: NDArray, training: NDArray, alpha: float,
     lambda_scale: LambdaScale, center: Center,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Dual coefficients (n, t), zero outside the rows ``training``, and the intercept."""
+    """Dual coefficients (n, t), zero outside the rows ``training``, and the intercept.
+
+    With D = diag(√w) it solves (DKD + nλI)a = D(y − ȳ), n = Σw and ȳ the weighted mean; the coefficients are Da.
+    """
     m = len(training)
-    matrix, ones = work.leading(m), np.ones(m)
-    recombine_triangles(matrix, [kernel], training, training, ones, 0 * ones)
-    y_mean = Y[training].mean(axis=0) if center else np.zeros(Y.shape[1])
+    matrix, w = work.leading(m), weights[training]
+    root, total = np.sqrt(w), float(w.sum())
+    recombine_triangles(matrix, [kernel], training, training, root, 0 * root)
+    y_mean = (w[:, None] * Y[training]).sum(axis=0) / total if center else np.zeros(Y.shape[1])
     row_means = np.zeros(m)
-    if center == "both":  # HKH with H = I − 11ᵀ/m: the solution sums to 0, so that Hα = α
-        row_means = matrix.multiply(ones[:, None])[:, 0] / m
-        grand_mean = row_means.mean()
+    if center == "both":  # HDKDH with H = I − √w√wᵀ/n: the solution is orthogonal to √w, so that Ha = a
+        row_means = matrix.multiply(root[:, None])[:, 0] / total
+        grand_mean = (root * row_means).sum() / total
         lower = matrix.lower
         for i in range(m):
-            lower[i, : i + 1] += grand_mean - row_means[i] - row_means[: i + 1]
-    matrix.diagonal[:] += penalty(alpha, m, lambda_scale)
+            others = slice(0, i + 1)
+            lower[i, others] += (
+                grand_mean * root[i] * root[others] - row_means[i] * root[others] - root[i] * row_means[others]
+            )
+    matrix.diagonal[:] += penalty(alpha, total, lambda_scale)
     matrix.cholesky()
-    solution = matrix.solve(Y[training] - y_mean)
+    solution = matrix.solve(root[:, None] * (Y[training] - y_mean))
     dual_coef = np.zeros_like(Y)
-    dual_coef[training] = solution
+    dual_coef[training] = root[:, None] * solution
     return dual_coef, y_mean - row_means @ solution

@@ -19,6 +19,7 @@ from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_ro
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results
 from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.weights import Balanced, ClassWeight, check_balanced, check_class_weight, class_row_weights
 
 BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
 
@@ -30,12 +31,15 @@ class _KernelRidge(Bandwidth):
     center: Center
     memory: int | None
     scoring: Scoring = None
+    class_weight: ClassWeight = None
+    classes_: NDArray
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         check_penalties(self.alphas, self.lambda_scale, self.center)
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification")
+        check_class_weight(self.class_weight)
         self._check_kernel()
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
@@ -46,6 +50,7 @@ class _KernelRidge(Bandwidth):
         needed = self.bytes_to_fit(n, X.shape[1])
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(f"exact kernel ridge on {n} rows", needed, self.memory)
+        weights = class_row_weights(self.class_weight, self.classes_, Y, None) if self.class_weight else None
         self._learn_gamma(X)
         kernel = make_kernel(self.kernel, self.bandwidth)
         with Stopwatch() as filling:
@@ -63,6 +68,7 @@ class _KernelRidge(Bandwidth):
                 lambda_scale=self.lambda_scale,
                 center=self.center,
                 scoring=self.scoring,
+                weights=weights,
             )
         self.timing_ = {"feature_s": 0.0, "gram_s": filling.seconds, "solve_s": solving.seconds}
         self.metrics_ = {"model_size": float(n)}
@@ -127,7 +133,10 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
 
 
 class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
-    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes."""
+    """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes.
+
+    ``scoring`` and ``class_weight`` as in `StreamedRidgeClassifierCV`.
+    """
 
     def __init__(
         self,
@@ -140,6 +149,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         center: Center = True,
         memory: int | None = None,
         scoring: Scoring = None,
+        class_weight: ClassWeight = None,
         random_state: RandomState = None,
     ) -> None:
         self.alphas = alphas
@@ -150,13 +160,14 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self.center = center
         self.memory = memory
         self.scoring = scoring
+        self.class_weight = class_weight
         self.random_state = random_state
 
 
 def make_kernel_ridge(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,
     lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
-    center: Center = True, scoring: Scoring = None,
+    center: Center = True, scoring: Scoring = None, class_weight: Balanced = None,
 ) -> ExactKernelRidgeCV | ExactKernelRidgeClassifierCV:  # fmt: skip
     """Exact kernel ridge regression, the reference without features; n×n memory.
 
@@ -167,12 +178,16 @@ def make_kernel_ridge(
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    class_weight : null, or balanced: all classes count alike, however many rows they have.
     """
     check_scoring(scoring, task)
+    check_balanced(class_weight, task)
     settings: dict[str, Any] = {
         "kernel": kernel, "gamma": gamma, "folds": folds, "lambda_scale": lambda_scale, "center": center,
         "memory": memory,
     }  # fmt: skip
     if task == "classification":
-        return ExactKernelRidgeClassifierCV(np.atleast_1d(lambda_).tolist(), scoring=scoring, **settings)
+        return ExactKernelRidgeClassifierCV(
+            np.atleast_1d(lambda_).tolist(), scoring=scoring, class_weight=class_weight, **settings
+        )
     return ExactKernelRidgeCV(np.atleast_1d(lambda_).tolist(), **settings)

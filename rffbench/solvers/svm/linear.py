@@ -29,6 +29,7 @@ from rffbench.solvers.svm.primal_newton import (
 from rffbench.solvers.weights import (
     Balanced,
     ClassWeight,
+    check_balanced,
     check_class_weight,
     check_counted,
     class_row_weights,
@@ -340,7 +341,7 @@ def make_linear_svm(
     class_weight : null, or balanced: all classes count alike, however many rows they have.
     """
     require_classification("linear-svm", task, "ridge")
-    check_choice("class_weight", class_weight, (None, "balanced"))  # a trial's labels are numbers of no meaning
+    check_balanced(class_weight, task)
     return LinearSVM(
         features, loss, C, bias=bias, method=method, tolerance=tolerance, class_weight=class_weight, memory=memory
     )

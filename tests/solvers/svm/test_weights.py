@@ -6,9 +6,6 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from rffbench import LinearSVM, RandomFourierFeatures
-from rffbench.config.experiment import Experiment
-from rffbench.errors import ConfigError
-from rffbench.solvers import make_solver, spec
 from rffbench.solvers.svm import linear as linear_svm
 
 rng = np.random.default_rng(0)
@@ -104,18 +101,3 @@ def test_the_rows_that_are_given_stay_as_they_are():
 def test_weights_that_leave_nothing_to_learn_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         machine().fit(X, Y, weights)
-
-
-def test_a_config_may_balance_the_classes_and_other_configs_keep_their_keys():
-    balanced = make_solver({"name": "linear-svm", "class_weight": "balanced"}, task="classification", features=FEATURES)
-    assert balanced.class_weight == "balanced"
-    assert "class_weight" not in spec({"name": "linear-svm"})
-    methods = {"RFF": {"features": "fourier"}}
-    config = {"name": "balanced", "datasets": ["breast-cancer"], "n_features": [8], "methods": methods}
-    plain, weighted = (
-        Experiment.model_validate({**config, "solver": {"name": "linear-svm", **more}}).grid()[0].key
-        for more in ({}, {"class_weight": "balanced"})
-    )
-    assert plain != weighted
-    with pytest.raises(ConfigError, match="class_weight must be one of None, 'balanced', got 'even'"):
-        make_solver({"name": "linear-svm", "class_weight": "even"}, task="classification", features=FEATURES)
