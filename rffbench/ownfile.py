@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -79,10 +80,22 @@ def place(name: str, error: BaseException) -> str:
 
 def folders() -> set[str]:
     """The folders of the files that were loaded here."""
-    return set(_folders)
+    return {str(path.parent) for path, _ in _loaded.values()}
 
 
-_folders: set[str] = set()
+def sources() -> list[tuple[Path, bytes]]:
+    """The files that were loaded here, and what they said then."""
+    return list(_loaded.values())
+
+
+def restore(sources: Iterable[tuple[Path, bytes]]) -> None:
+    """Have such files loaded here too, where they need not lie: pickle then finds the classes in them. The files' own
+    exceptions are not caught."""
+    for path, source in sources:
+        _module(path, source)
+
+
+_loaded: dict[str, tuple[Path, bytes]] = {}  # by the module's name
 
 
 def _whole(path: Path) -> Path:
@@ -105,9 +118,9 @@ def _read(path: Path) -> bytes:
 
 @cache
 def _module(path: Path, source: bytes) -> ModuleType:
-    _folders.add(str(path.parent))
     module = ModuleType(f"rffbench_own_{path.stem}_{hashlib.sha256(source).hexdigest()[:12]}")
     module.__file__ = str(path)
+    _loaded[module.__name__] = path, source
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up
     try:
         exec(compile(source, str(path), "exec"), vars(module))

@@ -75,8 +75,7 @@ def test_so_does_python_m(folder, environment):
 )
 def test_so_do_dask_s_processes(folder, environment, solver, options):
     config = yaml.safe_load((folder / "own.yaml").read_text())
-    methods = {"RFF": {"features": "fourier"}} if "blocks" in solver else config["methods"]
-    (folder / "own.yaml").write_text(yaml.safe_dump({**config, "methods": methods, "solver": solver}))
+    (folder / "own.yaml").write_text(yaml.safe_dump({**config, "solver": solver}))
     runs(folder, environment, "bin/rffbench", *options)
 
 

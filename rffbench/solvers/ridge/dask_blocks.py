@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import platform
 import warnings
 from collections import Counter, deque
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -20,10 +22,11 @@ from dask.system import CPU_COUNT
 from distributed import Client, Future, LocalCluster
 from threadpoolctl import threadpool_limits
 
+from rffbench import ownfile
 from rffbench.errors import EnvironmentFault
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.threads import thread_count
-from rffbench.process import SAFE_PATH, safe_path
+from rffbench.process import SAFE_PATH, forget_safe_path, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
 TIMEOUT_S = 30.0  # how long a scheduler and its first worker have to be there
@@ -117,7 +120,7 @@ class DaskEngine:
     def _share(self, shared: Any) -> Future:
         """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # that it is large
-            return self.client.submit(given, shared, pure=False)
+            return self.client.submit(given, Sent(shared), pure=False)
 
     def _slots(self) -> dict[str, int]:
         """How many tasks are done at a time on each host."""
@@ -127,21 +130,42 @@ class DaskEngine:
         return dict(slots)
 
 
-def given(shared: Any) -> Any:
+class Sent:
+    """What all parts need, on its way to workers, with the user's files that define the map: they have not loaded these."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (ownfile.sources(), pickle.dumps(self.value))
+
+
+def _arrived(sources: list[tuple[Path, bytes]], content: bytes) -> Sent:
+    """On a worker; what goes wrong is told when it is asked for: dask would send it again and again."""
+    try:
+        ownfile.restore(sources)
+        return Sent(pickle.loads(content))
+    except Exception as error:
+        return Sent(EnvironmentFault(f"blocks: dask: a worker cannot load the map: {type(error).__name__}: {error}"))
+
+
+def given(shared: Sent) -> Sent:
     return shared
 
 
-def do(work: Work, slots: dict[str, int], wanted: dict[str, str], *parts: Any) -> Any:
-    """``work(*parts)`` on a worker, with its share of the machine's threads. EnvironmentFault where its software is not
-    the one ``wanted``: it may be there only since others were asked."""
+def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, *part: Any) -> Any:
+    """``work(shared, *part)`` on a worker, with its share of the machine's threads. EnvironmentFault where its software
+    is not the one ``wanted``, since it may be there only since others were asked, or where it has not got the map."""
     worker = distributed.get_worker()
     if software() != wanted:
         raise EnvironmentFault(_another_software(worker.address, wanted, software()))
+    if isinstance(shared.value, EnvironmentFault):
+        raise shared.value
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
     share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     numba.set_num_threads(share)
     threadpool_limits(share)
-    return work(*parts)
+    return work(shared.value, *part)
 
 
 async def introduce() -> dict[str, str]:
@@ -155,6 +179,7 @@ async def introduce() -> dict[str, str]:
         waves.warm_up("float64")
         triangles.warm_up()
 
+    forget_safe_path()
     await asyncio.to_thread(warm_up)
     return software()
 

@@ -1,6 +1,7 @@
 """blocks: dask with the real thing: a scheduler and workers on loopback, as commands start them."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs the extra dask")
 import psutil
 
-from rffbench import RandomFourierFeatures, data
+from rffbench import RandomFourierFeatures, data, ownfile
 from rffbench.errors import EnvironmentFault
 from rffbench.solvers.ridge import dask_blocks
 from rffbench.solvers.ridge.blocks import BlockedRidgeCV
@@ -149,3 +150,37 @@ def is_worker(process):
         return "spawn_main" in " ".join(process.cmdline())
     except psutil.Error:  # it has ended
         return False
+
+
+# ---- A user's own map --------------------------------------------------------------------------------------
+
+OWN = """
+import os
+from rffbench import RandomFourierFeatures
+
+if "NOT_HERE" in os.environ:
+    raise ImportError("this machine lacks a library")
+
+class MyFeatures(RandomFourierFeatures):
+    pass
+"""
+ELSEWHERE = """
+import pickle, sys
+
+shared = pickle.loads(pickle.dumps(pickle.load(sys.stdin.buffer)))  # as one worker passes it on to another
+print(getattr(shared.value, "n_components", shared.value))
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "arrives"),
+    [({}, "8"), ({"NOT_HERE": "1"}, "cannot load the map: ImportError: this machine lacks a library")],
+)
+def test_what_workers_are_sent_takes_the_user_s_file_along(tmp_path, environment, there, arrives):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    sent = pickle.dumps(dask_blocks.Sent(ownfile.load(f"{file}:MyFeatures")(8)))
+    file.unlink()
+    found = subprocess.run([sys.executable, "-c", ELSEWHERE], input=sent, env=environment | there, capture_output=True)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.decode().strip().endswith(arrives)
