@@ -24,23 +24,23 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    FishComplete,
-    ShellComplete,
-    ZshComplete,
-    add_completion_class,
-    get_completion_class,
-    split_arg_string,
-)
+from click.shell_completion import get_completion_class
 
 from rffbench import __version__
+from rffbench.completion import (
+    SHELLS,
+    complete_config,
+    complete_dataset,
+    complete_executor,
+    complete_method,
+    complete_metric,
+    complete_only,
+)
 from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
 from rffbench.plaintext import printable, spelt_out
 from rffbench.terminal import LinesAboveBar
@@ -54,7 +54,6 @@ INTERRUPTED = 130
 DEFECT = 70
 MANY_TRIALS = 1_000_000
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-SHELLS = ("bash", "zsh", "fish")
 COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's is a tenth of the time to read it
 
 
@@ -198,139 +197,6 @@ def cli() -> None:
     """
 
 
-# ---- Completion --------------------------------------------------------------------------------------------
-
-
-def _complete_config(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.resources import resource_folder
-
-    return _named((path.stem for path in resource_folder("configs").glob("*.yaml")), begun)
-
-
-def _complete_dataset(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.data.cards import card_names
-
-    return _named(card_names(), begun)
-
-
-def _complete_method(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.features import describe
-
-    return _named((row["name"] for row in describe()), begun)
-
-
-def _complete_metric(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.report.table import ALIASES
-    from rffbench.trials.metrics import METRICS
-
-    return _named([*ALIASES, *METRICS], begun)
-
-
-def _complete_executor(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.execution import executor_names
-
-    return _named(executor_names(), begun)
-
-
-def _complete_only(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """A key, then what the config has of it; several values are separated by commas."""
-    key, equals, values = begun.partition("=")
-    keys = {"dataset": "datasets", "method": "methods", "n_features": "", "trial": ""}
-    if not equals:
-        return [CompletionItem(f"{each}=") for each in keys if each.startswith(key)]
-    from rffbench.config.loading import load_experiment
-
-    try:
-        # Behind an option without its value yet, click has not read the arguments before it.
-        experiment = load_experiment(context.params.get("config") or "".join(context.args[:1]))
-    except (RffbenchError, OSError):  # there is no config yet, or none that can be read
-        return []
-    before, comma, last = values.rpartition(",")
-    known = getattr(experiment, keys[key]) if keys.get(key) else []
-    return [CompletionItem(f"{key}={before}{comma}{each}") for each in known if each.startswith(last)]
-
-
-_UNQUOTED, _BACKSLASH = re.compile(r"([^\w@%+=:,./~-])"), r"\\\1"  # what bash would not take for a part of a word
-
-
-@add_completion_class
-class _Bash(BashComplete):
-    """bash takes ``dataset=eeg`` and ``dask://HOST`` for several words, so that the line is read instead of its words,
-    and of a value is answered what stands behind the last of the characters that part words."""
-
-    source_template = """\
-%(complete_func)s() {
-    local line type value
-    while IFS= read -r line; do
-        IFS=, read -r type value <<< "$line"
-        if [[ $type == plain ]]; then
-            COMPREPLY+=("$value")
-            [[ $value == *= ]] && compopt -o nospace
-        else
-            COMPREPLY=()
-            compopt -o default
-        fi
-    done < <(env COMP_LINE="$COMP_LINE" COMP_POINT="$COMP_POINT" COMP_WORDBREAKS="$COMP_WORDBREAKS" \\
-        %(complete_var)s=bash_complete "$1")
-    return 0
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
-        words = split_arg_string(line)
-        self._begun = "" if line[-1:].isspace() and split_arg_string(f"{line}x")[-1] == "x" else words.pop()
-        self._quoted = line.endswith(self._begun) and line.removesuffix(self._begun)[-1:] in ("'", '"')
-        return words[1:], self._begun
-
-    def format_completion(self, item: CompletionItem) -> str:
-        value, parts = item.value, set("=:") & set(os.environ["COMP_WORDBREAKS"])
-        behind = 1 + max((self._begun.rfind(each) for each in parts), default=-1)
-        for start in range(0 if self._quoted else behind):  # what stands before = may be the option's name
-            if value.startswith(before := self._begun[start:behind]):
-                value = value.removeprefix(before)
-                break
-        return f"{item.type},{value if self._quoted else _UNQUOTED.sub(_BACKSLASH, value)}"
-
-
-class _WholeWords(ShellComplete):
-    """zsh and fish ask for a whole word, and click answers of ``--only=dataset=eeg`` what stands behind the option."""
-
-    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        option, equals, _ = incomplete.partition("=")
-        before = f"{option}=" if equals and option.startswith("-") else ""
-        items = super().get_completions(args, incomplete)
-        return [
-            CompletionItem(before + item.value, item.type, item.help) if item.type == "plain" else item
-            for item in items
-        ]
-
-
-@add_completion_class
-class _Zsh(_WholeWords, ZshComplete):
-    """With no space behind ``dataset=``."""
-
-    source_template = ZshComplete.source_template.replace(
-        "compadd -U",
-        "local -a end; [[ $completions[1] == *= ]] && end=(-S '')\n        compadd \"${end[@]}\" -U",
-    )
-
-
-@add_completion_class
-class _Fish(_WholeWords, FishComplete):
-    """A value may hold commas, as several datasets do."""
-
-    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
-
-
-def _named(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """The names that begin so; where none does, the shell's own files."""
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)] or [
-        CompletionItem(begun, type="file")
-    ]
-
-
 # ---- run ---------------------------------------------------------------------------------------------------
 
 
@@ -354,7 +220,7 @@ _json_option = click.option(
 
 
 @cli.command()
-@click.argument("config", type=TEXT, shell_complete=_complete_config)
+@click.argument("config", type=TEXT, shell_complete=complete_config)
 @click.option(
     "--workers",
     type=COUNT,
@@ -370,7 +236,7 @@ _json_option = click.option(
 @click.option(
     "--only",
     multiple=True,
-    shell_complete=_complete_only,
+    shell_complete=complete_only,
     metavar="KEY=VALUE",
     help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas. "
     "With several --only, a trial must meet all of them.",
@@ -382,7 +248,7 @@ _json_option = click.option(
 )
 @click.option(
     "--executor",
-    shell_complete=_complete_executor,
+    shell_complete=complete_executor,
     metavar="NAME",
     help="Where trials run: local (worker processes), serial (this process), dask (a cluster of dask on this machine), "
     "dask://HOST:PORT (one that is there), slurm (jobs), or one that a package adds. "
@@ -643,7 +509,7 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
     show_default=True,
     help="How many columns of an article it is set across, in tex and typst.",
 )
-@click.option("--metric", metavar="NAME", shell_complete=_complete_metric,
+@click.option("--metric", metavar="NAME", shell_complete=complete_metric,
               help="A metric: time, memory or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
 @click.option("--no-seconds", "seconds", flag_value=False, default=True, help="Without times beside the scores.")
 @click.option("--best", type=click.Choice(["bold", "none"]), default="none", show_default=True,
@@ -835,7 +701,7 @@ def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[s
     found.append({"name": folder.name, "title": statistics.title, "methods": statistics.records()})
     _print(statistics.table().to_text(_width()))
     _name_files(paths)
-    _tell(str(no_reference))
+    _tell(f"methods were compared with each other alone: {no_reference}")
     return 0
 
 
@@ -1040,7 +906,7 @@ def list_datasets(json_file: str | None) -> int:
 
 
 @datasets.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=_complete_dataset)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_dataset)
 @_quiet_option
 def fetch(names: tuple[str, ...]) -> int:
     """Fetch, parse and check datasets.
@@ -1054,7 +920,7 @@ def fetch(names: tuple[str, ...]) -> int:
 
 
 @datasets.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=_complete_dataset)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_dataset)
 @_quiet_option
 def verify(names: tuple[str, ...]) -> int:
     """Check the files of datasets again.
@@ -1067,7 +933,7 @@ def verify(names: tuple[str, ...]) -> int:
 
 
 @datasets.command()
-@click.argument("name", shell_complete=_complete_dataset)
+@click.argument("name", shell_complete=complete_dataset)
 def info(name: str) -> int:
     """Describe a dataset.
 
@@ -1174,7 +1040,7 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> Non
 
 
 @cli.command("check-method")
-@click.argument("method", metavar="METHOD", shell_complete=_complete_method)
+@click.argument("method", metavar="METHOD", shell_complete=complete_method)
 def check_method(method: str) -> int:
     """Check a feature map: one of one's own, ./mine.py:MyFeatures, or any by its name.
 
@@ -1213,7 +1079,7 @@ def new(kind: str, name: str) -> int:
 
 
 @cli.command()
-@click.argument("config", type=TEXT, shell_complete=_complete_config)
+@click.argument("config", type=TEXT, shell_complete=complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
     from rffbench.config.loading import load_experiment

@@ -54,6 +54,7 @@ def _engine() -> DaskEngine:
     if address is None:
         client = Client(_cluster_here(), set_as_default=False)
         client.run(introduce)
+        forget_safe_path()  # dask sets it here to have it there
         return DaskEngine(client)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by messages of our own
     try:
@@ -131,7 +132,7 @@ class DaskEngine:
 
 
 class Sent:
-    """What all parts need, on its way to workers, with the user's files that define the map: they have not loaded these."""
+    """What all parts need, on its way to workers, with the user's files that define the map: these may lack them."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
