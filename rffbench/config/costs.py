@@ -22,7 +22,7 @@ from rffbench.solvers.base import default_block_rows
 from rffbench.trials.metrics import OF_GAUSSIAN_FREQUENCIES
 from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import TrialSpec
-from rffbench.trials.together import pool_size
+from rffbench.trials.together import may_share, pool_size
 
 COUNTED = ("ridge", "kernel-ridge", NONE)  # solvers whose work does not depend on the data's values
 TRIGONOMETRY = 20  # a cosine or a sine
@@ -63,8 +63,7 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     first = specs[0]
     card = load_card(first.dataset)
     several = len(card.classes) > 2 and card.labels is None
-    unshared = several or first.exclusive is True or first.solver.get("class_weight")
-    alone_each = first.solver["name"] != "ridge" or unshared or first.device != "cpu"
+    alone_each = several or first.exclusive is True or not may_share(first)
     if alone_each or len(counted) < 2:
         return sum(alone for _, alone in counted)
     total, pools = 0.0, dict[Hashable, int]()

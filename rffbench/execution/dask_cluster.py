@@ -29,10 +29,8 @@ from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.local import default_workers, uninterrupted
 from rffbench.execution.node import Errand, carry_out, differences, machine, ready, software
-from rffbench.process import SAFE_PATH, safe_path
 
 try:
-    import dask
     import distributed
     from distributed import Client, LocalCluster
 except ImportError as error:
@@ -362,17 +360,10 @@ def dask_executor(
 
 
 def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
-    """A cluster of this machine that nobody else can reach: every port is on 127.0.0.1."""
-    started = {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": safe_path()}
-    with uninterrupted(), dask.config.set(started):  # its processes never see Ctrl-C: the client ends them
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where that is taken
-            memory_limit=0,  # trials are held to theirs in processes of their own
-            silence_logs=logging.CRITICAL,
-        )
+    from rffbench.solvers.ridge.dask_blocks import cluster_here
+
+    with uninterrupted():  # its processes never see Ctrl-C: the client ends them
+        cluster = cluster_here(workers)
         return Client(cluster, set_as_default=False), cluster
 
 

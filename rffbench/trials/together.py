@@ -36,13 +36,18 @@ from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 
 
+def may_share(spec: TrialSpec) -> bool:
+    """Whether trials like this one can share work, by solver and device. With weights of the rows they cannot: the
+    pool's statistics would not be what the maps choose by."""
+    solver = spec.solver
+    alone = solver.get("blocks") or solver.get("class_weight")
+    return solver["name"] == "ridge" and spec.device == "cpu" and not alone
+
+
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
     """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
-    solver = specs[0].solver
-    refused = problem.n_classes > 2 and solver.get("path")  # each trial says so itself
-    # With weights of the rows the pool's statistics would not be what the maps choose by.
-    unshared = refused or solver.get("blocks") or solver.get("class_weight")
-    if solver["name"] != "ridge" or unshared or specs[0].device != "cpu":
+    refused = problem.n_classes > 2 and specs[0].solver.get("path")  # each trial says so itself
+    if refused or not may_share(specs[0]):
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}
     alone = []

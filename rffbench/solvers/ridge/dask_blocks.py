@@ -52,9 +52,8 @@ def _engine() -> DaskEngine:
     """Connected once a process: its trials use the same workers."""
     address = dask.config.get("scheduler-address", None)
     if address is None:
-        client = Client(_cluster_here(), set_as_default=False)
+        client = Client(cluster_here(thread_count()), set_as_default=False)
         client.run(introduce)
-        forget_safe_path()  # dask sets it here to have it there
         return DaskEngine(client)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by messages of our own
     try:
@@ -73,13 +72,19 @@ def _engine() -> DaskEngine:
     return DaskEngine(client)
 
 
-def _cluster_here() -> LocalCluster:
-    """Workers of this machine that nobody else can reach, one for each thread that this process may use."""
+def cluster_here(workers: int) -> LocalCluster:
+    """Workers of one thread on this machine that nobody else can reach: every port is on 127.0.0.1."""
     with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": safe_path()}):
-        return LocalCluster(
-            n_workers=thread_count(), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-            memory_limit=0, silence_logs=logging.CRITICAL,
-        )  # fmt: skip
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where that is taken
+            memory_limit=0,  # trials are held to theirs in processes of their own
+            silence_logs=logging.CRITICAL,
+        )
+    forget_safe_path()  # dask sets it here to have it there
+    return cluster
 
 
 class DaskEngine:
