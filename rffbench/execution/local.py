@@ -37,6 +37,8 @@ STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
 STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
 START_S = 120.0  # how long a process has to be ready, libraries loaded
 CAN_STAND_STILL = sys.platform == "linux"  # elsewhere a process that stands still could outlive its parent
+# It removes the semaphores of killed workers, and would tell the user of that as the last line of a run.
+TRACKER_QUIET = "ignore:resource_tracker:UserWarning"
 REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
 # Named, not imported: workers load them, the parent never loads data or compiles kernels.
 WORK = "rffbench.trials.tasks:run_group"  # does one task
@@ -253,7 +255,8 @@ def _context() -> ForkServerContext:
     # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
     # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like.
     with environment({"NUMBA_NUM_THREADS": None, SAFE_PATH: safe_path()}):
-        resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
+        with environment({"PYTHONWARNINGS": ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), TRACKER_QUIET]))}):
+            resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
         # Processes forked from the server are born with this mask: no Ctrl-C meets one before it has settled in.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

@@ -294,6 +294,13 @@ def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
     assert carry_out(experiment, tmp_path).run == 2
 
 
+def test_what_a_killed_worker_left_is_put_away_in_silence(tmp_path, script):
+    process = script(tmp_path, 1, "die_with_a_semaphore", "measure")
+    said = process.communicate(timeout=60)[1]
+    assert [row["status"] for row in rows(tmp_path)] == ["killed", "ok"]
+    assert "semaphore" not in said, said  # of which Python would tell as the last line of the run
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hang", ["sleep_forever", "hang_in_c", "ignore_signals"])
 def test_a_killed_parent_leaves_no_orphan(tmp_path, script, hang):

@@ -310,6 +310,13 @@ def time_forever(spec, channel):
         sleep_forever(spec, channel)
 
 
+def die_with_a_semaphore(spec, channel):
+    """One with a name, as dask's processes and others have them."""
+    semaphore = multiprocessing.get_context("spawn").Semaphore()
+    assert semaphore
+    kill_itself(spec, channel)
+
+
 def die_while_timing(spec, channel):
     with channel.alone():
         kill_itself(spec, channel)
