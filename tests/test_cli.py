@@ -50,6 +50,19 @@ def test_help_imports_nothing_heavy(environment):
     assert result.stdout.strip() == "[]"
 
 
+def test_a_config_is_read_without_what_only_a_fit_needs(environment):
+    """Each takes as long to import as to read thousands of rows."""
+    heavy = ("sklearn.metrics", "sklearn.preprocessing", "matplotlib", "rich")
+    code = f"""
+import sys
+from rffbench.config.loading import load_experiment
+load_experiment("quickstart").grid()
+print([name for name in {heavy} if name in sys.modules])
+"""
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
 def test_help_names_every_command(rffbench):
     result = rffbench("--help")
     assert result.returncode == 0

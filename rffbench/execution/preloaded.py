@@ -6,6 +6,7 @@ from contextlib import suppress
 
 with suppress(Exception):  # what fails here fails again in a worker, which can say so
     import numpy as np
+    import sklearn.metrics  # noqa: F401  with sklearn.preprocessing: what estimators import only when they need it
 
     import rffbench.solvers.ridge.make
     import rffbench.trials.together  # noqa: F401

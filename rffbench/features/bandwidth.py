@@ -11,7 +11,6 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import squareform
-from sklearn.metrics import pairwise_distances
 
 from rffbench.kernels import KERNELS, Kernel, gamma_from_sigma, make_kernel, median_distance
 from rffbench.parameters import WrongParameter, is_rule
@@ -85,6 +84,8 @@ def sampled_median_distance(kernel: str, X: Any, sequence: SeedSequence) -> floa
     rows = chosen_rows(X, np.sort(chosen)).astype(np.float64)
     if not issparse(rows):
         return median_distance(kernel, rows)
+    from sklearn.metrics import pairwise_distances  # 0.2 s, which every command that reads a config would take
+
     metric = "manhattan" if kernel == "laplacian" else "euclidean"
     pairs = squareform(pairwise_distances(rows, metric=metric), checks=False)
     return float(np.median(pairs)) if len(pairs) else 0.0

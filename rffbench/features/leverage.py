@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -457,6 +456,8 @@ class SurrogateLeverageFeatures(PooledFeatures):
             with suppress(ValueError, TypeError):  # numbers in a column of objects
                 given = given.astype(np.float64)
         if given.ndim == 1 and are_classes(given):
+            from sklearn.preprocessing import LabelBinarizer  # late, as in bandwidth.py
+
             codes = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
             return codes[:, 0] if codes.shape[1] == 1 else codes
         values = check_array(given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)

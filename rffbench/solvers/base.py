@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.preprocessing import label_binarize
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -141,6 +140,8 @@ class Regressor(RegressorMixin, _Estimator):
 def class_targets(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
     """The labels y (n,) as targets −1/+1: (n, 1) of two classes, +1 for the second; (n, classes), +1 for the row's own,
     of more."""
+    from sklearn.preprocessing import label_binarize  # late, as in features/bandwidth.py
+
     return np.asarray(label_binarize(y, classes=classes, neg_label=-1), dtype=np.float64)
 
 

@@ -198,6 +198,7 @@ def test_workers_start_with_their_kernels_ready():
     metrics = first_of_its_process("say_which_kernels_are_ready")
     assert metrics["ready"] >= 3
     assert metrics["frozen"] > 100_000
+    assert metrics["late"] == 0  # of what estimators import only in a fit
 
 
 @pytest.mark.parametrize("workers", [1, 2])
