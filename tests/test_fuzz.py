@@ -4,6 +4,7 @@
 """
 
 import gzip
+import importlib.util
 import io
 import json
 import os
@@ -35,6 +36,11 @@ from rffbench.resources import resource_folder
 from rffbench.units import BYTES, SECONDS, quantity
 from tests.helpers.faults import CONFIG, HOSTILE
 from tests.helpers.small_trials import spec
+
+ROOT = Path(__file__).parents[1]
+of_script = importlib.util.spec_from_file_location("fuzz", ROOT / "scripts" / "fuzz.py")
+fuzz = importlib.util.module_from_spec(of_script)
+of_script.loader.exec_module(fuzz)
 
 TRIED = int(os.environ.get("RFFBENCH_FUZZ", "15"))
 LIMIT_S = 20  # of this process's own time, for one input: a loaded machine changes nothing
@@ -232,3 +238,11 @@ def test_what_hangs_is_told_of(monkeypatch):
 
     with pytest.raises(AssertionError, match="it takes more than"):
         refused(hang)
+
+
+@pytest.mark.parametrize("parser", fuzz.PARSERS)
+def test_the_script_holds_a_parser_to_the_same_promise(tmp_path, parser):
+    check, begin = fuzz.ask(parser, tmp_path)
+    assert begin
+    for content in begin:
+        check(content)
