@@ -53,6 +53,7 @@ FORMATS = ("png", "pdf", "svg")
 INTERRUPTED = 130
 DEFECT = 70
 MANY_TRIALS = 1_000_000
+REASONS_SHOWN = 5  # why trials failed
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's is a tenth of the time to read it
 
@@ -360,8 +361,11 @@ def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
     (_say if lost else _tell)(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
     if lost:
-        for reason, count in _reasons(folder):
+        reasons = _reasons(folder).most_common()
+        for reason, count in reasons[:REASONS_SHOWN]:
             _say(f"  {count} × {reason}")
+        if rest := sum(count for _, count in reasons[REASONS_SHOWN:]):
+            _say(f"  {rest} × another reason")
         _say(f"details are in {' and '.join(map(str, log_files(folder)))}")
     if summary.failed:
         _say("--retry-failed runs failed trials again")
@@ -370,8 +374,8 @@ def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     return 1 if lost else 0
 
 
-def _reasons(folder: Path) -> list[tuple[str, int]]:
-    """Why trials have no result: the most frequent reasons, each with its number of trials."""
+def _reasons(folder: Path) -> Counter[str]:
+    """Why trials have no result, each reason with its number of trials."""
     from rffbench.execution.log import cell, each_row
 
     reasons: dict[Any, str] = {}
@@ -379,7 +383,7 @@ def _reasons(folder: Path) -> list[tuple[str, int]]:
         reasons.pop(cell(row), None)
         if row.get("error"):
             reasons[cell(row)] = f"{row['status']}: {row['error']['message'].partition(chr(10))[0]}"
-    return Counter(reasons.values()).most_common(5)
+    return Counter(reasons.values())
 
 
 class _Progress:

@@ -179,7 +179,7 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
     name = dotted(found)
     match error["type"]:
         case "extra_forbidden":
-            message = unknown("key", where[-1], _keys(model, where[:-1]))
+            message = problem(error, model)
         case "missing":
             message = f"the key {where[-1]!r} is missing" + (f" under {name}" if name else "")
             if near := get_close_matches(str(where[-1]), map(str, error["input"]), n=1, cutoff=NEAR):
@@ -189,19 +189,23 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
     return line, message
 
 
-def problem(error: Any) -> str:
-    """One of pydantic's errors in a config's words: what the value must be, and what it is."""
+def problem(error: Any, model: type[BaseModel] | None = None) -> str:
+    """One of pydantic's errors in a config's words: what the value must be, and what it is; of an unknown key, the
+    nearest that ``model`` has, if given."""
     context, value = error.get("ctx", {}), error["input"]
     given = f", not {shown(value)}"
     match error["type"]:
         case "value_error":
             return str(context["error"])
         case "extra_forbidden":
-            return "unknown key"
+            *where, key = (part for part in error["loc"] if part != "[key]")
+            return "unknown key" if model is None else unknown("key", key, _keys(model, where))
         case "missing":
             return "is missing"
         case "string_type":
             return f"must be text{given}{_in_quotes(value)}"
+        case "string_unicode":
+            return f"must be text that can be written as UTF-8{given}"
         case "invalid_key":
             return f"a key must be text{given}{_in_quotes(value)}"
         case "int_type" | "int_parsing" | "int_from_float" | "int_parsing_size":

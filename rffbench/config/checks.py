@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
@@ -25,12 +25,12 @@ def placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Valu
         raise misplaced(error, *where) from None
 
 
-def misplaced(error: ValidationError, *where: str | int) -> Misplaced:
-    """The first of a model's complaints, about what is at ``where`` and further in."""
+def misplaced(error: ValidationError, *where: str | int, model: type[BaseModel] | None = None) -> Misplaced:
+    """The first of the complaints of a ``model``, about what is at ``where`` and further in."""
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
     inner = (*first["loc"], *getattr(cause, "where", ()))
-    return Misplaced(problem(first), *where, *inner)
+    return Misplaced(problem(first, model), *where, *inner)
 
 
 @contextmanager

@@ -392,7 +392,7 @@ class Experiment(_Strict):
                 experiment = Experiment.model_validate(config)
             except ValidationError as error:
                 where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
-                wrong = misplaced(error)
+                wrong = misplaced(error, model=Experiment)
                 at = f"{yamlfile.dotted(yamlfile.counted(wrong.where))}: " if wrong.where else ""
                 message = f"the combination {where} is not a valid config: {at}{wrong}"
                 from_ = [each for each in zip(self.sweep, labels, strict=True) if wrong.where[:1] and wrong.where[0] in

@@ -113,7 +113,11 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     given = {"path": value} if isinstance(value, str) else value
     place = str(given.get("path"))
     if place.startswith("file://"):
-        given = given | {"path": unquote(urlsplit(place).path)}
+        url = urlsplit(place)
+        path = unquote(url.path)
+        if not path or url.netloc not in ("", "localhost"):
+            raise ValueError(f"{place}: must be a whole path, file:///…; from the config's folder it is ./mine.csv")
+        given = given | {"path": path}
     elif is_url(place) and (kind_of(place) or place.startswith(("http:", "https:"))):  # the others: folders of shards
         raise ValueError(f"{place}: is a URL; download it and give the file, or write a card with the URL")
     for key in given:

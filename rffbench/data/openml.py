@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -40,7 +41,8 @@ def download(number: int, path: Path) -> About:
     silence = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SILENCE_S)  # the fetcher has no limit of its own
     try:
-        with tempfile.TemporaryDirectory(prefix="rffbench-") as folder:
+        with tempfile.TemporaryDirectory(prefix="rffbench-") as folder, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A network error", UserWarning)  # what the last try meets is said below
             found = fetch_openml(data_id=number, as_frame=True, parser="auto", cache=False, data_home=folder)
     except Exception as error:  # of the network, or of what an answer makes its parser raise
         raise DataUnavailable(f"{SCHEME}{number} cannot be had from OpenML ({error})") from error

@@ -45,6 +45,7 @@ SAMPLE_LINES = 100  # by which delimiter and header are recognised
 RULES = ("half", "random", "given", "given-sampled")
 BLOCK_ROWS = 20_000
 NAMES_SHOWN = 12  # of the inputs, in a description
+CLASSES_SHOWN = 40  # in a description
 MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
 MOST_CLASSES = 20  # whole numbers of more values than these are taken for a regression's target
 
@@ -456,7 +457,7 @@ def _find(path: Path) -> None:
         raise ConfigError(f"{path.name}: is no regular file, but a pipe, a device or a broken link; give a copy of it")
     beside = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
-    raise ConfigError(f"{path.name}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
+    raise ConfigError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _endings(path: Path) -> tuple[str, str]:
@@ -559,9 +560,11 @@ def described(seen: Seen) -> list[tuple[str, str]]:
         delimiter = {"\t": "tab", " ": "space"}.get(layout["delimiter"], layout["delimiter"])
         said += [("delimiter", delimiter), ("header", "yes" if layout["header"] else "no")]
     said += [("target", content.target_name), ("task", seen.task)]
-    for label, count in seen.classes.items():
+    for label, count in islice(seen.classes.items(), CLASSES_SHOWN):
         role = " (+1)" if label == seen.positive else " (−1)" if seen.positive else ""
-        said.append(("class", f"{label}: {count}, {count / rows:.1%}{role}"))
+        said.append(("class", f"{' '.join(label.split())}: {count}, {count / rows:.1%}{role}"))
+    if (more := len(seen.classes) - CLASSES_SHOWN) > 0:
+        said.append(("", f"and {more} classes more"))
     said += [("missing", f"{content.missing}" if content.missing else "none")]
     return [*said, *(("fault", fault) for fault in seen.faults)]
 

@@ -142,14 +142,14 @@ def check(card: Card) -> None:
         raise DataUnavailable(f"{card.name}: not in the cache: {', '.join(missing) or arrays_folder(card)}")
     for file, path in zip(card.files, paths, strict=True):
         if fault := checksum_fault(path, file, card.most_bytes):
-            raise DataError(f"{card.name}: {path}: {fault}")
+            raise DataError(f"{card.name}: {path}: {fault}; `rffbench datasets fetch {card.name}` fetches it anew")
     filled = 0
     for X, y in _checked_blocks(card, paths, Counter()):
         rows = slice(filled, filled + len(y))
         if not (np.array_equal(X, cached[0][rows]) and np.array_equal(y, cached[1][rows])):
             raise DataError(
                 f"{card.name}: the arrays in {arrays_folder(card)} differ from the files near row {filled}; "
-                "delete that folder"
+                f"`rffbench datasets fetch {card.name}` makes them anew"
             )
         filled += len(y)
 

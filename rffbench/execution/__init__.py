@@ -118,10 +118,13 @@ def _factory(name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
     point = BUILT_IN.get(scheme) or _added().get(scheme)
     if point is None:
         raise ConfigError(f"executor {name}: {unknown('executor', scheme, executor_names())}")
-    try:
-        factory = load_added(point)
-    except ConfigError as error:
-        raise ConfigError(f"executor {name}: {error}") from error
+    if scheme in BUILT_IN:
+        factory = point.load()
+    else:
+        try:
+            factory = load_added(point)
+        except ConfigError as error:
+            raise ConfigError(f"executor {name}: {error}") from error
     if not callable(factory):
         raise ConfigError(f"executor {name}: {point.value} is no class and no function: {factory!r}")
     given = {**options, **({"address": address} if address else {})}

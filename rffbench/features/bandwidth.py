@@ -13,7 +13,7 @@ from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import squareform
 
 from rffbench.kernels import KERNELS, Kernel, gamma_from_sigma, make_kernel, median_distance
-from rffbench.parameters import WrongParameter, is_rule
+from rffbench.parameters import GAMMA_RULES, WrongParameter, is_rule
 from rffbench.rowsource import row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
@@ -35,6 +35,9 @@ class Bandwidth:
         """The kernel, with some γ where a rule will give it; ValueError where there is no such kernel or γ."""
         if is_rule(self.gamma) and self.kernel not in _SCALE_POWER and self.kernel in KERNELS:
             raise WrongParameter("gamma", f"must be a number, 1/R of the ball that holds the data, got {self.gamma!r}")
+        if isinstance(self.gamma, str) and not is_rule(self.gamma):
+            rules = " or ".join(map(repr, GAMMA_RULES))
+            raise WrongParameter("gamma", f"must be a positive number, or {rules}, got {self.gamma!r}")
         some: Any = 1.0 if is_rule(self.gamma) else self.gamma
         return make_kernel(self.kernel, some)
 
@@ -113,4 +116,4 @@ def _variance(X: Any) -> float:
         mean = over_rows(lambda numbers: numbers.sum(dtype=np.float64)) / size
         squares = over_rows(lambda numbers: np.square(numbers - mean, dtype=np.float64).sum())
     zeros = size - X.nnz if issparse(X) else 0
-    return (squares + zeros * mean**2) / size
+    return (squares + zeros * min(abs(mean), 1e154) ** 2) / size  # a larger float's square is Python's OverflowError

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rffbench.errors import ConfigError
 from rffbench.features import MAPS, make_features
-from rffbench.features.base import mapped
+from rffbench.features.base import fitted, mapped
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.registry import NONE
 from rffbench.seeds import watching_global_generators
@@ -23,6 +23,8 @@ from rffbench.seeds import watching_global_generators
 GAMMA = 0.8
 X = np.random.default_rng(0).uniform(size=(40, 3))
 Y = 1 + X[:, 0] ** 2
+for each in (X, Y):
+    each.setflags(write=False)  # as a trial's are: a map that changes them is told so, and spoils no other check
 PAIRS = np.triu_indices(12, 1)
 SIZES = (16, 32, 64, 128, 256)
 SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest of 66 biases, may be off
@@ -80,8 +82,8 @@ def errors(
     found = np.empty((len(sizes), repetitions, len(K)))
     for i, n_components in enumerate(sizes):
         for seed in range(repetitions):
-            map_ = _set(features, n_components=n_components, kernel=kernel, gamma=gamma, random_state=seed)
-            Z = map_.fit(X, Y).transform(X[:12])
+            given = {"n_components": n_components, "kernel": kernel, "gamma": gamma, "random_state": seed}
+            Z = _fitted(features, X, **given).transform(X[:12])
             found[i, seed] = (Z @ Z.T)[PAIRS] - K
     return found
 
@@ -129,8 +131,13 @@ def _set(features: Any, **values: Any) -> Any:
     return clone(features).set_params(**{key: value for key, value in values.items() if key in has})
 
 
+def _fitted(features: Any, X: NDArray = X, **values: Any) -> Any:
+    """A copy with those values, fitted to the rows X."""
+    return fitted(_set(features, **values), X, Y)
+
+
 def _columns(features: Any) -> tuple[bool, str]:
-    Z = mapped(_set(features, n_components=16).fit(X, Y), X, 16)
+    Z = mapped(_fitted(features, n_components=16), X, 16)
     wrong = int(np.count_nonzero(~np.isfinite(Z)))
     if wrong:
         return False, f"{type(features).__name__}.transform gives {Z.size} numbers, of which {wrong} are not finite"
@@ -139,21 +146,22 @@ def _columns(features: Any) -> tuple[bool, str]:
 
 def _global_seeds(features: Any) -> tuple[bool, str]:
     with watching_global_generators() as changed:
-        _set(features, random_state=1).fit(X, Y).transform(X)
+        _fitted(features, random_state=1).transform(X)
     who = type(features).__name__
     return not changed, f"{who} changes {' and '.join(changed)} global generator" if changed else "left as they were"
 
 
 def _seed(features: Any) -> tuple[bool, str]:
-    one, same, other = (_set(features, random_state=seed).fit(X, Y).transform(X) for seed in (1, 1, 2))
+    one, same, other = (_fitted(features, random_state=seed).transform(X) for seed in (1, 1, 2))
     if not np.array_equal(one, same):
         return False, "two fits with random_state=1 give different features"
     return True, f"equal seeds give equal maps, another seed {'the same' if np.array_equal(one, other) else 'another'}"
 
 
 def _dtype(features: Any) -> tuple[bool, str]:
-    double, single = (_set(features, random_state=3).fit(X.astype(kind), Y) for kind in (np.float64, np.float32))
-    Z, z = double.transform(X), single.transform(X.astype(np.float32))
+    x = X.astype(np.float32)
+    x.setflags(write=False)
+    Z, z = (_fitted(features, rows, random_state=3).transform(rows) for rows in (X, x))
     if (Z.dtype, z.dtype) != (np.float64, np.float32):
         return False, f"float64 gives {Z.dtype}, float32 gives {z.dtype}; the dtype of X must be kept"
     off = float(np.abs(z @ z.T - Z @ Z.T).max() / np.abs(Z @ Z.T).max())
@@ -162,7 +170,7 @@ def _dtype(features: Any) -> tuple[bool, str]:
 
 def _nesting(features: Any) -> tuple[bool, str]:
     """Told and not judged: sizes of maps that nest are paired, which makes their comparison sharper."""
-    small, large = (_set(features, n_components=n, random_state=5).fit(X, Y) for n in (10, 64))
+    small, large = (_fitted(features, n_components=n, random_state=5) for n in (10, 64))
     arrays = {key: value for key, value in vars(small).items() if key.endswith("_") and isinstance(value, np.ndarray)}
     nested = [
         key for key, less in arrays.items()

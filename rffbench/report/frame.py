@@ -325,6 +325,13 @@ def _numbers(row: Row, timing: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def experiment_folder(path: Path) -> Path:
+    """The folder at ``path`` of one experiment. ResultsError where that is none, or a folder of several."""
+    if experiment_folders(path) != [path]:
+        raise ResultsError(f"{path}: holds the folders of experiments; give one of these")
+    return path
+
+
 def experiment_folders(path: str | Path) -> list[Path]:
     """The experiments at ``path``: the folder itself, or the folders in it, by name.
 

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.errors import ResultsError
-from rffbench.report.frame import Protocols, load_protocols, size_label
+from rffbench.report.frame import Protocols, experiment_folder, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.merge import runs_of
 from rffbench.report.revision import results_at, revisions
@@ -60,7 +60,7 @@ def history(places: Sequence[str]) -> History:
     runs: list[tuple[dict[str, str], Protocols]] = []
     with ExitStack() as open_copies:
         for place in places:
-            folder = open_copies.enter_context(results_at(place))
+            folder = experiment_folder(open_copies.enter_context(results_at(place)))
             about = _about(place, folder)
             if one and runs and about["date"] and about["date"] == runs[-1][0]["date"]:
                 runs.pop()  # a commit that stored the same run in another way

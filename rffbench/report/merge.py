@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
     The shards' configs must be the same, but for the title, the reference and the significance, which are the first
     one's. A trial that is in several shards is one row: one that is ok, where there is one. The manifests are kept: the
     newest run's, with all others under ``earlier_runs``. Nothing is written where anything is refused: ResultsError
-    for two configs, for a trial with two scores, and for an ``into`` that is there already.
+    for two configs, for a trial with two scores, for a feature map or solver that was other code in another shard, and
+    for an ``into`` that is there already.
     """
     places = [Path(shard).resolve() for shard in shards]
     if twice := repeated(places):
@@ -109,6 +111,7 @@ def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
     """One row of every key, in the shards' order; and how many keys were in several shards."""
     chosen: dict[str, tuple[Path, Row]] = {}
     of_cell: dict[Any, tuple[Path, Row]] = {}
+    makers: dict[Any, tuple[Path, Any]] = {}
     repeated: set[str] = set()
     for shard in shards:
         for key, row in {row["key"]: row for row in read_rows(shard / "trials.jsonl")}.items():
@@ -123,6 +126,8 @@ def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
                 other, before = of_cell.setdefault(cell(row), (shard, row))
                 if before["key"] != key and other != shard:
                     _refuse_two_specs(other, before, shard, row)
+            if row["status"] == "ok":
+                _refuse_other_code(makers, shard, row)
             chosen[key] = (shard, row)
     return [row for _, row in chosen.values()], len(repeated)
 
@@ -145,6 +150,24 @@ def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
     raise ResultsError(
         f"{spec.label}: was measured with {name} {canonical_json(was)} in {one} and {canonical_json(now)} in {other}"
     )
+
+
+def _refuse_other_code(makers: dict[Any, tuple[Path, Any]], shard: Path, row: Row) -> None:
+    """``makers`` holds, of what the rows so far were made by, the shard that had it first and which code it was there;
+    rows of before there was a ``made_by`` say nothing of it."""
+    for part, code in (row.get("made_by") or {}).items():
+        name = row[part]["name"]
+        other, before = makers.setdefault((row["method"], part, name, row["device"]), (shard, code))
+        if code != before and other != shard:
+            raise ResultsError(
+                f"{row['method']}: {name} was other code in {other} ({_short(before)}) than in {shard} "
+                f"({_short(code)}); run the one that is out of date again, which measures such trials anew"
+            )
+
+
+def _short(code: Any) -> str:
+    """A version as it is, or of a hash the beginning."""
+    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1", str(code))
 
 
 # ---- Manifests ---------------------------------------------------------------------------------------------

@@ -225,7 +225,7 @@ def test_verify_finds_a_damaged_file_and_a_damaged_array(tmp_path, monkeypatch):
     X = np.load(Path(data.describe("breast-cancer")["path"]) / "X.npy", mmap_mode="r+")
     X[7, 3] += 1e-9
     X.flush()
-    with pytest.raises(DataError, match="differ from the files near row 0"):
+    with pytest.raises(DataError, match="near row 0; `rffbench datasets fetch breast-cancer` makes them anew"):
         data.verify("breast-cancer")
 
 

@@ -214,6 +214,17 @@ def test_a_missing_file_is_told_the_nearest_and_an_unknown_ending_those_that_are
         look(tmp_path / "a.xls")
 
 
+def test_a_description_is_not_longer_for_more_classes_and_a_label_is_one_line(tmp_path):
+    labels = ["a\nb", *(f"{i} kg" for i in range(5000))]
+    lines = [f'{i},"{label}"' for i, label in enumerate(labels) for _ in range(2)]
+    said = own.described(look(file(tmp_path, "x.csv", "\n".join(lines))))
+    assert ("class", "0 kg: 2, 0.0%") in said
+    assert ("", "and 4961 classes more") in said
+    assert len(said) < 60
+    pair = own.described(look(file(tmp_path, "y.csv", '1,"a\nb"\n2,c\n')))
+    assert ("class", "a b: 1, 50.0% (−1)") in pair
+
+
 def test_a_line_of_many_columns_is_read(tmp_path):
     lines = [",".join([f"{i}.{'0' * 140}"] * 1000) + f",{'ab'[i % 2]}" for i in range(4)]  # of 143 kB
     (tmp_path / "wide.csv").write_text("\n".join(lines))

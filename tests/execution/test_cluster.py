@@ -288,6 +288,6 @@ def test_without_its_library_an_executor_says_what_to_install(name, library, mon
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.delitem(sys.modules, f"rffbench.execution.{name}_cluster", raising=False)
     with pytest.raises(
-        ConfigError, match=rf"executor {name}: needs the library {library}.*pip install 'rffbench\[{name}\]'"
+        ConfigError, match=rf"^executor {name}: needs the library {library}.*pip install 'rffbench\[{name}\]'"
     ):
         make_executor(name, FakeExperiment([spec()]))

@@ -127,13 +127,16 @@ def test_what_no_rule_can_do_is_refused():
         gamma_of("median", rows=rows)
     with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
         PerceptronFeatures(4, gamma="scale").fit(X)
-    with pytest.raises(ValueError, match="gamma must be a positive number, got 'auto'"):
+    with pytest.raises(ValueError, match="gamma must be a positive number, or 'scale' or 'median', got 'auto'"):
         gamma_of("auto")
     labels = np.arange(len(X)) % 2
     for machine in (KernelSVM, SparseRandomFeaturesClassifier, ExactKernelRidgeClassifierCV):
-        with pytest.raises(ValueError, match="gamma must be a positive number, got 'auto'"):
+        with pytest.raises(ValueError, match="gamma must be a positive number, or 'scale' or 'median', got 'auto'"):
             machine(gamma="auto").fit(X, labels)
         with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
             machine(kernel="perceptron", gamma="median").fit(X, labels)
     with pytest.raises(ValueError, match="gamma='median' needs numbers that can be squared"):
         gamma_of("median", rows=ServedRows(np.where(X > 5, np.nan, X)))
+    for rule in ("scale", "median"):
+        with pytest.raises(ValueError, match=f"gamma='{rule}' needs numbers that can be squared"):
+            gamma_of(rule, rows=ServedRows(1e300 * (1 + X)))

@@ -115,3 +115,11 @@ def test_a_commit_that_stores_a_run_in_another_way_is_no_run(tmp_path, git):
 def test_one_run_is_no_history(tmp_path):
     with pytest.raises(ResultsError, match="is one run"):
         history([run(tmp_path / "x", 70.0)])
+
+
+def test_a_folder_of_experiments_and_a_file_are_refused_as_what_they_are(tmp_path):
+    run(tmp_path / "x", 70.0)
+    with pytest.raises(ResultsError, match="holds the folders of experiments; give one of these"):
+        history([str(tmp_path)])
+    with pytest.raises(ResultsError, match=r"config\.yaml: is a file; results are a folder"):
+        history([str(tmp_path / "x" / "config.yaml")])

@@ -71,6 +71,25 @@ def test_one_cell_measured_on_two_versions_of_its_data_is_refused(shard, tmp_pat
         merge(parts, tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        (1, 2, r"RFF: fourier was other code in .*/a \(1\) than in .*/b \(2\); run the one that is out of date again"),
+        ("0" * 64, "f" * 64, r"other code in .*/a \(000000000000\) than in .*/b \(ffffffffffff\)"),
+    ],
+)
+def test_other_trials_of_a_method_that_was_other_code_then_are_refused(shard, tmp_path, was, now, message):
+    def made(trials, features):
+        return [row | {"made_by": {"features": features, "solver": 1}} for row in rows(trials)]
+
+    parts = [shard("a", made([0, 1], was)), shard("b", made([2], now))]
+    with pytest.raises(ResultsError, match=message):
+        merge(parts, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    parts = [shard("d", made([0, 1], now)), shard("e", [*rows([2]), *made([3], now)])]  # one row of before made_by
+    assert merge(parts, tmp_path / "c")[0].trials == 4
+
+
 def test_the_manifests_of_all_runs_are_kept(shard, tmp_path):
     parts = [shard("a", rows([0]), ["2026-01-01", "2026-01-04"]), shard("b", rows([1]), ["2026-01-02"])]
     (made,) = merge(parts, tmp_path / "c")
