@@ -43,6 +43,9 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     score = results.score(dataset)
     if "effective_lambda" not in curves or score.name not in curves:
         return None
+    curves = curves[curves["effective_lambda"].notna()]
+    if curves.empty:  # trials of another dataset kept theirs
+        return None
     yardsticks = {"effective_lambda": METRICS["effective_lambda"].label}
     if "effective_dimension" in curves and curves["effective_dimension"].notna().any():
         yardsticks["effective_dimension"] = "effective dimension"
@@ -114,6 +117,8 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
     if "time" not in curves or "objective" not in curves:
         return None
     curves = curves[curves["time"].notna()]
+    if curves.empty:  # trials of another dataset kept theirs
+        return None
     shown = [name for name in ("objective", "test_error", "nonzeros") if name in curves and curves[name].notna().any()]
     figure, axes = panels(len(shown), 2.6, 2.6, above=0.35)
     with_curves = set(curves["method"])

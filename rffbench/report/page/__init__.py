@@ -13,7 +13,6 @@ from rffbench import __version__
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
-from rffbench.report.page.section import Section, make_section
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.report.revision import results_at
 from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
@@ -21,6 +20,7 @@ from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
 try:
     from rffbench.report.page.charts import curves_chart, plane_chart
     from rffbench.report.page.render import own_file, packed, render, vega
+    from rffbench.report.page.section import Section, make_section
 except ImportError as error:
     raise ConfigError(
         f"the page needs altair, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"

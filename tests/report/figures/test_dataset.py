@@ -196,6 +196,18 @@ def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_
     assert min(abs(a - b) for a, b in pairwise(grey)) > 0.08
 
 
+@pytest.mark.parametrize(("kind", "curves"), [
+    ("lambda", {"lambda": [0.05, 0.5], "effective_lambda": [0.1, 1.0], "accuracy": [80.0, 70.0]}),
+    ("progress", {"time": [0.1, 0.2], "objective": [2.0, 1.0], "test_error": [0.3, 0.2]}),
+])  # fmt: skip
+def test_what_trials_kept_is_drawn_of_the_datasets_that_have_it(tmp_path, kind, curves):
+    kept = log.ok(log.spec("eeg"), 80.0) | {"curves": curves, "lambda": 0.05}
+    rows = [kept, log.lost(log.spec("magic04"), "error")]
+    run = log.write(tmp_path / "run", log.config(datasets=["eeg", "magic04"]), rows)
+    written = {path.name for path in report.redraw(run) if path.suffix == ".png"}
+    assert written == {f"eeg-{kind}.png"}
+
+
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"'gif'.*png, pdf, svg"):
         report.redraw(folder(tmp_path), ["gif"])

@@ -347,9 +347,10 @@ def test_a_file_that_cannot_be_written_is_named(folder, tmp_path):
         write_page([str(folder)], tmp_path / "nowhere" / "page.html")
 
 
-def test_without_its_packages_it_says_what_to_install(monkeypatch):
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_without_its_packages_it_says_what_to_install(monkeypatch, package):
     for name in [name for name in sys.modules if name.startswith("rffbench.report.page")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError, match=r"pip install 'rffbench\[report\]'"):
         importlib.import_module("rffbench.report.page")
