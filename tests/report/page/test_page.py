@@ -19,7 +19,9 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import load_protocols
 from rffbench.report.page import write_page
+from rffbench.report.page.sheet import sheet_of
 from rffbench.report.summary import summarise
+from rffbench.report.text_table import Table
 from tests.helpers import html, pages
 from tests.helpers import report_log as log
 
@@ -149,6 +151,13 @@ def test_cells_sort_by_numbers_not_by_their_text(page):
     row = next(row for row in html.table(sheet(page, "Results")) if row["method"].text == "Ours")
     assert float(row["measured"].attributes["data-value"]) == 75.0
     assert float(row["s"].attributes["data-value"]) == 14
+
+
+def test_a_column_of_numbers_sorts_by_them_and_no_other_does():
+    rows = [["3droad", "+0.50", "-0.20 to +1.20", "16d", ""], ["eeg", "-4.06", "–", "4d", "1e-05"]]
+    made = sheet_of(Table("A table", ["dataset", "difference", "95 %", "s", "p"], rows))
+    keys = [[cell.key for cell in line.cells] for line in made.lines]
+    assert keys == [["", "0.5", "-0.2", "", ""], ["", "-4.06", "", "", "1e-05"]]
 
 
 def test_the_figures_numbers_are_the_summary_s(page, folder):
