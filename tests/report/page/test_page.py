@@ -196,6 +196,12 @@ def test_it_says_where_it_was_measured_and_the_command_that_does_it_again(page, 
     assert shlex.split(diff) == ["rffbench", "diff", str(folder), "again/mine"]
 
 
+def test_of_a_run_of_a_part_the_command_does_that_part_again(tmp_path):
+    part = made(pages.write(tmp_path / "mine", manifest={"only": ["dataset=eeg", "n_features=1d"]}))
+    _, run, _ = part.one("pre", class_="command").text.splitlines()
+    assert shlex.split(run)[-4:] == ["--only", "dataset=eeg", "--only", "n_features=1d"]
+
+
 def test_trials_without_a_result_are_named_with_their_message(tmp_path):
     lost = [log.lost(log.spec("eeg", "RFF", 4, trial), "timeout") for trial in range(2)]
     rows = [row for row in pages.rows() if (row["method"], row["multiple"], row["trial"] < 2) != ("RFF", 4, True)]
