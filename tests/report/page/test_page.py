@@ -332,6 +332,7 @@ def test_an_experiment_that_cannot_be_read_is_passed_over_by_name(tmp_path, caps
     lambda folder: (folder / "config.yaml").unlink(),
     lambda folder: (folder / "trials.jsonl").write_text(""),
     lambda folder: (folder / "manifest.json").write_text("{"),
+    lambda folder: (folder / "manifest.json").write_text("[1, 2]"),
 ])  # fmt: skip
 def test_a_folder_without_results_or_half_written_is_refused_by_name(tmp_path, spoil):
     folder = pages.write(tmp_path / "mine")
