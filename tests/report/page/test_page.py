@@ -119,7 +119,7 @@ def test_what_it_is_made_of_goes_into_the_package():
 def test_first_comes_what_ran_and_how_it_compares(page):
     tiles = {tile.one("dt").text: tile.one("dd").text for tile in page.one("dl", class_="tiles").all("div")}
     assert tiles["trials"] == "36 ok"
-    assert tiles["experiments"] == "1 on 1 datasets"
+    assert tiles["experiments"] == "1 on 1 dataset"
     within = re.fullmatch(r"(\d+) of 12 reported", tiles["cells within tolerance"])
     verdicts = [row["verdict"].text for row in html.table(sheet(page, "Results"))]
     assert int(within[1]) == sum(verdict in ("reproduced", "close") for verdict in verdicts)
@@ -286,7 +286,7 @@ def test_runs_of_one_experiment_are_shown_over_time_and_the_newest_in_full(tmp_p
     assert [row["folder"].text for row in html.table(sheet(page, "Runs"))] == [str(old), str(new)]
     scores = html.table(sheet(page, "Scores over runs"))
     (row,) = [row for row in scores if (row["s"].text, row["method"].text) == ("4d", "Ours")]
-    assert (row["run 1"].text, row["run 2"].text) == ("77.00", "79.00")
+    assert (row["metric"].text, row["run 1"].text, row["run 2"].text) == ("test accuracy (%)", "77.00", "79.00")
     (shown,) = page.all("details", class_="experiment")
     assert f"{new}/config.yaml" in shown.one("pre", class_="command").text
 
