@@ -63,7 +63,13 @@ def escaped(text):
     return "".join(part if i % 2 else re.sub(r"[|*]|(?<=\w)_(?!\w)", r"\\\g<0>", part) for i, part in enumerate(parts))
 
 
+def name_revisions(app, ctx, lines):
+    """FOLDER@REVISION is no address to write to."""
+    lines[:] = [line.replace("@", r"\@") for line in lines]
+
+
 def setup(app):
     app.connect("source-read", lead_outside)
     app.connect("autodoc-process-docstring", spell_out, priority=100)  # before napoleon
+    app.connect("sphinx-click-process-description", name_revisions)
     app.add_directive("config-keys", ConfigKeys)

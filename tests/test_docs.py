@@ -96,6 +96,7 @@ def test_the_site_builds_without_a_warning_has_every_page_and_asks_nothing_of_th
         assert shown in re.sub("<[^>]*>", "", text).replace("[OPTIONS] ", ""), f"{page} says nothing of {shown}"
         assert ".. " not in re.sub("<[^>]*>", "", text), f"{page} shows its markup"
     for page in tmp_path.rglob("*.html"):
+        assert "mailto:" not in page.read_text(), page.name
         loaded = re.findall(r'<(?:script|img|iframe|source|link)\b[^>]* (?:src|href)="([^"]*)', page.read_text())
         assert [each for each in loaded if "//" in each] == [], page.name
     for page in tmp_path.rglob("*.css"):

@@ -179,6 +179,8 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
     path = folder / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
+        if not isinstance(manifest, dict):
+            raise TypeError("no JSON object")
         runs = [*manifest.pop("earlier_runs", []), manifest]
         return sorted(runs, key=lambda run: str(run.get("started") or ""))
     except FileNotFoundError:

@@ -20,7 +20,7 @@ SCORES = {
 SIZES = (1, 2, 4)  # multiples of d
 
 HOSTILE = ("<script>alert(1)</script>", "../../etc/passwd", r"\input{/etc/passwd}", "\x1b[31m\u202ered",
-           '"><b onclick=x>', "{{ 7 * 7 }}", "</script><!--", "a b#c%20")  # fmt: skip
+           '"><b onclick=x>', "{{ 7 * 7 }}", "</script><!--", "a b#c%20", "two  blanks")  # fmt: skip
 
 
 def rows(sizes=SIZES, trials=3, gain=2.0):

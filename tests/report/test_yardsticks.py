@@ -1,5 +1,7 @@
 """By which measure of λ curves are compared, and the λ figure that shows two of them."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +63,17 @@ def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_
     assert {"yardsticks.csv", "yardsticks.md", "eeg-lambda.png"} <= written
     table = pd.read_csv(results.folder / "yardsticks.csv")
     assert set(YARDSTICKS) <= set(table.columns)
+
+
+def test_a_figure_of_paths_says_which_of_them_lie_on_one_another_by_lambda(tmp_path):
+    run = folder(tmp_path)
+    assert "by λ" not in path_figure(frame.load_results(run), "eeg").get_suptitle()
+    rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["curves"] = path(1.0)
+    (run / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    title = path_figure(frame.load_results(run), "eeg").get_suptitle()
+    assert " ".join(title.split()).endswith("at s = 1d, by λ, RFF = Ours")
 
 
 def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_points(tmp_path):

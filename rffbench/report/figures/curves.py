@@ -43,6 +43,9 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     score = results.score(dataset)
     if "effective_lambda" not in curves or score.name not in curves:
         return None
+    curves = curves[curves["effective_lambda"].notna()]
+    if curves.empty:  # trials of another dataset kept theirs
+        return None
     yardsticks = {"effective_lambda": METRICS["effective_lambda"].label}
     if "effective_dimension" in curves and curves["effective_dimension"].notna().any():
         yardsticks["effective_dimension"] = "effective dimension"
@@ -53,7 +56,7 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     figure = Figure(figsize=(width, 0.7 + 2.2 * len(yardsticks)), layout="constrained")
     rows = figure.subplots(len(yardsticks), len(sizes), squeeze=False, sharey=True)
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
-    same: list[str] = []
+    same: dict[str, list[str]] = {}
     for row, (yardstick, label) in zip(rows, yardsticks.items(), strict=True):
         for panel, (n, multiple) in zip(row, sizes.itertuples(index=False), strict=True):
             here, chosen = curves[curves["n_features"] == n], trials[trials["n_features"] == n]
@@ -68,16 +71,18 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
             log_axis(panel.xaxis)
             by_lambda = {as_written(str(method)): rows.groupby("lambda")[score.name].mean()
                          for method, rows in here.groupby("method", sort=False)}  # fmt: skip
-            if row is rows[0]:
-                same += [f"at s = {size_label(n, multiple)}, by λ, {each}" for each in coinciding(by_lambda, False)]
+            if yardstick == "effective_lambda":
+                for each in coinciding(by_lambda, False):
+                    same.setdefault(each, []).append(size_label(n, multiple))
             panel.set_title(f"s = {size_label(n, multiple)}")
             panel.set_xlabel(label)
             tidy_panel(panel)
         row[0].set_ylabel(score.label)
     _legend(figure, rows[0][0])
     counts = curves.groupby(["method", "n_features"])["trial"].nunique()
+    notes = [f"at s = {', '.join(at)}, by λ, {each}" for each, at in same.items()]
     headline(figure, f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)",
-             spread(counts, "bands"), *same)  # fmt: skip
+             spread(counts, "bands"), *notes)  # fmt: skip
     return figure
 
 
@@ -114,6 +119,8 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
     if "time" not in curves or "objective" not in curves:
         return None
     curves = curves[curves["time"].notna()]
+    if curves.empty:  # trials of another dataset kept theirs
+        return None
     shown = [name for name in ("objective", "test_error", "nonzeros") if name in curves and curves[name].notna().any()]
     figure, axes = panels(len(shown), 2.6, 2.6, above=0.35)
     with_curves = set(curves["method"])

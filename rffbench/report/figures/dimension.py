@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from rffbench.report.crossover import by_dimension, crossovers
 from rffbench.report.figures.style import (
@@ -20,6 +19,7 @@ from rffbench.report.figures.style import (
     note_size,
     panels,
     room_for_text,
+    size_axis,
     spread,
     style_of,
     tidy_panel,
@@ -58,9 +58,7 @@ def dimension_figure(results: Results) -> Figure | None:
                     hollow(panel, at[beside], middle[beside], style)
         panel.set_xscale("log")
         log_axis(panel.yaxis)
-        dimensions = np.sort(trials["d"].unique())
-        panel.set_xticks(dimensions, [str(d) if i % 2 == 0 else "" for i, d in enumerate(dimensions)])
-        panel.xaxis.set_minor_locator(NullLocator())
+        size_axis(panel, pd.DataFrame({"n_features": np.sort(trials["d"].unique()), "multiple": None}))
         panel.set_title(f"({letter}) {results.metrics[name].label}")
         panel.set_xlabel("dimension d")
         tidy_panel(panel)

@@ -26,6 +26,7 @@ from rffbench.report.figures.style import (
     spread,
     style_of,
     tidy_panel,
+    without_bars,
 )
 from rffbench.report.frame import Protocols, as_written
 from rffbench.report.leverage import DIMENSIONS, Measured, exponent_in_n, mean_spectrum, measured, of_points
@@ -116,7 +117,8 @@ def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
     size_axis(panel, counts)
     panel.set_xlabel("points n")
     panel.set_title("(b) dimensions of K")
-    panel.legend(fontsize=note_size(), frameon=False)
+    handles, labels = panel.get_legend_handles_labels()
+    panel.legend(without_bars(handles), labels, fontsize=note_size(), frameon=False)
     tidy_panel(panel)
 
 

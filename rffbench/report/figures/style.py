@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -239,26 +239,40 @@ def legend_label(label: str) -> str:
 def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
     """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for.
 
-    It shows lines and markers without their bars, across which markers look alike.
+    A label that is wider than the figure breaks into lines, and a figure with a long legend is as much higher.
     """
-    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles.values()]
-    widest = 0.75 + 0.063 * max(len(label) for label in handles)  # inches of a line and of the longest label
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / widest)))
-    columns = -(-len(handles) // -(-len(handles) // columns))  # as many rows, and as equal as can be
-    figure.legend(lines, handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
+    width = figure.get_figwidth()
+    longest = int(0.9 * (width - _HANDLE) / _LETTER)  # some names have wide letters
+    labels = [textwrap.fill(label, longest) if len(label) > longest else label for label in handles]
+    widest = _HANDLE + _LETTER * max(len(line) for label in labels for line in label.split("\n"))
+    columns = max(1, min(len(handles), int(width / widest)))
+    rows = -(-len(handles) // columns)
+    columns = -(-len(handles) // rows)  # as many rows, and as equal as can be
+    lines = rows + sum(label.count("\n") for label in labels)
+    figure.set_figheight(figure.get_figheight() + _LINE * max(0, lines - _LINES))
+    figure.legend(without_bars(handles.values()), labels, loc="outside lower center", ncols=columns, frameon=False,
                   handlelength=3.2, columnspacing=1.6)  # fmt: skip
+
+
+_HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches that a legend's handle, a letter and a line of it take
+_LINES = 4  # of a legend that a figure's height has room for
+
+
+def without_bars(handles: Iterable[Any]) -> list[Any]:
+    """What a legend shows: lines and markers without their bars, across which markers look alike."""
+    return [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles]
 
 
 def log_axis(axis: Axis) -> None:
     """Make an axis logarithmic, with ticks at 1, 2 and 5 of a decade where it has few decades, and at more of its whole
-    multiples where it has less than one; at equal steps only where these are too few."""
+    multiples where it has less than one; at equal steps only where these are too few, or all in one half of it."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
     low, high = axis.get_view_interval()
     if high > 10 * low:
         axis.set_major_locator(LogLocator(subs=_MULTIPLES[0] if high < 1000 * low else (1.0,)))
     else:
         locators = (LogLocator(subs=subs) for subs in _MULTIPLES)
-        enough = (each for each in locators if len(_within(each.tick_values(low, high), low, high)) >= _FEWEST_TICKS)
+        enough = (each for each in locators if _spread_out(each.tick_values(low, high), low, high))
         axis.set_major_locator(next(enough, MaxNLocator(5)))
     axis.set_minor_formatter(NullFormatter())
 
@@ -313,6 +327,13 @@ def _power(value: float) -> str:
     mantissa, _, exponent = f"{value:.6e}".partition("e")
     power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     return power if float(mantissa) == 1 else f"{float(mantissa):g}·{power}"
+
+
+def _spread_out(ticks: ArrayLike, low: float, high: float) -> bool:
+    """Whether enough of the ticks are on the axis, and no half of it is without."""
+    shown = _within(ticks, low, high)
+    gaps = np.diff(np.log([low, *shown, high]))
+    return len(shown) >= _FEWEST_TICKS and bool(gaps.max() <= gaps.sum() / 2)
 
 
 def _within(ticks: ArrayLike, low: float, high: float) -> list[float]:

@@ -13,14 +13,15 @@ from rffbench import __version__
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
-from rffbench.report.page.section import Section, make_section
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.report.revision import results_at
 from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
+from rffbench.trials.metrics import METRICS
 
 try:
     from rffbench.report.page.charts import curves_chart, plane_chart
     from rffbench.report.page.render import own_file, packed, render, vega
+    from rffbench.report.page.section import Section, make_section
 except ImportError as error:
     raise ConfigError(
         f"the page needs altair, jinja2 and vl-convert-python ({error}); pip install 'rffbench[report]'"
@@ -124,7 +125,7 @@ def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
     datasets = dict.fromkeys(name for section in sections for name in section.datasets)
     lost = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if status != "ok")
     tiles = [
-        ("experiments", str(len(sections)), f"on {len(datasets)} datasets"),
+        ("experiments", str(len(sections)), f"on {len(datasets)} dataset{'s' if len(datasets) > 1 else ''}"),
         ("trials", f"{statuses['ok']:,}", f"ok{f'; {lost}' if lost else ''}"),
     ]
     if counted:
@@ -187,7 +188,8 @@ def _history_sheets(found: History) -> _Course:
         notes=["shift: the largest standardised shift of the mean; p by permuting the runs, for one cell alone."],
     )
     for cell in found.cells.to_dict("records"):
-        where = [Cell(str(cell[name])) for name in (*protocol, "dataset", "size", "method", "metric")]
+        named = {**cell, "metric": METRICS[cell["metric"]].label if cell["metric"] in METRICS else cell["metric"]}
+        where = [Cell(str(named[name])) for name in (*protocol, "dataset", "size", "method", "metric")]
         scores = [_number(value, f".{cell['decimals']}f") for value in cell["values"]]
         shift = [_number(cell[name], form) for name, form in _SHIFT.items()]
         cells.lines.append(Line([*where, *scores, *shift]))

@@ -64,12 +64,15 @@ def runs_sheet(runs: list[_Record]) -> Sheet | None:
 
 
 def command_of(place: str, name: str, runs: list[_Record]) -> str:
-    """What measures the experiment again, from the config in its folder, with the code that measured it."""
+    """What measures again what the newest run was about, from the config in its folder, with the code that measured
+    it."""
     run = runs[-1] if runs else {}
     options = ["--results", "again"]
     if run.get("executor") in ("local", "serial"):
         options += ["--executor", str(run["executor"])]
         options += ["--workers", str(run["workers"])] if run["executor"] == "local" and run.get("workers") else []
+    if isinstance(only := run.get("only"), list):
+        options += [part for each in only for part in ("--only", str(each))]
     commit = re.fullmatch(r"([0-9a-f]{7,40})(-dirty)?", str(run.get("git_commit") or ""))
     lines = []
     if commit:

@@ -80,7 +80,7 @@ function makeFilterable(sheet, table) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
-      const text = row.textContent.toLowerCase();
+      const text = [...row.cells].map(textOf).join(" ").toLowerCase();
       const wanted =
         words.every((word) => text.includes(word)) &&
         choices.every((each) => !each.value || textOf(row.cells[each.dataset.column]) === each.value);
@@ -353,6 +353,11 @@ class Figures {
       encoding.y.scale = scale(chart.logY.checked);
     }
     const latest = (chart.draws = (chart.draws || 0) + 1);
+    for (const button of chart.buttons) button.disabled = !rows.length;
+    if (!rows.length) {
+      chart.box.replaceChildren(element("p", { className: "note", textContent: "Nothing to show of what is chosen." }));
+      return;
+    }
     const options = { actions: false, ast: true, renderer: "svg", defaultStyle: false, config: config(this.colors),
                       tooltip: { disableDefaultStyle: true } };
     const result = await vegaEmbed(chart.box, spec, options);
@@ -411,7 +416,10 @@ function follow() {
 
 addEventListener("hashchange", follow);
 addEventListener("beforeprint", () => {
-  for (const experiment of document.querySelectorAll(".experiment")) experiment.open = true;
+  for (const experiment of document.querySelectorAll(".experiment")) {
+    experiment.open = true;
+    open(experiment); // at once: its event comes when the pages are made
+  }
 });
 showTheme();
 follow();

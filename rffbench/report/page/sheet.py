@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from rffbench.plaintext import printable
 from rffbench.report.text_table import Table
 
 FEW_WORDS = 32  # letters that stand in one line
+EMPTY = ("", "–")  # a cell that says nothing
+_NUMBER = re.compile(r"~?([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\S)")
 MOST_CHOICES = 40  # a column with more values than these is filtered by text alone
 
 
@@ -75,7 +78,7 @@ class Sheet:
         for number, name in enumerate(self.columns):
             if name in self.chosen_by:
                 every = itertools.chain(self.lines, *self.protocols.values())
-                values = list(dict.fromkeys(line.cells[number].text for line in every))
+                values = [text for text in dict.fromkeys(line.cells[number].text for line in every) if text]
                 if 1 < len(values) <= MOST_CHOICES:
                     found[number] = values
         return found
@@ -88,9 +91,22 @@ def _told(line: Line) -> list[Any]:
 def sheet_of(
     table: Table, title: str = "", chosen_by: Sequence[str] = (), tones: Mapping[str, str] | None = None
 ) -> Sheet:
-    """A table of text as a sheet; ``tones`` by what a cell says."""
-    lines = [Line([Cell(text, tone=(tones or {}).get(text, "")) for text in row]) for row in table.rows]
+    """A table of text as a sheet; ``tones`` by what a cell says. A column of numbers sorts by these."""
+    columns = [_numbers(texts) for texts in zip(*table.rows, strict=True)]
+    values = zip(*columns, strict=True)
+    lines = [
+        Line([Cell(text, value, tone=(tones or {}).get(text, "")) for text, value in zip(row, numbers, strict=True)])
+        for row, numbers in zip(table.rows, values, strict=True)
+    ]
     return Sheet(title or table.title, table.header, lines, chosen_by, table.notes)
+
+
+def _numbers(texts: Sequence[str]) -> list[float]:
+    """The number that each text begins with; none of any where one begins with something else, and is not empty."""
+    found = [_NUMBER.match(text) for text in texts]
+    if not all(number or text in EMPTY for number, text in zip(found, texts, strict=True)):
+        return [math.nan] * len(texts)
+    return [float(number[1]) if number else math.nan for number in found]
 
 
 def anchor(*parts: str) -> str:

@@ -196,6 +196,18 @@ def test_methods_differ_in_marker_line_and_colour_for_grey_print_and_the_colour_
     assert min(abs(a - b) for a, b in pairwise(grey)) > 0.08
 
 
+@pytest.mark.parametrize(("kind", "curves"), [
+    ("lambda", {"lambda": [0.05, 0.5], "effective_lambda": [0.1, 1.0], "accuracy": [80.0, 70.0]}),
+    ("progress", {"time": [0.1, 0.2], "objective": [2.0, 1.0], "test_error": [0.3, 0.2]}),
+])  # fmt: skip
+def test_what_trials_kept_is_drawn_of_the_datasets_that_have_it(tmp_path, kind, curves):
+    kept = log.ok(log.spec("eeg"), 80.0) | {"curves": curves, "lambda": 0.05}
+    rows = [kept, log.lost(log.spec("magic04"), "error")]
+    run = log.write(tmp_path / "run", log.config(datasets=["eeg", "magic04"]), rows)
+    written = {path.name for path in report.redraw(run) if path.suffix == ".png"}
+    assert written == {f"eeg-{kind}.png"}
+
+
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"'gif'.*png, pdf, svg"):
         report.redraw(folder(tmp_path), ["gif"])
@@ -307,6 +319,20 @@ def test_a_legend_shows_markers_without_bars_across_them(tmp_path):
     assert not legend.findobj(LineCollection)
 
 
+def test_a_legend_of_long_names_is_within_the_figure_and_leaves_the_panels_their_height():
+    with style.drawn_in("screen"):
+        figure, (panel,) = style.panels(1, 3.0, 2.5)
+        for number in range(6):
+            panel.plot([1, 2], [1, number], label=f"method {number}" + number * " of a long name")
+        handles, labels = panel.get_legend_handles_labels()
+        style.legend_below(figure, dict(zip(labels, handles, strict=True)))
+        figure.draw_without_rendering()
+    box, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0
+    assert box.x1 <= whole.x1
+    assert panel.get_window_extent().height > 1.2 * figure.dpi
+
+
 def test_curves_count_as_the_same_only_where_no_reader_could_tell_them_apart():
     first = pd.Series([1.0, 50.0, 100.0], [1, 2, 4])
     curves = {"a": first, "b": first + 0.1, "c": first + 5.0, "d": first[:2]}
@@ -327,6 +353,7 @@ def test_the_ticks_of_an_axis_have_one_notation():
         ((0.15, 0.65), ["0.2", "0.3", "0.5"]),
         ((0.36, 0.92), ["0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]),
         ((0.03, 40.0), ["0.1", "1", "10"]),
+        ((0.64, 1.75), ["0.75", "1.00", "1.25", "1.50", "1.75"]),
     ],
 )
 def test_the_numbers_of_a_log_axis_are_round(limits, numbers):

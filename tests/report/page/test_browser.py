@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from rffbench.plaintext import printable
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
 from tests.helpers import pages
@@ -111,6 +112,17 @@ def test_a_table_filters_by_words_and_by_choice(shown):
     assert sheet.locator("output").text_content() == f"{len(tab.column(3))} of {sheet.locator('tbody tr').count()} rows"
 
 
+def test_a_table_filters_by_a_name_whatever_it_holds_and_by_what_is_seen_alone(shown):
+    tab = shown("hostile")
+    sheet = tab.sheet("#sheet-1-1")
+    for name in pages.HOSTILE:
+        sheet.get_by_label("method").select_option(value=printable(name))
+        assert tab.column(3) == [printable(name)]
+    sheet.get_by_label("method").select_option("all")
+    sheet.get_by_label("Search").fill("95 %:")
+    assert tab.column(3) == []
+
+
 def test_a_figure_hides_methods_takes_its_bands_off_and_has_logarithmic_axes(shown):
     tab = shown("mine")
     chart = tab.page.locator(".chart").first
@@ -128,6 +140,20 @@ def test_a_figure_hides_methods_takes_its_bands_off_and_has_logarithmic_axes(sho
     logarithmic = ticks.all_text_contents()
     tab.page.get_by_label("logarithmic metric").uncheck()
     playwright.expect(ticks).not_to_have_text(logarithmic)
+
+
+def test_without_methods_a_figure_says_so_and_offers_no_download(shown):
+    tab = shown("mine")
+    figure = tab.page.locator(".figure").first
+    figure.locator(".mark-symbol path").first.wait_for(state="attached")
+    boxes = tab.page.locator(".methods input").all()
+    for box in boxes:
+        box.uncheck()
+    playwright.expect(figure.locator(".chart")).to_have_text("Nothing to show of what is chosen.")
+    assert figure.get_by_text("SVG", exact=True).is_disabled()
+    boxes[0].check()
+    playwright.expect(figure.locator(".mark-symbol path")).to_have_count(3)
+    assert figure.get_by_text("SVG", exact=True).is_enabled()
 
 
 def test_a_point_says_what_it_stands_for(shown):
@@ -215,8 +241,9 @@ def test_the_theme_can_be_changed(shown):
 
 def test_printed_it_has_every_experiment_open(shown):
     tab = shown("both")
-    tab.page.pdf()
+    printed = len(tab.page.pdf())
     assert tab.page.locator("details.experiment[open]").count() == 2
+    assert printed > 0.95 * len(tab.page.pdf())  # also the first time all figures are there
 
 
 def test_hostile_names_do_nothing(shown):

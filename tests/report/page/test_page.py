@@ -19,7 +19,9 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import load_protocols
 from rffbench.report.page import write_page
+from rffbench.report.page.sheet import sheet_of
 from rffbench.report.summary import summarise
+from rffbench.report.text_table import Table
 from tests.helpers import html, pages
 from tests.helpers import report_log as log
 
@@ -117,7 +119,7 @@ def test_what_it_is_made_of_goes_into_the_package():
 def test_first_comes_what_ran_and_how_it_compares(page):
     tiles = {tile.one("dt").text: tile.one("dd").text for tile in page.one("dl", class_="tiles").all("div")}
     assert tiles["trials"] == "36 ok"
-    assert tiles["experiments"] == "1 on 1 datasets"
+    assert tiles["experiments"] == "1 on 1 dataset"
     within = re.fullmatch(r"(\d+) of 12 reported", tiles["cells within tolerance"])
     verdicts = [row["verdict"].text for row in html.table(sheet(page, "Results"))]
     assert int(within[1]) == sum(verdict in ("reproduced", "close") for verdict in verdicts)
@@ -149,6 +151,13 @@ def test_cells_sort_by_numbers_not_by_their_text(page):
     row = next(row for row in html.table(sheet(page, "Results")) if row["method"].text == "Ours")
     assert float(row["measured"].attributes["data-value"]) == 75.0
     assert float(row["s"].attributes["data-value"]) == 14
+
+
+def test_a_column_of_numbers_sorts_by_them_and_no_other_does():
+    rows = [["3droad", "+0.50", "-0.20 to +1.20", "16d", ""], ["eeg", "-4.06", "–", "4d", "1e-05"]]
+    made = sheet_of(Table("A table", ["dataset", "difference", "95 %", "s", "p"], rows))
+    keys = [[cell.key for cell in line.cells] for line in made.lines]
+    assert keys == [["", "0.5", "-0.2", "", ""], ["", "-4.06", "", "", "1e-05"]]
 
 
 def test_the_figures_numbers_are_the_summary_s(page, folder):
@@ -185,6 +194,12 @@ def test_it_says_where_it_was_measured_and_the_command_that_does_it_again(page, 
     assert shlex.split(run) == ["rffbench", "run", f"{folder}/config.yaml", "--results", "again", "--executor", "local",
                                 "--workers", "2"]  # fmt: skip
     assert shlex.split(diff) == ["rffbench", "diff", str(folder), "again/mine"]
+
+
+def test_of_a_run_of_a_part_the_command_does_that_part_again(tmp_path):
+    part = made(pages.write(tmp_path / "mine", manifest={"only": ["dataset=eeg", "n_features=1d"]}))
+    _, run, _ = part.one("pre", class_="command").text.splitlines()
+    assert shlex.split(run)[-4:] == ["--only", "dataset=eeg", "--only", "n_features=1d"]
 
 
 def test_trials_without_a_result_are_named_with_their_message(tmp_path):
@@ -271,7 +286,7 @@ def test_runs_of_one_experiment_are_shown_over_time_and_the_newest_in_full(tmp_p
     assert [row["folder"].text for row in html.table(sheet(page, "Runs"))] == [str(old), str(new)]
     scores = html.table(sheet(page, "Scores over runs"))
     (row,) = [row for row in scores if (row["s"].text, row["method"].text) == ("4d", "Ours")]
-    assert (row["run 1"].text, row["run 2"].text) == ("77.00", "79.00")
+    assert (row["metric"].text, row["run 1"].text, row["run 2"].text) == ("test accuracy (%)", "77.00", "79.00")
     (shown,) = page.all("details", class_="experiment")
     assert f"{new}/config.yaml" in shown.one("pre", class_="command").text
 
@@ -317,6 +332,7 @@ def test_an_experiment_that_cannot_be_read_is_passed_over_by_name(tmp_path, caps
     lambda folder: (folder / "config.yaml").unlink(),
     lambda folder: (folder / "trials.jsonl").write_text(""),
     lambda folder: (folder / "manifest.json").write_text("{"),
+    lambda folder: (folder / "manifest.json").write_text("[1, 2]"),
 ])  # fmt: skip
 def test_a_folder_without_results_or_half_written_is_refused_by_name(tmp_path, spoil):
     folder = pages.write(tmp_path / "mine")
@@ -347,9 +363,10 @@ def test_a_file_that_cannot_be_written_is_named(folder, tmp_path):
         write_page([str(folder)], tmp_path / "nowhere" / "page.html")
 
 
-def test_without_its_packages_it_says_what_to_install(monkeypatch):
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_without_its_packages_it_says_what_to_install(monkeypatch, package):
     for name in [name for name in sys.modules if name.startswith("rffbench.report.page")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError, match=r"pip install 'rffbench\[report\]'"):
         importlib.import_module("rffbench.report.page")
