@@ -167,8 +167,8 @@ def test_without_fork_a_serial_run_needs_nothing_that_only_unix_has(environment,
         "name: tiny\ndatasets: [digits]\nn_features: [8]\nmethods: {RFF: {features: fourier}}\ntrials: 1\n"
     )
     program = (
-        "import sys, os\n"
-        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import asyncio, os, sys\n"  # asyncio, and psutil, have code of their own for each platform
+        "sys.modules['fcntl'] = sys.modules['resource'] = sys.modules['psutil'] = None\n"
         "del os.fork, os.sysconf, os.sched_getaffinity\n"
         "sys.argv = ['rffbench', 'run', 'tiny.yaml', '--executor', 'serial']\n"
         "from rffbench.cli import main\nmain()\n"

@@ -79,7 +79,7 @@ def test_a_row_gives_back_the_spec_it_is_of(tmp_path):
 
 def test_a_run_leaves_nothing_for_the_system_to_complain_of(tmp_path, script):
     process = script(tmp_path, 2, "use_a_lock", "use_a_lock")
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
     assert len(rows(tmp_path)) == 2
 
@@ -91,7 +91,7 @@ def test_every_outcome_leaves_its_row_and_the_rest_goes_on(tmp_path):
     }  # fmt: skip
     grid = [spec(do, trial) for trial, do in enumerate(deeds)]
     grid.append(spec(trial=9, dataset="lost", data_hash="1"))
-    experiment = FakeExperiment(grid, time_limit=3.0, memory=400_000_000)
+    experiment = FakeExperiment(grid, time_limit=6.0, memory=400_000_000)  # a loaded machine takes 3 s to fill it
     summary = carry_out(experiment, tmp_path, workers=2)
     assert {row["trial"]: row["status"] for row in rows(tmp_path)} == {
         **dict(enumerate(deeds.values())),
@@ -296,7 +296,7 @@ def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
 
 def test_what_a_killed_worker_left_is_put_away_in_silence(tmp_path, script):
     process = script(tmp_path, 1, "die_with_a_semaphore", "measure")
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=120)[1]
     assert [row["status"] for row in rows(tmp_path)] == ["killed", "ok"]
     assert "semaphore" not in said, said  # of which Python would tell as the last line of the run
 
