@@ -11,10 +11,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from functools import cache
-from multiprocessing import parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -125,8 +123,7 @@ def _module(path: Path, source: bytes) -> ModuleType:
     _loaded[module.__name__] = path, source
     sys.modules[module.__name__] = module  # dataclasses and pickle look a class's module up
     try:
-        with _survived_by_a_sentence(f"error: {path}: Python died while it ran this file; lines above may say where"):
-            exec(compile(source, str(path), "exec"), vars(module))
+        exec(compile(source, str(path), "exec"), vars(module))
     except SyntaxError as error:
         del sys.modules[module.__name__]
         if "codec can't decode" in str(error.msg):
@@ -136,23 +133,3 @@ def _module(path: Path, source: bytes) -> ModuleType:
         del sys.modules[module.__name__]
         raise
     return module
-
-
-@contextmanager
-def _survived_by_a_sentence(sentence: str) -> Iterator[None]:
-    """Should the block crash Python itself, as extension modules may, a shell says so on standard error: nothing in
-    this process could. In a run's workers that is told of the trial instead."""
-    if parent_process() is not None:
-        yield
-        return
-    hears, says = os.pipe()
-    words = ["sh", "-c", 'read -r lived || printf "%s\\n" "$0" >&2', sentence]
-    shell = os.posix_spawn("/bin/sh", words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, hears, 0)])
-    os.close(hears)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # the file may have closed what is open, or it has forked and this is the child
-            os.write(says, b"\n")
-            os.close(says)
-            os.waitpid(shell, 0)

@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -243,18 +241,6 @@ def test_a_file_that_crashes_python_is_told_with_its_line(rffbench, tmp_path):
     done = rffbench("validate", "own.yaml")
     assert done.returncode == -signal.SIGABRT
     assert f'File "{tmp_path / "mine.py"}", line 3 in <module>' in done.stderr
-
-
-@pytest.mark.parametrize("end", ["os.abort()", "os.kill(os.getpid(), 9)"])
-def test_of_a_file_that_ends_python_itself_the_last_line_names_it(tmp_path, end):
-    (tmp_path / "mine.py").write_text(f"import os\n{end}\n")
-    loads = [sys.executable, "-c", "from rffbench import ownfile; ownfile.load('./mine.py:MyFeatures')"]
-    done = subprocess.run(loads, cwd=tmp_path, capture_output=True, text=True)  # which hears the shell out
-    said = f"error: {tmp_path / 'mine.py'}: Python died while it ran this file; lines above may say where"
-    assert (done.returncode < 0, done.stderr.splitlines()[-1]) == (True, said)
-    (tmp_path / "mine.py").write_text("class MyFeatures: pass\n")
-    done = subprocess.run(loads, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_a_file_forks_may_end_itself(rffbench, tmp_path):
