@@ -294,6 +294,7 @@ def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
     assert carry_out(experiment, tmp_path).run == 2
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_left_is_put_away_in_silence(tmp_path, script):
     process = script(tmp_path, 1, "die_with_a_semaphore", "measure")
     said = process.communicate(timeout=120)[1]
