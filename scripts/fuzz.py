@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 LIMITS = ["-rss_limit_mb=4096", "-max_len=4096", "-print_final_stats=1"]  # libFuzzer's
-NAMES = ["d.csv", "d.tsv", "d.csv.gz", "d.libsvm", "d.svm.bz2", "d.npz", "d.csv.xz"]  # the first byte chooses one
 PARSERS = ("config", "card", "claims", "reference", "data", "log", "results", "manifest", "units")
 
 
@@ -34,22 +33,24 @@ def ask(parser: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]
     def on(test: Callable, **more: object) -> Callable[[bytes], None]:
         return lambda content: test.hypothesis.inner_test(folder, content=content, **more)
 
-    def data(content: bytes) -> None:
+    def data(content: bytes) -> None:  # whose first byte says how the file is called
         if content:
-            name = NAMES[content[0] % len(NAMES)]
+            name = promises.NAMES[content[0] % len(promises.NAMES)]
             on(promises.test_data_of_one_s_own, name=name, target=None)(content[1:])
 
     def units(content: bytes) -> None:
         promises.test_times_and_amounts.hypothesis.inner_test(content.decode("utf-8", "surrogateescape"))
 
     packed = gzip.compress(promises.TABLE, mtime=0)
-    files = [(0, promises.TABLE), (2, packed), (3, promises.LIBSVM), (5, promises.ARRAYS)]
+    files = {
+        "d.csv": promises.TABLE, "d.csv.gz": packed, "d.libsvm": promises.LIBSVM, "d.npz": promises.ARRAYS,
+    }  # fmt: skip
     return {
         "config": (on(promises.test_a_config), [promises.CONFIG.encode()]),
         "card": (on(promises.test_a_card), [promises.CARD]),
         "claims": (on(promises.test_claims), [promises.CLAIMS]),
         "reference": (on(promises.test_a_reference_of_one_s_own), [promises.REFERENCE]),
-        "data": (data, [bytes([kind]) + content for kind, content in files]),
+        "data": (data, [bytes([promises.NAMES.index(name)]) + content for name, content in files.items()]),
         "log": (on(promises.test_a_log), [promises.LOG]),
         "results": (on(promises.test_the_results_of_a_folder, config=promises.RESOLVED), [promises.LOG]),
         "manifest": (on(promises.test_a_manifest), [promises.MANIFEST]),

@@ -118,6 +118,7 @@ REFERENCE = (
 )  # fmt: skip
 TABLE = b'id;"a b";c;label\n1;2.5;-1e3;yes\n2;?;4;no\n3;2;5;yes\n4;1;0;no\n'
 LIBSVM = b"1 1:0.5 3:-2\n-1 2:1 # said\n1 1:3 2:4 3:5\n-1 3:1\n"
+NAMES = ["d.csv", "d.tsv", "d.csv.gz", "d.libsvm", "d.svm.bz2", "d.npz", "d.csv.xz"]  # of data
 ARRAYS = npz(X=np.arange(12.0).reshape(6, 2), y=np.array([0, 1, 0, 1, 0, 1]))
 RESULT = {
     **spec().to_dict(), "key": spec().key, "status": "ok", "metrics": {"accuracy": 93.1, "own": 1},
@@ -183,7 +184,7 @@ def test_a_reference_of_one_s_own(tmp_path, content):
 @fuzzed
 @given(
     content=changed(TABLE, LIBSVM, ARRAYS, gzip.compress(TABLE, mtime=0)),
-    name=st.sampled_from(["d.csv", "d.tsv", "d.csv.gz", "d.libsvm", "d.svm.bz2", "d.npz", "d.csv.xz"]),
+    name=st.sampled_from(NAMES),
     target=st.sampled_from([None, -1, 0, "label", "y", 99]),
 )
 def test_data_of_one_s_own(tmp_path, content, name, target):

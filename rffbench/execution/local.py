@@ -37,7 +37,7 @@ STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
 STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
 START_S = 120.0  # how long a process has to be ready, libraries loaded
 CAN_STAND_STILL = sys.platform == "linux"  # elsewhere a process that stands still could outlive its parent
-# It removes the semaphores of killed workers, and would tell the user of that as the last line of a run.
+# Python's resource tracker removes the semaphores of killed workers, and would say so as the last line of a run.
 TRACKER_QUIET = "ignore:resource_tracker:UserWarning"
 REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
 # Named, not imported: workers load them, the parent never loads data or compiles kernels.
