@@ -12,7 +12,7 @@ TOOLS := .venv/tools
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
-demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in under a minute
+demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in about a minute
 	rm -rf demo
 	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 

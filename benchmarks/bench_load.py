@@ -1,4 +1,4 @@
-"""Long logs and small tasks: a run that has nothing left to do, the tables, what a task takes besides its trial."""
+"""Long logs and small tasks: a run that has nothing left to do, the tables, what a task of one trial takes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.measure import disturbed, single
 from rffbench.config.loading import load_experiment
 from rffbench.execution.provenance import made_by
-from rffbench.trials.alone import Problem, run_alone
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 CONFIG = """
@@ -88,61 +86,52 @@ def fill(folder: Path, grid: list[TrialSpec]) -> None:
 
 
 def _single_trials(repeats: int) -> dict[str, Any]:
-    """What a task of a single trial takes besides the trial itself, done in a process that has done it before."""
+    """What a task of a single trial takes, with the trial, which is a small one."""
     with tempfile.TemporaryDirectory() as place:
         configs = []
         for count in (FEW, MANY):
             configs.append(Path(place) / f"{count}.yaml")
             configs[-1].write_text(_config(DATASETS[1:], SIZES[1:2], {"RFF": METHODS["RFF"]}, count))
-        others, overheads = disturbed(), []
+        others, seconds = disturbed(), []
         for _ in range(repeats):
             few, many = (
                 rffbench("run", config, "--fresh", "--results", f"{place}/{config.stem}")[0] for config in configs
             )
-            overheads.append((many - few) / (MANY - FEW) - trial_s(load_experiment(configs[1]).grid()[FEW:]))
+            seconds.append((many - few) / (MANY - FEW))
     return single(
-        "a task of one trial: processor seconds besides the trial's", overheads, min(overheads), goal=TASK_GOAL_S,
+        "a task of one trial: processor seconds, the trial's among them", seconds, min(seconds), goal=TASK_GOAL_S,
         peer="nothing", unit="s", contended=others or disturbed(),
     )  # fmt: skip
 
 
-def trial_s(grid: list[TrialSpec]) -> float:
-    """Processor seconds of a trial in this process, the mean over ``grid`` after the first."""
-    run_alone(grid[0], Problem.of(grid[0]), _Unheard())
-    started = process_time()
-    for spec in grid[1:]:
-        run_alone(spec, Problem.of(spec), _Unheard())
-    return (process_time() - started) / (len(grid) - 1)
-
-
-class _Unheard:
-    """A channel whose results nobody hears of."""
-
-    memory_limit = None
-
-    def begin(self, spec: TrialSpec) -> None:
-        """Nothing."""
-
-    def result(self, result: TrialResult) -> None:
-        """Nothing."""
-
-    def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        raise error
+# A process keeps the peak of the one that it was started from: here that is one with nothing in it. It waits too for
+# what the command leaves to the system, the server that workers are forked from: the processor seconds are of all.
+LAUNCHER = """
+import ctypes, json, os, resource, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
+every = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([os.waitstatus_to_exitcode(status), every.ru_utime + every.ru_stime, used.ru_maxrss * 1024]))
+"""
 
 
 def rffbench(*arguments: object) -> tuple[float, float]:
     """The processor seconds that the command and what it starts take, and the most bytes that one of them holds."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     command = [sys.executable, "-m", "rffbench", *map(str, arguments)]
-    started = perf_counter()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} took {perf_counter() - started:.0f} s and failed: {said}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+    launched = subprocess.run(
+        [sys.executable, "-S", "-c", LAUNCHER, *command], env=environment, capture_output=True, text=True
+    )
+    status, seconds, peak = json.loads(launched.stdout)
+    if status:
+        raise RuntimeError(f"{' '.join(command)} failed: {launched.stderr}")
+    return seconds, peak
 
 
 def _config(datasets: tuple[str, ...], sizes: tuple[int, ...], methods: dict[str, str], trials: int) -> str:

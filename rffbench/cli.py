@@ -23,7 +23,6 @@ import signal
 import sys
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
@@ -44,7 +43,7 @@ from rffbench.completion import (
 from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
 from rffbench.plaintext import printable, spelt_out
 from rffbench.terminal import LinesAboveBar
-from rffbench.units import duration
+from rffbench.units import duration, so_many
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -53,7 +52,8 @@ FORMATS = ("png", "pdf", "svg")
 INTERRUPTED = 130
 DEFECT = 70
 MANY_TRIALS = 1_000_000
-REASONS_SHOWN = 5  # why trials failed
+REASONS_SHOWN = 10  # why trials failed
+NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's is a tenth of the time to read it
 
@@ -359,13 +359,14 @@ def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
         counts = {name: getattr(summary, name) for name in ("ok", "failed", "unavailable", "run")}
         _write_json(about | counts, json_file)
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
-    (_say if lost else _tell)(f"{summary.ok} trials ok" + "".join(f", {each}" for each in lost))
+    (_say if lost else _tell)(so_many(summary.ok, "trial") + " ok" + "".join(f", {each}" for each in lost))
     if lost:
-        reasons = _reasons(folder).most_common()
-        for reason, count in reasons[:REASONS_SHOWN]:
-            _say(f"  {count} × {reason}")
-        if rest := sum(count for _, count in reasons[REASONS_SHOWN:]):
-            _say(f"  {rest} × another reason")
+        reasons = sorted(_reasons(folder).items(), key=lambda each: -len(each[1]))
+        for reason, places in reasons[:REASONS_SHOWN]:
+            methods, datasets = (_named(names) for names in zip(*places, strict=True))
+            _say(f"  {len(places)} × {reason} ({methods} on {datasets})")
+        if rest := reasons[REASONS_SHOWN:]:
+            _say(f"  {sum(len(places) for _, places in rest)} × {len(rest)} other reasons")
         _say(f"details are in {' and '.join(map(str, log_files(folder)))}")
     if summary.failed:
         _say("--retry-failed runs failed trials again")
@@ -374,16 +375,27 @@ def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     return 1 if lost else 0
 
 
-def _reasons(folder: Path) -> Counter[str]:
-    """Why trials have no result, each reason with its number of trials."""
+def _reasons(folder: Path) -> dict[str, list[tuple[str, str]]]:
+    """Why trials have no result: each reason with the method and the dataset of every trial."""
     from rffbench.execution.log import cell, each_row
 
-    reasons: dict[Any, str] = {}
+    failed: dict[Any, str] = {}
     for row in each_row(folder / "trials.jsonl"):
-        reasons.pop(cell(row), None)
+        failed.pop(cell(row), None)
         if row.get("error"):
-            reasons[cell(row)] = f"{row['status']}: {row['error']['message'].partition(chr(10))[0]}"
-    return Counter(reasons.values())
+            first, *others = row["error"]["message"].splitlines() or [""]
+            details = "; ".join(each.strip() for each in others if first.endswith(":"))  # what each source said
+            failed[cell(row)] = f"{row['status']}: {first} {details}".rstrip()
+    reasons: dict[str, list[tuple[str, str]]] = {}
+    for (dataset, method, *_), reason in failed.items():
+        reasons.setdefault(reason, []).append((method, dataset))
+    return reasons
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first of the names, each once, and how many more there are."""
+    once = list(dict.fromkeys(names))
+    return ", ".join(once[:NAMES_SHOWN]) + (f" and {len(once) - NAMES_SHOWN} more" if len(once) > NAMES_SHOWN else "")
 
 
 class _Progress:
@@ -563,20 +575,27 @@ def table(
             return
         made, texts = table_files(folder)
         _print(made.to_text(_width()))
-        for name, text in texts.items():
-            try:
+        with _if_writable():
+            for name, text in texts.items():
                 (folder / name).write_text(text, encoding="utf-8")
-            except OSError as error:
-                if error.errno not in UNWRITABLE:
-                    raise
-                _say(f"not written: {_words(error)}")
-                return
-            _tell(f"wrote {folder / name}")
+                _tell(f"wrote {folder / name}")
 
     status = _in_every(folders, show)
     if json_file:
         _write_json(found, json_file)
     return status
+
+
+@contextlib.contextmanager
+def _if_writable() -> Iterator[None]:
+    """Within the block, files are written of what was printed; in a folder that is read-only, it is said that they are
+    not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        _say(f"not written: {_words(error)}")
 
 
 def _refuse_unused(form: str | None) -> None:
@@ -675,12 +694,12 @@ def compare(results: Path, tolerance: float | None, search: bool, json_file: str
 
 
 def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]]) -> int:
-    from rffbench.report import compare_folder
+    from rffbench.report import compare_folder, write_comparison
     from rffbench.report.compare import NoReference
     from rffbench.report.writeup import to_json, to_text
 
     try:
-        comparison, statistics, paths = compare_folder(folder, tolerance)
+        comparison, statistics = compare_folder(folder, tolerance)
     except NoReference as error:
         if tolerance is not None:  # asked for is a comparison with a reference, and nothing else will do
             raise
@@ -689,7 +708,8 @@ def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]])
     if statistics:
         _print(statistics.table().to_text(_width()))
     _print(to_text(comparison, _width()))
-    _name_files(paths)
+    with _if_writable():
+        _name_files(write_comparison(comparison, statistics))
     if not comparison.measured:
         return DataError.exit_status
     return 1 if comparison.outside or comparison.refuted else 0
@@ -697,25 +717,27 @@ def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]])
 
 def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[str, Any]]) -> int:
     """What can be said without a reference; where that is nothing either, the error."""
-    from rffbench.report import compare_methods
+    from rffbench.report import compare_methods, write_statistics
 
-    statistics, paths = compare_methods(folder)
+    statistics = compare_methods(folder)
     if statistics is None:
         raise no_reference
     found.append({"name": folder.name, "title": statistics.title, "methods": statistics.records()})
     _print(statistics.table().to_text(_width()))
-    _name_files(paths)
+    with _if_writable():
+        _name_files(write_statistics(statistics, folder))
     _tell(f"methods were compared with each other alone: {no_reference}")
     return 0
 
 
 def _search(folder: Path, found: list[dict[str, Any]]) -> int:
-    from rffbench.report import search_folder
+    from rffbench.report import search_folder, write_search
 
-    searched, paths = search_folder(folder)
+    searched = search_folder(folder)
     found.append({"name": folder.name, "title": searched.title, "protocols": searched.records()})
     _print(searched.table().to_text(_width()))
-    _name_files(paths)
+    with _if_writable():
+        _name_files(write_search(searched, folder))
     return 0
 
 
@@ -727,8 +749,9 @@ def _search(folder: Path, found: list[dict[str, Any]]) -> int:
     metavar="FILE",
     help="The file. [default: the config's own reference, else NAME_reference.csv]",
 )
+@click.option("--overwrite", is_flag=True, help="Write the file also where it is there and holds anything else.")
 @_quiet_option
-def record(results: Path, output: Path | None) -> int:
+def record(results: Path, output: Path | None, overwrite: bool) -> int:
     """Write what RESULTS came to as a reference file.
 
     It holds every cell's expected score with a tolerance from the spread over trials. A config that has the file as
@@ -743,8 +766,8 @@ def record(results: Path, output: Path | None) -> int:
                                  param_hint="--output")  # fmt: skip
 
     def write(folder: Path) -> None:
-        path, cells, notes = write_reference(folder, output)
-        _print(f"wrote {path}: {cells} cells")
+        path, cells, notes = write_reference(folder, output, overwrite=overwrite)
+        _print(f"wrote {path}: {so_many(cells, 'cell')}")
         for note in notes:
             _say(note)
 
@@ -764,7 +787,7 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
 
     for made in join(shards, into):
         twice = f", {made.repeated} of them in several shards" if made.repeated else ""
-        _print(f"wrote {made.folder}: {made.trials} trials{twice}")
+        _print(f"wrote {made.folder}: {so_many(made.trials, 'trial')}{twice}")
     return 0
 
 
@@ -1049,14 +1072,15 @@ def check_method(method: str) -> int:
     """Check a feature map: one of one's own, ./mine.py:MyFeatures, or any by its name.
 
     Prints what each check found: columns, global seeds, seed, dtype, nesting, scikit-learn's contract, and the rate at
-    which the map's kernel nears the exact one. The exit status is 1 if one fails.
+    which the map's kernel nears the exact one. Where the first fails the others are not judged. The exit status is 1
+    if one fails.
     """
     from rffbench.features.checks import check_map
 
     failed = 0
     for check in check_map(method):
-        failed += not check.ok
-        _print(f"{'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
+        failed += check.ok is False
+        _print(f"{'-' if check.ok is None else 'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
     return 1 if failed else 0
 
 
@@ -1088,13 +1112,18 @@ def validate(config: str) -> int:
     """Check a config without running it."""
     from rffbench.config.loading import load_experiment
     from rffbench.execution import check_executor
+    from rffbench.execution.devices import no_device
+    from rffbench.solvers import not_installed
 
     experiment = load_experiment(config)
     unchecked = check_executor(*experiment.runs_on())
     _warn_of_cards()
     if unchecked:
         _say(f"not checked: {unchecked}")
-    _print(f"{config}: OK; {experiment.size()} trials")
+    devices = no_device(each.device for _, each in experiment.protocols())
+    for missing in (*devices, *not_installed(experiment.solvers())):
+        _say(f"it cannot run here: {missing}")
+    _print(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
     return 0
 
 

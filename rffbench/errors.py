@@ -1,6 +1,8 @@
 """The errors a user can cause or meet, each with the exit status the command line gives it."""
 
 import difflib
+import signal
+import traceback
 from collections.abc import Iterable
 
 from rffbench.units import amount
@@ -68,9 +70,23 @@ class LeftOut(UserWarning):
     """A report passes over something that it cannot read; the message names it."""
 
 
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether an exception is the user's Ctrl-C, and not a KeyboardInterrupt that some code has raised by itself.
+
+    The user's comes out of the signal's handler. Python's own handler leaves no trace: what may be the user's is taken
+    for it.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not isinstance(error, KeyboardInterrupt) or handler is signal.SIG_IGN:
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_code is getattr(handler, "__code__", frame.f_code)
+
+
 def unknown(what: str, name: object, valid: Iterable[object]) -> str:
     """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names if none is similar."""
     names = [str(each) for each in valid]
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = [each for each in names if each.casefold() == str(name).casefold()]
+    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
     return f"unknown {what} {name!r}; {hint}"

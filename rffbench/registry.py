@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rffbench import ownfile
-from rffbench.errors import ConfigError, unknown
+from rffbench.errors import ConfigError, is_ctrl_c, unknown
 from rffbench.parameters import WrongParameter
 from rffbench.units import duration
 
@@ -83,6 +83,8 @@ class Registry:
         if self.is_own(name):
             return self._own(name)
         point = self._built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
+        if point is None and self.own_files and ("/" in name or ":" in name):
+            raise ConfigError(f"{self.what} {name!r}: a class of one's own is in a .py file: ./mine.py:MyFeatures")
         if point is None:
             raise ConfigError(unknown(self.what, name, self.names()))
         if name in self._built_in:
@@ -107,7 +109,9 @@ class Registry:
                 found = ownfile.load(name)
         except ConfigError as error:
             raise ConfigError(f"{self._called(name)}: {error}") from error
-        except (Exception, SystemExit, _TooLong) as error:
+        except BaseException as error:
+            if is_ctrl_c(error):
+                raise
             raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
         if not isinstance(found, type):
             raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is no class: {found!r}")
@@ -181,12 +185,12 @@ class Registry:
         """A ValueError of the factory, or of what it made, is the config's fault; so is any error of code that is not
         built in. What it prints goes to standard error."""
         try:
-            with nullcontext() if name in self._built_in else _outlived(), redirect_stdout(sys.stderr):
+            with nullcontext() if name in self._built_in else outlived(), redirect_stdout(sys.stderr):
                 yield
         except (ConfigError, MemoryError):
             raise
-        except (Exception, SystemExit) as error:
-            if name in self._built_in and not isinstance(error, ValueError):
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if is_ctrl_c(error) or (name in self._built_in and not isinstance(error, ValueError)):
                 raise
             parameter = error.parameter if isinstance(error, WrongParameter) else None
             said = str(error) if isinstance(error, ValueError) else _problem(error)
@@ -237,7 +241,9 @@ def load_added(point: EntryPoint) -> Any:
     try:
         with _while_it_is_loaded():
             return point.load()
-    except (Exception, SystemExit, _TooLong) as error:
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
         raise ConfigError(f"cannot be loaded from {point.value}: {_problem(error)}") from error
 
 
@@ -246,6 +252,8 @@ def _problem(error: BaseException, ends: str = "it ends the process when it is i
         return f"it is not imported after {duration(IMPORT_S)}"
     if isinstance(error, SystemExit):
         return ends
+    if isinstance(error, KeyboardInterrupt):
+        return "it raises KeyboardInterrupt"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}".removesuffix(": ")
 
@@ -254,12 +262,12 @@ def _problem(error: BaseException, ends: str = "it ends the process when it is i
 def _while_it_is_loaded() -> Iterator[None]:
     """The block is not for ever, what it prints goes to standard error, for a command's output is its result, and the
     current folder stays."""
-    with _at_most(IMPORT_S), _outlived(), redirect_stdout(sys.stderr), chdir("."):
+    with _at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr), chdir("."):
         yield
 
 
 @contextmanager
-def _outlived() -> Iterator[None]:
+def outlived() -> Iterator[None]:
     """In the block os._exit() is an exit(), of which can be told whose it was; and a crash of the interpreter says in
     which line of which file it came."""
     here, leave = (os.getpid(), threading.get_ident()), os._exit

@@ -3,7 +3,7 @@ on them takes, fetching rows left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -44,8 +44,28 @@ def dense_rows(X: Any) -> np.ndarray:
     return X.toarray() if hasattr(X, "toarray") else np.ascontiguousarray(X)
 
 
+_stood_still: Sequence[float] = (0.0,)
+
+
+def clock() -> float:
+    """Wall seconds since some moment, without those in which this process was made to stand still."""
+    return perf_counter() - _stood_still[0]
+
+
+def since(started: float) -> float:
+    """Seconds by `clock` since it was ``started``. It may have gone back a little: who makes this process stand still
+    does not know to the microsecond when it did."""
+    return max(0.0, clock() - started)
+
+
+def stands_still(seconds: Sequence[float]) -> None:
+    """Have `clock` leave out what ``seconds[0]`` says, then and later: for how long this process has stood still."""
+    global _stood_still
+    _stood_still = seconds
+
+
 class Stopwatch:
-    """The wall seconds that a ``with`` block takes, less those that a lazy X spends on fetching rows meanwhile.
+    """The seconds by `clock` that a ``with`` block takes, less those that a lazy X spends on fetching rows meanwhile.
 
     ``seconds`` holds them after the block; entered again, it adds up. X says in an attribute ``seconds`` what it has
     spent on its rows so far; of one without it (an array, None), every second counts.
@@ -61,13 +81,13 @@ class Stopwatch:
         self._X = X
 
     def __enter__(self) -> Stopwatch:
-        self._started, self._fetched = perf_counter(), self._fetching()
+        self._started, self._fetched = clock(), self._fetching()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.seconds += perf_counter() - self._started - (self._fetching() - self._fetched)
+        self.seconds += since(self._started + self._fetching() - self._fetched)
 
     def _fetching(self) -> float:
         return float(getattr(self._X, "seconds", 0.0))

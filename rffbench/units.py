@@ -30,6 +30,11 @@ def quantity(units: dict[str, int], example: str) -> Callable[[object], object]:
     return validate
 
 
+def so_many(number: int, what: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def duration(seconds: float) -> str:
     """``40 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:

@@ -26,7 +26,8 @@ MOST_BYTES = 4_000_000
 MOST_VALUES = 50_000  # of a file, every anchor written out; the largest config that ships has some hundred
 DEEPEST = 40
 NEAR = 0.6  # of 1: how alike two names are for the one to be taken for the other, misspelt
-TEXT, INTEGER, FLOAT, TIME = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "timestamp"))
+STANDARD = "tag:yaml.org,2002:"
+TEXT, INTEGER, FLOAT, TIME = (f"{STANDARD}{name}" for name in ("str", "int", "float", "timestamp"))
 INTEGERS = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
 FLOATS = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
@@ -97,6 +98,12 @@ class _Loader(yaml.SafeLoader):
             self._sizes[node] = self._values - before
         return node
 
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if any("\ud800" <= letter <= "\udfff" for letter in node.value):  # half a character, as an escape
+            raise _at(node.start_mark, f"must be text that can be written as UTF-8, not {shown(node.value)}")
+        return node
+
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
@@ -109,11 +116,22 @@ class _Loader(yaml.SafeLoader):
         node.value = [(_as_text(key) if key.tag == FLOAT else key, value) for key, value in node.value]
         return node
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except yaml.YAMLError:
+            raise
+        except Exception:  # what a tag such as !!bool makes of any text
+            kind = node.tag.removeprefix(STANDARD)
+            raise _at(node.start_mark, f"what stands behind the tag !!{kind} is none; leave the tag out") from None
+
     def construct_integer(self, node: yaml.ScalarNode) -> int:
         base = {"0o": 8, "0x": 16}.get(node.value[:2], 10)
         try:
             return int(node.value, base)
         except ValueError:  # Python takes some thousand digits
+            if not INTEGERS.match(node.value):
+                raise
             raise _at(node.start_mark, f"a number of {len(node.value)} digits") from None
 
     def construct_float(self, node: yaml.ScalarNode) -> float:
@@ -147,13 +165,16 @@ _Loader.add_constructor(FLOAT, _Loader.construct_float)
 def _read(path: Path) -> tuple[Any, yaml.Node | None]:
     """The file as plain data, and as YAML nodes, which know their lines."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ConfigError(f"{path}: is no regular file")
         if (size := path.stat().st_size) > MOST_BYTES:
             raise ConfigError(f"{path}: is {amount(size)} long; a YAML file is read up to {amount(MOST_BYTES)}")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}, line {number}: is not UTF-8 text; save it as UTF-8") from error
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -176,7 +197,7 @@ def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tu
     if isinstance(cause, Misplaced):
         where += cause.where
     line, found = _locate(root, where)
-    name = dotted(found)
+    name = dotted(found or getattr(cause, "where", ()))  # of a key that the file lacks there is no line
     match error["type"]:
         case "extra_forbidden":
             message = problem(error, model)
@@ -272,8 +293,12 @@ def dotted(where: Sequence[str | int]) -> str:
     return ".".join(str(part) if str(part).isprintable() else repr(part) for part in where)
 
 
+_MEANT = {"gpu": "cuda"}  # what looks like another word than the one that it means
+
+
 def _one_of(valid: Sequence[str], value: object) -> str:
-    near = get_close_matches(str(value), valid, n=1, cutoff=NEAR)
+    meant = _MEANT.get(str(value), str(value))
+    near = get_close_matches(meant, valid, n=1, cutoff=NEAR)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"must be {' or '.join(filter(None, [', '.join(valid[:-1]), valid[-1]]))}, not {shown(value)}{hint}"
 

@@ -20,6 +20,7 @@ import pandas as pd
 import yaml
 
 from rffbench.execution.log import log_files, read_rows
+from rffbench.report.escape import from_csv_cell
 
 ROOT = Path(__file__).resolve().parent.parent
 VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
@@ -84,7 +85,19 @@ def main() -> int:
     return int(bool(stale) and "--check" in sys.argv[1:])
 
 
-_READ = ["kind", "dataset", "method", "metric", "reported", "measured", "difference", "verdict", "claim"]
+_READ = [
+    "kind",
+    "dataset",
+    "method",
+    "metric",
+    "reported",
+    "measured",
+    "difference",
+    "verdict",
+    "claim",
+    "asked",
+    "evidence",
+]
 
 
 class Experiment:
@@ -97,7 +110,7 @@ class Experiment:
         self.run = bool(log_files(self.folder))
         self.compared = (self.folder / "compare.csv").exists()
         self.searched = (self.folder / "search.md").exists()
-        comparison = pd.read_csv(self.folder / "compare.csv") if self.compared else pd.DataFrame(columns=_READ)
+        comparison = read(self.folder / "compare.csv") if self.compared else pd.DataFrame(columns=_READ)
         self.cells, self.ratios, self.claims = (
             comparison[comparison["kind"] == kind] for kind in ("cell", "ratio", "claim")
         )
@@ -132,6 +145,11 @@ class Experiment:
         manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
         runs = [run for run in (manifest, *manifest["earlier_runs"]) if run.get("finished")]
         return sum((_time(run["finished"]) - _time(run["started"])).total_seconds() for run in runs) / 60
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A CSV file that `rffbench compare` wrote, its text as it was."""
+    return pd.read_csv(path).map(lambda cell: from_csv_cell(cell) if isinstance(cell, str) else cell)
 
 
 def _time(text: str) -> datetime:
@@ -203,9 +221,9 @@ def deviations(each: Experiment) -> list[str]:
         named = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
         said.append(f"in {len(wrong)} ratios of costs the other method is the cheaper: {named}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
-    for claim, rows in refuted.groupby("claim", sort=False):
-        places = ", ".join(dict.fromkeys(rows["dataset"]))
-        said.append(f"does not hold on {places}: {claim}")
+    for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
+        found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
+        said.append(f"does not hold on {', '.join(dict.fromkeys(found))}: {claim}; asked for {asked}")
     if missing := int(each.cells["difference"].isna().sum()):
         said.append(f"{missing} cells of the paper are not measured")
     return said

@@ -4,9 +4,11 @@
     python scripts/versions.py --others
 
 The package is built and installed by uv (pip install uv) into a virtual environment of its own: with the lowest
-versions of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest. There
-the quickstart is run, outside of the checkout, and each trial is held against that in results/quickstart. Exit status 1
-says that a trial failed, took another λ, or differs by more than a row of its test part. It needs a package index.
+versions of its dependencies that pyproject.toml allows and that there are wheels of, or with --newest the newest, those
+of the extras that need no compiler among them. There the quickstart is run, outside of the checkout, here and on dask's
+workers, and each trial is held against that in results/quickstart; its page is made, and a Parquet file read. Exit
+status 1 says that a trial failed, took another λ, or differs by more than a row of its test part, or that one of these
+commands failed. It needs a package index.
 
 With --others the same is done, with the newest versions, under every other Python that pyproject.toml names. One that
 is not here, for which the dependencies cannot be had (as without a network), or for which no time is left after three
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -33,6 +36,8 @@ from rffbench.execution.log import cell, latest, read_rows
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "quickstart" / "trials.jsonl"
 CURRENT = f"{sys.version_info.major}.{sys.version_info.minor}"
+EXTRAS = ("report", "shards", "dask", "slurm")  # those that need no compiler
+PARQUET = "import pandas as pd; pd.DataFrame({'a': [1.0, 2.0] * 9, 'b': ['x', 'y'] * 9}).to_parquet('own.parquet')"
 LIMIT_S = 300  # for one step, on a machine that is busy
 OTHERS_S = 180  # for all other Pythons together: CI has other things to do
 
@@ -47,9 +52,17 @@ def main() -> int:
         until = monotonic() + OTHERS_S
         return max((elsewhere(version, until) for version in supported() if version != CURRENT), default=0)
     with tempfile.TemporaryDirectory(prefix="rffbench-") as folder:
-        python = installed(Path(folder), asked.python, "highest" if asked.newest else "lowest-direct")
-        measured = quickstart(Path(folder), python)
-    return report(measured, latest(read_rows(RECORDED)))
+        resolution = "highest" if asked.newest else "lowest-direct"
+        python = installed(Path(folder), asked.python, resolution, extras=EXTRAS)
+        recorded = latest(read_rows(RECORDED))
+        status = report(quickstart(Path(folder), python), recorded)
+        print("on dask's workers: ", end="", flush=True)
+        status = max(status, report(quickstart(Path(folder), python, executor="dask"), recorded))
+        done([python, "-c", PARQUET], cwd=folder)
+        for command in (["datasets", "describe", "own.parquet"], ["report", "results/local"]):
+            done([python.with_name("rffbench"), *command], cwd=folder, env=plain_environment())
+    print("a Parquet file and a page: ok")
+    return status
 
 
 def supported() -> list[str]:
@@ -105,8 +118,17 @@ def reason(error: subprocess.SubprocessError | SystemExit) -> str:
     return " ".join(said.splitlines()[-1:])
 
 
-def installed(folder: Path, version: str, resolution: str, until: float = math.inf, *, listed: bool = True) -> Path:
-    """The Python of a new virtual environment in ``folder`` that has the package; its dependencies are printed."""
+def installed(
+    folder: Path,
+    version: str,
+    resolution: str,
+    until: float = math.inf,
+    *,
+    extras: Sequence[str] = (),
+    listed: bool = True,
+) -> Path:
+    """The Python of a new virtual environment in ``folder`` that has the package with its ``extras``; its dependencies
+    are printed."""
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv is None:
         raise SystemExit("scripts/versions.py needs uv: pip install uv")
@@ -116,6 +138,7 @@ def installed(folder: Path, version: str, resolution: str, until: float = math.i
     done([uv, "venv", "--quiet", "--python", version, folder / "env"], until)
     install = [uv, "pip", "install", "--quiet", "--python", python]
     dependencies = ["--resolution", resolution, "--only-binary", ":all:", "--requirements", ROOT / "pyproject.toml"]
+    dependencies += [part for extra in extras for part in ("--extra", extra)]
     done([*install, *dependencies], until)  # direct ones, as uv sees it: those of a wheel are not
     done([*install, "--no-deps", wheel], until)
     if listed:
@@ -129,12 +152,17 @@ def done(command: list[str | Path], until: float = math.inf, **options: Any) -> 
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit, **options).stdout
 
 
-def quickstart(folder: Path, python: Path, until: float = math.inf) -> list[dict[str, Any]]:
+def quickstart(folder: Path, python: Path, until: float = math.inf, executor: str = "local") -> list[dict[str, Any]]:
     """The rows of the quickstart as that Python measures it."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    command = [python.with_name("rffbench"), "run", "quickstart", "--results", folder / "results"]
-    done(command, until, cwd=folder, env=environment)
-    return latest(read_rows(folder / "results" / "quickstart" / "trials.jsonl"))
+    results = folder / "results" / executor
+    command = [python.with_name("rffbench"), "run", "quickstart", "--executor", executor, "--results", results]
+    done(command, until, cwd=folder, env=plain_environment())
+    return latest(read_rows(results / "quickstart" / "trials.jsonl"))
+
+
+def plain_environment() -> dict[str, str]:
+    """This process's environment without what points to its own packages."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
 
 
 def report(measured: list[dict[str, Any]], recorded: list[dict[str, Any]]) -> int:

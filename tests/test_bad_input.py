@@ -66,7 +66,7 @@ WRONG = [
     ("name: 5", "must be text, not 5; in quotes it is: '5'"),
     ("name: true", "must be text, not true"),
     (f"name: {'x' * 300}", "must be 100 long at most"),
-    ('name: "\\ud800"', "name: must be text that can be written as UTF-8"),
+    ('name: "\\ud800"', "must be text that can be written as UTF-8"),
     ("title: [a]", "title: must be text, not ['a']"),
     ("datasets:", "must be a list, such as [a, b], not nothing"),
     ("datasets: []", "datasets: must not be empty"),
@@ -91,6 +91,7 @@ WRONG = [
     ("held_out: .nan", "must be a finite number"),
     ("held_out: 0.99999", "leaves none of the 898 training rows of digits"),
     ("kernel:", "must be a mapping (key: value), not nothing"),
+    ("kernel: gaussian", "kernel: must be a mapping (key: value), not 'gaussian'; give {name: gaussian}"),
     ("kernel: {sigma: [1, 1]}", "1 is given twice"),
     ("n_features: [1000000000]", "must be 1,000,000 at most, not 1000000000"),
     ("n_features: 1000000000", "must be 1,000,000 at most"),
@@ -98,6 +99,8 @@ WRONG = [
     ("n_features: {default: []}", "must not be empty"),
     ("count: rows", "must be frequencies or columns, not 'rows'"),
     ("solver:", "must be a mapping (key: value), not nothing"),
+    ("solver: ridge", "solver: must be a mapping (key: value), not 'ridge'; give {name: ridge}"),
+    ("solver: {name: ridge, folds: 1000}", "solver.folds: 1000 are more than the 898 training rows of digits"),
     ("solver: {lambda: [0.1, 0.1]}", "solver.lambda: solver 'ridge': lambda gives 0.1 twice"),
     ("solver: {lambda: ['0.1', 0.1]}", "gives 0.1 twice"),
     ("trials: [2]", "must be a whole number, not [2]"),
@@ -113,12 +116,14 @@ WRONG = [
     ("time_limit: [1]", "must be a number, not [1]"),
     ("memory: 0.5", "must be a whole number, not 0.5"),
     ("dtype: float16", "must be float64 or float32, not 'float16'; did you mean"),
-    ("device: gpu", "must be cpu or cuda, not 'gpu'"),
+    ("device: gpu", "must be cpu or cuda, not 'gpu'; did you mean 'cuda'?"),
     ("measures: kernel_error", "must be a list"),
     ("measures: [kernel_error, kernel_error]", "'kernel_error' is given twice"),
-    ("executor: local", "must be a mapping"),
+    ("executor: local", "must be a mapping (key: value), not 'local'; give {name: local}"),
     ("executor: {nam: local}", "the key 'name' is missing under executor; is 'nam' meant for it?"),
     ("sweep: {n: {}}", "sweep.n: must not be empty"),
+    ("sweep: {kernel.sigma: [1, 2]}", "sweep.kernel.sigma: must be labels and what each changes, such as {narrow: "),
+    ("sweep: {sigma: {small: 1}}", "sweep.sigma: must be labels and what each changes, such as {narrow: "),
     ("sweep: {n: {a: {name: x}, b: {name: y}}}", "no trial depends on the name, so that it cannot be swept"),
     ("sweep: {n: {a: {title: x}}}", "no trial depends on the title"),
     ("sweep: {n: {a: {sweep: {x: {y: {seed: 1}}}}}}", "no trial depends on the sweep"),
@@ -155,6 +160,13 @@ def test_what_is_wrong_in_a_config_is_said_in_its_words_with_the_line(told, line
     refused(result, f"c.yaml, line {number}: ", message)
 
 
+@pytest.mark.parametrize("solver", ["", "solver: {name: ridge}\n"])
+def test_folds_that_nobody_has_written_are_told_on_the_line_of_the_rows(told, solver):
+    text = CONFIG[: CONFIG.index("solver:")] + solver + "train_rows: 1\n"
+    message = "train_rows: solver.folds, 5 by default, are more than the 1 training row of digits"
+    refused(told("validate", "c.yaml", files={"c.yaml": text}), f"c.yaml, line {text.count(chr(10))}: {message}")
+
+
 OF_A_METHOD = [
     ("methods: {}", "methods: must not be empty"),
     (
@@ -169,6 +181,10 @@ OF_A_METHOD = [
         "methods: {T: {features: tefm, expansion: 1000000000}}",
         "methods.T: makes 8,000,000,000 columns to choose 8 from; 1,000,000 at most",
     ),
+    ("methods: {RFF: fourier}", "methods.RFF: must be a mapping (key: value), not 'fourier'; give {features: fourier}"),
+    ("methods: {RFF: {features: fourier, kernel: gaussian}}", "methods.RFF.kernel: must be a mapping"),
+    ("methods: {RFF: {features: fourier, solver: ridge}}", "not 'ridge'; give {name: ridge}"),
+    ("methods: {RFF: {features: './c.yaml:X'}}", "a class of one's own is in a .py file: ./mine.py:MyFeatures"),
     ("methods: {T: null}", "methods.T: must be a mapping (key: value), not nothing"),
     ("methods: {5: {features: fourier}}", "must be text, not 5; in quotes it is: '5'"),
     ("methods: {'': {features: fourier}}", "must be text in one line, without commas"),
@@ -243,6 +259,7 @@ WRONG_CARDS = [
     ("rows: 6", "rows: 7", "line 6: classes: the class counts add up to 6, not to rows: 7"),
     ("{a: 3, b: 3}", "{a: -3, b: 9}", "line 6: classes.a: must be greater than 0, not -3"),
     ("{a: 3, b: 3}", "{a: 6}", "line 6: classes: there is one class; a classification needs a second one"),
+    ("classes: {a: 3, b: 3}\n", "", "line 1: classes: (label: count) goes with classification, and only with it"),
     ("{a: 3, b: 3}", "{}", "line 6: classes: (label: count) goes with classification, and only with it"),
     ("[b]}", "[c]}", "line 7: labels.positive: names ['c'], not among ['a', 'b']"),
     ("[b]}", "[a, b]}", "line 7: labels.positive: names every class"),
@@ -303,7 +320,13 @@ WRONG_DATA = [
     ("x.csv", "".join(f"{i},{i > 3},{i % 2}\n" for i in range(20)), ", header: false", "leave the column out"),
     ("x.csv", "a,True,y\n" + ROWS + "1,x,a\n", "", "ignore: ['True']}"),
     ("x.npz", npz(X=np.ones((9, 0)), y=np.arange(9) % 2), "", "X has no columns"),
-    ("x.svm", "1 1:3\n-1 99999999999999:4\n", "", "line 2, '-1 99999999999999:4': a line must be"),
+    ("x.svm", "1 1:3\n-1 99999999999999:4\n", "", "line 2, '-1 99999999999999:4': the index 99999999999999 is larger"),
+    ("x.svm", "1 1:3\n-1 3:4 2:1\n", "", "line 2, '-1 3:4 2:1': the index 2 stands behind 3; a line must be"),
+    ("x.svm", "1 1:3\n-1 3:4 3:1\n", "", "line 2, '-1 3:4 3:1': the index 3 stands there twice; a line must be"),
+    ("x.svm", "1 1:3\ncat 3:4\n", "", "line 2, 'cat 3:4': the label 'cat' is no number; a line must be"),
+    ("x.svm", "1 1:3\n1 3:x\n", "", "line 2, '1 3:x': the value of index 3, 'x', is no number; a line must be"),
+    ("x.svm", "1 1:3\n1 3=2\n", "", "line 2, '1 3=2': '3=2' is no index:value; a line must be"),
+    ("x.csv", ROWS.encode() + "1,2,Käse\n".encode("latin-1"), "", "line 21, '1,2,K�se', is not UTF-8 text"),
     ("x.svm", "1 1:3\n-1 100000000:4\n", "", "the largest index is 100,000,000; at most 1,000,000 columns are read"),
     ("x.svm", "1\n-1\n", "", "no line has an input, index:value"),
     ("x.parquet", "PAR1", "", "cannot be read as parquet: it is no Parquet file, or a damaged one"),
@@ -373,6 +396,7 @@ COMMANDS = [
     (["compare", "r", "--tolerance", "inf"], "must be a number, not inf"),
     (["diff", "r", "r", "--tolerance", "x"], "'x' is not a valid number"),
     (["datasets", "describe", "."], ".: is a folder; give a file"),
+    (["datasets", "describe", "https://x.org/a.csv"], "https://x.org/a.csv: is a URL; download it and give the file"),
     (["datasets", "fetch", "./x.csv"], "is a path, and no dataset's name; `rffbench datasets describe ./x.csv`"),
     (["datasets", "info", "./x.csv"], "is a path, and no dataset's name"),
     (["check-method", "none"], "stands for no feature map"),
@@ -380,6 +404,7 @@ COMMANDS = [
     (["new", "experiment", "c"], "c.yaml: is there already"),
     (["run", "c.yaml", "--executor", "serial", "--workers", "3"], "the executor serial has one worker, this process"),
     (["run", "c.yaml", "--only", "dataset=digits,"], "--only dataset=digits,: unknown dataset ''; valid: digits"),
+    (["run", "c.yaml", "--only", "method=rff"], "--only method=rff: unknown method 'rff'; did you mean 'RFF'?"),
     (["run", "c.yaml", "--only", "trial=-1"], "unknown trial '-1'; did you mean '1'?"),
     (["run", "c.yaml", "--results", "c.yaml"], "c.yaml/tiny: cannot be a results folder: Not a directory"),
     (["run", "c.yaml", "--executor-option", "foo=1"], "executor local: unknown option 'foo'"),
@@ -390,6 +415,7 @@ COMMANDS = [
     (["merge", "r", "./r", "--into", "m"], "/r: is given twice; shards are several folders"),
     (["merge", "r", "--into", "r/m"], "which is to be merged; merge into a folder elsewhere"),
     (["check-method", "./nine.py:X"], "nine.py: cannot be read: No such file"),
+    (["check-method", "./c.yaml:X"], "a class of one's own is in a .py file: ./mine.py:MyFeatures"),
     (["check-method", "fourir"], "unknown feature map 'fourir'; did you mean 'fourier'?"),
     (["diff", "r@HEAD", "r"], "so that it has no revisions"),
     (["plot", "r", "--format", "PNG"], "'PNG' is not one of png, pdf, svg"),
@@ -415,6 +441,32 @@ def test_a_map_s_file_in_another_encoding_is_said_without_the_words_of_python(to
     refused(
         told("check-method", "./mine.py:MyFeatures", files={"mine.py": source}), "is not UTF-8 text; save it as UTF-8"
     )
+
+
+def test_data_of_two_files_of_one_name_is_told_apart_by_the_files(told):
+    text = CONFIG.replace("datasets: [digits]", "datasets:\n- ./own.csv\n- ./own.tsv")
+    said = told("validate", "c.yaml", files={"c.yaml": text, "own.csv": ROWS, "own.tsv": ROWS.replace(",", "\t")})
+    cure = "name one otherwise: {path: ./own.tsv, name: …}"
+    refused(said, f"c.yaml, line 4: datasets.2: ./own.csv and ./own.tsv are both called 'own'; {cure}")
+
+
+def test_a_card_is_written_into_a_folder_that_is_made(told, tmp_path):
+    code, message = told("datasets", "describe", "x.csv", "--write-card", "cards/x.yaml", files={"x.csv": ROWS})
+    assert (code, message) == (0, "")
+    assert read_card(tmp_path / "cards" / "x.yaml").rows == 20
+    refused(told("datasets", "describe", "x.csv", "--write-card", "x.csv/x.yaml"), "x.csv: is there already")
+
+
+def test_validate_says_that_a_device_is_not_there(told, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    code, message = told("validate", "c.yaml", files={"c.yaml": CONFIG + "device: cuda\n"})
+    assert (code, message.startswith("it cannot run here: device: cuda: ")) == (0, True)
+
+
+def test_a_cache_that_cannot_be_made_is_told_by_the_variable_when_a_run_keeps_own_data_there(told):
+    text = CONFIG.replace("digits", "./x.csv")
+    said = told("run", "c.yaml", files={"c.yaml": text, "x.csv": ROWS, "a-file": ""}, RFFBENCH_CACHE="a-file/cache")
+    refused(said, "a-file/cache cannot be used (Not a directory); RFFBENCH_CACHE chooses another", status=3)
 
 
 def test_a_cache_that_is_a_file_is_said_in_words(told):

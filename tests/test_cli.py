@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -52,7 +53,7 @@ def test_help_imports_nothing_heavy(environment):
 
 def test_a_config_is_read_without_what_only_a_fit_needs(environment):
     """Each takes as long to import as to read thousands of rows."""
-    heavy = ("sklearn.metrics", "sklearn.preprocessing", "matplotlib", "rich")
+    heavy = ("sklearn.metrics", "sklearn.preprocessing", "matplotlib", "numba", "rich")
     code = f"""
 import sys
 from rffbench.config.loading import load_experiment
@@ -575,17 +576,36 @@ def test_a_table_in_a_format_is_printed_and_writes_no_other_file(rffbench, wide,
     refused(rffbench("table", "results", "--format", "tex", "--output", "x.tex"), "holds 2 experiments")
 
 
-def test_a_table_of_a_folder_that_cannot_be_written_is_printed(environment, wide):
+def test_why_trials_failed_is_said_with_their_methods_and_datasets(tmp_path, capsys):
+    def failed(method, trial, message):
+        row = log.lost(log.spec(method=method, trial=trial), "error")
+        return {**row, "error": {"type": "E", "message": f"{message}\nmore"}}
+
+    some = [failed(method, trial, "it is odd") for method in log.METHODS for trial in (0, 1)]
+    some += [failed("RFF", 2, "no source has it:\n  mirror: no such file")]
+    some += [failed("RFF", trial, f"reason {trial}") for trial in range(3, 13)]
+    folder = log.write(tmp_path / "run", log.config(), some)
+    cli._finish(folder, SimpleNamespace(ok=0, run=19, failed=19, unavailable=0), None)
+    said = capsys.readouterr().err.splitlines()
+    assert said[1:3] == [
+        "  8 × error: it is odd (RFF, QMC, leverage-RFF and 1 more on eeg)",
+        "  1 × error: no source has it: mirror: no such file; more (RFF on eeg)",
+    ]
+    assert said[10:12] == ["  1 × error: reason 10 (RFF on eeg)", "  2 × 2 other reasons"]
+
+
+@pytest.mark.parametrize(("command", "file"), [("table", "summary.csv"), ("compare", "statistics.csv")])
+def test_what_is_found_in_a_folder_that_cannot_be_written_is_printed(environment, wide, command, file):
     """As on a file system that is mounted read-only; root may write wherever permissions alone forbid it."""
     code = (
         "import errno, pathlib, sys; import rffbench.cli as cli\n"
         "def refuse(path, *_, **__): raise OSError(errno.EROFS, 'Read-only file system', str(path))\n"
-        "pathlib.Path.write_text = refuse; sys.argv = ['rffbench', 'table', sys.argv[1]]; cli.main()"
+        "pathlib.Path.write_text = refuse; sys.argv = ['rffbench', *sys.argv[1:]]; cli.main()"
     )
-    done = subprocess.run([sys.executable, "-c", code, wide], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, command, wide], env=environment, capture_output=True, text=True)
     assert done.returncode == 0
     assert "leverage-RFF" in done.stdout
-    assert done.stderr == f"not written: {wide}/summary.csv: Read-only file system\n"
+    assert f"not written: {wide}/{file}: Read-only file system\n" in done.stderr
 
 
 @pytest.mark.slow
@@ -802,6 +822,7 @@ def test_an_experiment_of_no_paper_is_recorded_and_compared_with_itself(rffbench
     reference = tmp_path / "tiny_reference.csv"
     reference.write_text(re.sub(r"(accuracy,)[\d.]+", r"\g<1>10", reference.read_text()))
     assert rffbench("compare", "results/tiny").returncode == 1
+    refused(rffbench("record", "results/tiny"), "error: tiny_reference.csv: is there already, and this would change")
     reference.write_text(reference.read_text().replace("accuracy,10", "accuracy,ten"))
     wrong = rffbench("validate", tiny)
     refused(wrong, "tiny_reference.csv, line 2, column 'expected': must be a number, not 'ten'")

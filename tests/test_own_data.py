@@ -61,9 +61,9 @@ def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
     (mine / "mine.csv").write_text("".join(f"{i},0.5,{'yes' if i % 2 else 'no'}\n" for i in range(20)))
     second = accuracy("second")
     assert first[0] != second[0]
-    mixed = rffbench_in(mine, "run", "own.yaml", "--results", "first")
-    assert mixed.returncode == 2
-    assert "data_hash" in mixed.stderr
+    anew = rffbench_in(mine, "run", "own.yaml", "--results", "first")
+    assert anew.returncode == 0, anew.stderr
+    assert "of other data: mine has changed; they are kept in" in anew.stderr
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,11 @@ def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
         ("name: second", "name: eeg", "there is another dataset called 'eeg' already; give this one a name of its own"),
         ("target: b", "target: [b]", "line 5"),
         ("task: regression", "task: sorting", "must be classification or regression, not 'sorting'"),
-        ("name: second", "name: mine", "'mine' is given twice"),
+        (
+            "name: second",
+            "name: mine",
+            "datasets.2: ./mine.csv and data/other.csv are both called 'mine'",
+        ),
     ],
 )
 def test_a_wrong_path_or_setting_is_refused_with_the_configs_line(rffbench_in, mine, old, new, message):

@@ -1,6 +1,7 @@
 """A feature map in a file of the user's own: named by a config, told apart by its source, not by where it lies."""
 
 import json
+import os
 import re
 import signal
 from importlib.metadata import EntryPoint
@@ -105,6 +106,7 @@ RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
         ("x = 1\ndef f(:\n", r"mine\.py, line 2: SyntaxError: invalid syntax"),
         ("import sys\nsys.exit(3)\n", r"mine\.py, line 2: it ends the process when it is imported"),
         ("import os\nos._exit(0)\n", r"mine\.py, line 2: it ends the process when it is imported"),
+        ("x = 1\nraise BaseException('stop')\n", r"mine\.py, line 2: BaseException: stop"),
         (MINE.replace("MyF", "MyOtherF"), r"unknown class 'MyFeatures'; did you mean 'MyOtherFeatures'"),
         ("def MyFeatures(): pass\n", r"that is no class"),
         ("class MyFeatures:\n    pass\n", r"has no fit, transform, get_params, set_params: derive the class from"),
@@ -132,6 +134,14 @@ def test_a_missing_file_and_a_file_without_a_class_are_told(tmp_path):
         load_experiment(config)
     config = write(tmp_path, methods={"Mine": {"features": "./mine.py"}})
     with pytest.raises(ConfigError, match=r"say which class of the file is meant, for example mine\.py:MyFeatures"):
+        load_experiment(config)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    config = write(tmp_path, methods={"Mine": {"features": "./pipe.py:MyFeatures"}})
+    os.mkfifo(tmp_path / "pipe.py")
+    with pytest.raises(ConfigError, match=r"pipe\.py: is no regular file"):
         load_experiment(config)
 
 
@@ -234,6 +244,17 @@ def test_what_a_file_prints_is_no_result_and_the_folder_it_changes_to_is_left(rf
     checked = rffbench("validate", write(tmp_path, noisy).name)
     assert checked.stdout == "own.yaml: OK; 2 trials\n"
     assert {"imported", "made"} <= set(checked.stderr.split())
+
+
+def test_a_map_that_raises_what_ctrl_c_does_fails_its_trial_and_the_run_goes_on(rffbench, tmp_path):
+    methods = {"Mine": {"features": "./mine.py:MyFeatures"}, "RFF": {"features": "fourier"}}
+    write(tmp_path, MINE.replace("rng =", "raise KeyboardInterrupt\n        rng ="), methods=methods)
+    done = rffbench("run", "own.yaml")
+    assert done.returncode == 1
+    assert "1 trial ok, 1 failed" in done.stderr
+    line = line_of("raise KeyboardInterrupt", (tmp_path / "mine.py").read_text())
+    where = f"feature map './mine.py:MyFeatures': in fit, mine.py, line {line}"
+    assert f"1 × error: {where}: it raises KeyboardInterrupt (Mine on breast-cancer)\n" in done.stderr
 
 
 def test_a_file_that_crashes_python_is_told_with_its_line(rffbench, tmp_path):

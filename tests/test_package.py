@@ -68,7 +68,7 @@ def test_trials_that_come_out_differently_elsewhere_are_found(capsys):
     assert versions.report(recorded, recorded) == 0
     for change in ({"lambda": 9.0}, {"metrics": {"accuracy": 50.0}}, {"status": "error"}):
         assert versions.report([recorded[0] | change, *recorded[1:]], recorded) == 1
-        assert "differs: digits RFF 16 0" in capsys.readouterr().out
+        assert f"differs: digits RFF 16 {recorded[0]['trial']}" in capsys.readouterr().out
     one_row = recorded[0]["metrics"]["accuracy"] + 100 / 899
     assert versions.report([recorded[0] | {"metrics": {"accuracy": one_row}}, *recorded[1:]], recorded) == 0
 
@@ -116,6 +116,8 @@ def test_the_citation_is_of_this_version_and_has_what_citation_cff_asks_for():
 
 def test_a_release_writes_its_version_and_dates_its_changes():
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in release.EDITS}
+    # A release runs this test, too, when nothing is left under the heading.
+    texts["CHANGELOG.md"] = texts["CHANGELOG.md"].replace("## [Unreleased]\n", "## [Unreleased]\n\n- Faster.\n", 1)
     edited = {name: edit(texts[name], "9.8.7", "2030-01-02") for name, edit in release.EDITS.items()}
     assert '__version__ = "9.8.7"\n' in edited["rffbench/__init__.py"]
     citation = yaml.safe_load(edited["CITATION.cff"])

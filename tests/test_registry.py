@@ -245,6 +245,7 @@ BREAKS = {
     "raises": ("raise RuntimeError('no driver')", "RuntimeError: no driver"),
     "is_no_python": ("def", "SyntaxError"),
     "leaves": ("import sys; sys.exit()", "it ends the process when it is imported"),
+    "stops": ("raise BaseException('stop')", "BaseException: stop"),
     "waits": (
         "import time\nwhile True:\n    try: time.sleep(60)\n    except Exception: pass",
         "it is not imported after",

@@ -213,7 +213,7 @@ def test_a_trial_beyond_its_memory_leaves_its_row_and_the_others_go_on(rffbench,
     config = exclusive({"leverage-RFF": "leverage"}, [8, 4000], {"memory": "400MB"})
     result = rffbench("run", config)
     assert result.returncode == 1
-    assert "1 trials ok, 1 failed" in result.stderr
+    assert "1 trial ok, 1 failed" in result.stderr
     assert "1 × out-of-memory: " in result.stderr
     small, large = rows(tmp_path / "results" / "whole")
     assert (small["n_features"], small["status"], small["error"]) == (8, "ok", None)

@@ -1,5 +1,6 @@
 """A YAML file is read as YAML 1.2 says, within bounds, and what is wrong with it has a line."""
 
+import os
 import time
 
 import pytest
@@ -78,3 +79,18 @@ def test_what_grows_without_measure_is_refused_at_once_with_its_line(text, messa
     with pytest.raises(ConfigError, match=message):
         read(text)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    "value", ["!!bool maybe", "!!int 1:30", "!!int ''", "!!float x", "!!float [1.5]", "!!timestamp soon"]
+)
+def test_a_tag_before_what_it_is_not_is_refused_with_its_line(value, read):
+    kind = value.split()[0]
+    with pytest.raises(ConfigError, match=f"line 2: what stands behind the tag {kind} is none; leave the tag out"):
+        read(f"a: 1\nb: {value}\n")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "c.yaml")
+    with pytest.raises(ConfigError, match=r"c.yaml: is no regular file"):
+        yamlfile.read(tmp_path / "c.yaml")

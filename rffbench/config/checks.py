@@ -12,6 +12,7 @@ from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
 from rffbench.errors import ConfigError, unknown
 from rffbench.parameters import is_rule
+from rffbench.units import so_many
 from rffbench.yamlfile import Misplaced, problem
 
 Value = TypeVar("Value")
@@ -53,8 +54,6 @@ def check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], what
 
 def check_grid(grid: Grid) -> None:
     """Check that sizes, methods and datasets fit together, and that every trial's map and solver can be made."""
-    if twice := repeated(grid.datasets):
-        raise Misplaced(f"{twice!r} is given twice", "datasets")
     sizes = [str(size) for dataset in grid.datasets for label in grid.methods for size in grid.sizes(dataset, label)]
     if isinstance(trials := grid.config["trials"], dict):
         check_mapping("trials", trials, sizes, "size of this experiment")
@@ -70,7 +69,7 @@ def _check_method(grid: Grid, label: str) -> None:
     """Check that the method's map and solver can be made with these parameters, at every size of every dataset."""
     from rffbench.data.cards import load_card
     from rffbench.features import make_features
-    from rffbench.solvers import check_map, check_on_device, make_solver
+    from rffbench.solvers import SOLVERS, check_map, check_on_device, make_solver
     from rffbench.trials.metrics import CURVES, check_measurable
 
     features, device = grid.features(label), grid.setting("device")
@@ -119,7 +118,12 @@ def _check_method(grid: Grid, label: str) -> None:
     for dataset in datasets:
         folds, rows = solver.get("folds"), _train_rows(grid, dataset)
         if folds and folds > rows:
-            raise Misplaced(f"{folds} are more than the {rows} training rows of {dataset}", *own["solver"], "folds")
+            few = f"are more than the {so_many(rows, 'training row')} of {dataset}"
+            if folds != SOLVERS.parameters(solver["name"])["folds"].default:
+                raise Misplaced(f"{folds} {few}", *own["solver"], "folds")
+            asked = grid.setting("train_rows", dataset)
+            place = ("train_rows", dataset) if asked else own["solver"]
+            raise Misplaced(f"solver.folds, {folds} by default, {few}", *place)
 
 
 def _train_rows(grid: Grid, dataset: str) -> int:

@@ -2,18 +2,19 @@
 are asked.
 
 Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. Of solvers
-whose work or memory depends on the data's values there is no count: None.
+whose work depends on the data's values there is a usual count, or where that says nothing, none: None.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from rffbench.data.cards import load_card
 from rffbench.data.split import held_out_rows
+from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.leverage import PooledFeatures
 from rffbench.identity import canonical_json
@@ -22,9 +23,14 @@ from rffbench.solvers.base import default_block_rows
 from rffbench.trials.metrics import OF_GAUSSIAN_FREQUENCIES
 from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import TrialSpec
+from rffbench.trials.tasks import tasks
 from rffbench.trials.together import may_share, pool_size
 
 COUNTED = ("ridge", "kernel-ridge", NONE)  # solvers whose work does not depend on the data's values
+# What a fit usually takes for a number of Z, of solvers that take as many steps as the data makes them: half to twice
+# of it in most of the results that ship, and ten times where the classes hardly part.
+USUAL = {"linear-svm": 1500, "logistic": 1700}
+LIBLINEAR = 3600  # of linear-svm, where that is asked to do it
 TRIGONOMETRY = 20  # a cosine or a sine
 MEASURE = 450  # one number of the matrix that a measure of a map looks at: its share of a norm by Lanczos, or a sort
 DECOMPOSED = ("scaled_error", "delta_error", "effective_dimension", "kernel_effective_dimension", "spectrum")
@@ -37,6 +43,7 @@ RUN_S = 5.0  # to start a run and its workers, and to draw its tables and figure
 GROUP_S = 0.03  # to split and scale the rows of trials that are done together
 TRIAL_S = 0.01  # of Python, a trial
 USUAL_PACE = 3e-11  # seconds a multiply-add, of one processor: where only the shares of trials count
+LONG_S = 200.0  # of one processor at the usual pace, which few have: a trial that takes longer is a long one
 EXCLUSIVE_S = 0.08  # to find out what a trial by itself holds
 TIMED = 4  # sections of ENOUGH_S that a trial of `timing: features` is timed in, some of them again
 
@@ -48,7 +55,7 @@ def operations(spec: TrialSpec) -> float | None:
     if own is None or spec.solver["name"] == "kernel-ridge":
         return own
     features, n = _features(spec), train_rows(spec)
-    gram = 0.0 if spec.solver["name"] == NONE else _gram(n, _columns(spec))
+    gram = 0.0 if spec.solver["name"] in (NONE, *USUAL) else _gram(n, _columns(spec))
     if isinstance(features, PooledFeatures):
         pool = 2 * pool_size(features)
         scored = _gram(n, pool) if "gram" in features.needs else 0.0
@@ -107,13 +114,36 @@ def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
     return seconds
 
 
-def share(spec: TrialSpec) -> float:
-    """About the seconds of one processor that a trial takes, for how much of a run is done; of solvers whose work
-    depends on the data as if they made a Gram matrix."""
-    count = operations(spec)
-    if count is None:
-        count = _mapping(spec, train_rows(spec)) + _gram(train_rows(spec), _columns(spec))
-    return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE)
+def shares(specs: Iterable[TrialSpec]) -> dict[str, float]:
+    """By trial's key, about the seconds of one processor that it takes, for how much of a run is done."""
+    seconds: dict[Hashable, float] = {}
+    found = {}
+    for spec in specs:
+        alike = spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.exclusive
+        if alike not in seconds:
+            seconds[alike] = _share(spec)
+        found[spec.key] = seconds[alike]
+    return found
+
+
+def in_order(specs: Sequence[TrialSpec]) -> tuple[list[list[TrialSpec]], list[list[TrialSpec]]]:
+    """The tasks of these trials, and those of the long among them, which come last: most of a table is there soon."""
+    seconds = shares(specs)
+    brief, long = (
+        [spec for spec in specs if (seconds[spec.key] > LONG_S) is is_long] for is_long in (False, True)
+    )  # fmt: skip
+    return tasks(brief), tasks(long)
+
+
+def _share(spec: TrialSpec) -> float:
+    """Of a solver whose work depends on the data as if it made a Gram matrix."""
+    try:
+        count = operations(spec)
+        if count is None:
+            count = _mapping(spec, train_rows(spec)) + _gram(train_rows(spec), _columns(spec))
+        return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE)
+    except ConfigError:  # a map or dataset that is not there
+        return TRIAL_S
 
 
 def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
@@ -164,6 +194,8 @@ def _held_out(spec: TrialSpec) -> int:
 def _own_operations(spec: TrialSpec) -> float | None:
     """What a trial does by itself also where others share its draw: solve, map the test rows."""
     card, n, solver = load_card(spec.dataset), train_rows(spec), spec.solver
+    if solver["name"] in USUAL:
+        return _usual(spec) + _mapping(spec, test_rows(spec))
     if solver["name"] not in COUNTED:
         return None
     factorisations = len(solver.get("lambda", [1])) * solver.get("folds", 1) + 1
@@ -175,6 +207,15 @@ def _own_operations(spec: TrialSpec) -> float | None:
     again = n if isinstance(features, PooledFeatures) else 0  # what was chosen is mapped anew
     passes = again + test_rows(spec) + (n if solver.get("scoring") else 0)
     return _mapping(spec, passes) + factorisations * min(n, columns) ** 3 / 6
+
+
+def _usual(spec: TrialSpec) -> float:
+    """Multiply-adds of all fits, each on all rows or all but a fold's."""
+    solver, classes = spec.solver, len(load_card(spec.dataset).classes)
+    penalties = solver.get("lambda", 1.0)
+    folds = len(penalties) * solver["folds"] if isinstance(penalties, list) and len(penalties) > 1 else 0
+    each = LIBLINEAR if str(solver.get("method")).startswith("liblinear") else USUAL[solver["name"]]
+    return float(folds + 1) * (classes if classes > 2 else 1) * train_rows(spec) * _columns(spec) * each
 
 
 def _mapping(spec: TrialSpec, rows: int) -> float:

@@ -2,7 +2,8 @@
 
 Seconds come from the results folder where a cell was measured before. Other cells are counted in multiply-adds, at the
 pace of the measured ones, or, if none was measured, of this machine's matrix product. To either come what no row's
-seconds have: starting, and measuring the map. What was not measured and cannot be counted is said not to be estimated.
+seconds have: starting, and measuring the map. Where the data decides how many steps a solver takes, the usual ones are
+counted, and that is said. What was not measured and cannot be counted is said not to be estimated.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rffbench.config.costs import (
     EFFICIENCY,
     RUN_S,
+    USUAL,
     aside_seconds,
     bytes_needed,
     group_operations,
+    in_order,
     operations,
     test_rows,
     train_rows,
@@ -32,8 +36,7 @@ from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.linalg.threads import thread_count
 from rffbench.trials.spec import TrialSpec
-from rffbench.trials.tasks import tasks
-from rffbench.units import amount, duration
+from rffbench.units import amount, duration, so_many
 
 Row = Mapping[str, Any]
 Cell = tuple[str, str, int]
@@ -51,6 +54,7 @@ class Estimate:
     largest: TrialSpec | None
     measured: int  # trials whose cell was measured before
     counted: int  # trials whose multiply-adds were counted
+    usual: Counter[str]  # those of them that may take more steps or fewer, of each solver
     untimed: Counter[str]  # trials whose time is not estimated, of each solver
     unsized: Counter[str]  # trials whose memory is not estimated, of each solver
 
@@ -69,9 +73,14 @@ def describe(
         rows_of = f"{card.columns:>5}{max(map(train_rows, mine)):>9}{test_rows(mine[0]):>9}"
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
-    lines += ["", f"methods: {methods}", f"{len(specs)} trials, {len(specs) - len(todo)} already done"]
+    lines += ["", f"methods: {methods}", f"{so_many(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
     if todo:
+        brief, long = ([spec for task in tasks for spec in task] for tasks in in_order(todo))
         lines += _estimate_lines(estimate(todo, rows, experiment.memory), workers, experiment.memory)
+        if brief and long:
+            cells = ", ".join(dict.fromkeys(f"{spec.dataset} {spec.size}" for spec in long))
+            seconds = _seconds(estimate(brief, rows), workers)
+            lines.append(f"the long trials come last ({cells}); all others: about {duration(seconds)}")
     return "\n".join([*lines, f"results go to {folder}; nothing was started"])
 
 
@@ -107,7 +116,8 @@ def estimate(
     pace = spent / operated if operated else 1 / (EFFICIENCY * per_second)
     total, aside, measured, counted = 0.0, 0.0, 0, 0
     untimed: Counter[str] = Counter()
-    for group in tasks(specs):
+    usual: Counter[str] = Counter()
+    for group in chain(*in_order(specs)):
         alone, counts = 0.0, [operations(spec) for spec in group]
         for spec, count in zip(group, counts, strict=True):
             if known := seconds.get(_cell(spec)):
@@ -116,6 +126,7 @@ def estimate(
             elif count is not None:
                 alone += count * pace
                 counted += 1
+                usual.update([spec.solver["name"]] if spec.solver["name"] in USUAL else [])
             else:
                 untimed[spec.solver["name"]] += 1
         together, apart = group_operations(group), sum(count or 0.0 for count in counts)
@@ -129,7 +140,7 @@ def estimate(
     largest = max(sized, key=lambda cell: sized[cell], default=None)
     unsized = Counter(spec.solver["name"] for spec in specs if sizes[_cell(spec)] is None)
     peak, which = (None, None) if largest is None else (sized[largest], cells[largest])
-    return Estimate(total, aside, peak, which, measured, counted, untimed, unsized)
+    return Estimate(total, aside, peak, which, measured, counted, usual, untimed, unsized)
 
 
 def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
@@ -163,11 +174,12 @@ def _cell(spec: TrialSpec) -> Cell:
 def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> list[str]:
     parts = {"measured before": estimate.measured, "counted": estimate.counted}
     source = ", ".join(f"{count} {how}" for how, count in parts.items() if count)
-    workers_text = "1 worker" if workers == 1 else f"{workers} workers"
+    workers_text = so_many(workers, "worker")
     lines = []
     if source:
-        seconds = RUN_S + estimate.seconds + estimate.aside / min(workers, thread_count())
-        lines.append(f"time: about {duration(seconds)} with {workers_text} (trials: {source})")
+        lines.append(f"time: about {duration(_seconds(estimate, workers))} with {workers_text} (trials: {source})")
+    if estimate.usual:
+        lines.append(f"it may be half or twice that, for the data decides: {_listed(estimate.usual)}")
     if estimate.untimed:
         lines.append(f"time not estimated: {_listed(estimate.untimed)}")
     if estimate.peak_bytes is not None and estimate.largest is not None:
@@ -177,6 +189,10 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     if budget is not None and (estimate.peak_bytes or 0) > budget:
         lines.append(f"that is more than the budget of {amount(budget)}: such trials may be refused")
     return lines
+
+
+def _seconds(estimate: Estimate, workers: int) -> float:
+    return RUN_S + estimate.seconds + estimate.aside / min(workers, thread_count())
 
 
 def _listed(trials: Counter[str]) -> str:

@@ -24,6 +24,8 @@ from pydantic import (
     StrictStr,
     ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
     model_validator,
 )
 
@@ -49,14 +51,17 @@ from rffbench.config.values import (
     SolverName,
     Steps,
     by_default,
+    by_key,
     dataset_name,
     listed_or_none,
     once,
+    swept,
     text_keys,
 )
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
+from rffbench.identity import canonical_json
 from rffbench.parameters import is_rule
 from rffbench.trials.spec import LATER, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
@@ -124,11 +129,13 @@ class Method(BaseModel):
         description="The feature map's name (see: rffbench methods), ./mine.py:MyFeatures for a class in a file of "
         "one's own, found from the config's folder, or none for solvers that need none."
     )
-    solver: dict[str, Any] | None = Field(
+    solver: Annotated[dict[str, Any] | None, BeforeValidator(by_key("name"))] = Field(
         default=None,
         description="Settings that replace those of the experiment's solver; with another name, all of them.",
     )
-    kernel: Kernel | None = Field(default=None, description="A kernel instead of the experiment's.")
+    kernel: Annotated[Kernel | None, BeforeValidator(by_key("name"))] = Field(
+        default=None, description="A kernel instead of the experiment's."
+    )
     n_features: Annotated[Sizes | None, BeforeValidator(listed_or_none)] = Field(
         default=None, description="Sizes instead of the experiment's."
     )
@@ -278,16 +285,20 @@ class Experiment(_Strict):
         description="Share of the training rows to test on in place of the test rows, so that a choice made by the "
         "scores has seen no test row.",
     )
-    kernel: Kernel = Field(default_factory=Kernel, description="The kernel to approximate.")
+    kernel: Annotated[Kernel, BeforeValidator(by_key("name"))] = Field(
+        default_factory=Kernel, description="The kernel to approximate."
+    )
     n_features: Annotated[
         dict[str, Sizes],
         BeforeValidator(by_default, json_schema_input_type=list[str | int] | dict[str, list[str | int]]),
     ] = Field(description='Sizes: integers, or "16d" for 16 × the input dimension; per dataset too.')
     count: Literal["frequencies", "columns"] = Field(default="frequencies", description="What n_features counts.")
-    methods: Annotated[dict[Label, Method], Field(min_length=1)] = Field(
-        description="Label → feature map and its parameters."
+    methods: Annotated[dict[Label, Annotated[Method, BeforeValidator(by_key("features"))]], Field(min_length=1)] = (
+        Field(description="Label → feature map and its parameters.")
     )
-    solver: Solver = Field(default_factory=Solver, description="The learner on the features.")
+    solver: Annotated[Solver, BeforeValidator(by_key("name"))] = Field(
+        default_factory=Solver, description="The learner on the features."
+    )
     trials: Annotated[
         dict[str, PositiveInt],
         BeforeValidator(text_keys),
@@ -326,11 +337,12 @@ class Experiment(_Strict):
         default=["kernel_error"],
         description="What is measured of each map, on kernel_error_points training rows.",
     )
-    executor: RunsOn | None = Field(
+    executor: Annotated[RunsOn | None, BeforeValidator(by_key("name"))] = Field(
         default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
     )
     sweep: Annotated[
-        dict[AxisLabel, Annotated[dict[AxisLabel, dict[str, Any]], Field(min_length=1)]], AfterValidator(named_datasets)
+        dict[AxisLabel, Annotated[dict[AxisLabel, dict[str, Any]], Field(min_length=1), BeforeValidator(swept)]],
+        AfterValidator(named_datasets),
     ] = Field(
         default={},
         description="Axis → label → what it changes in this config. The experiment is run for every combination of "
@@ -338,6 +350,17 @@ class Experiment(_Strict):
     )
 
     _protocols: list[tuple[dict[str, str], Experiment]] | None = PrivateAttr(default=None)
+
+    @field_validator("datasets", mode="wrap")
+    @classmethod
+    def _by_different_names(cls, written: Any, names_of: ValidatorFunctionWrapHandler) -> list[str]:
+        names: list[str] = names_of(written)
+        for i, name in enumerate(names):
+            if (first := names.index(name)) < i:
+                one, other = (each["path"] if isinstance(each, dict) else each for each in (written[first], written[i]))
+                both = f"{one} and {other} are both called {name!r}; name one otherwise: {{path: {other}, name: …}}"
+                raise Misplaced(f"{other!r} is given twice" if one == other else both, i)
+        return names
 
     @model_validator(mode="before")
     @classmethod
@@ -413,10 +436,18 @@ class Experiment(_Strict):
     def size(self) -> int:
         """How many trials the grid has; they are counted by the cell, and not made."""
         cells: dict[str, int] = {}  # protocols of a sweep may share cells
-        for _, experiment in self.protocols():
-            for first, count in Grid(experiment.to_dict()).cells():
-                cells[first.key] = max(count, cells.get(first.key, 0))
+        for first, count in self._cells():
+            cells[first.key] = max(count, cells.get(first.key, 0))
         return sum(cells.values())
+
+    def solvers(self) -> list[dict[str, Any]]:
+        """Every solver that a trial has, once."""
+        return list({canonical_json(first.solver): first.solver for first, _ in self._cells()}.values())
+
+    def _cells(self) -> Iterator[tuple[TrialSpec, int]]:
+        """The first trial of every cell, and how many the cell has."""
+        for _, experiment in self.protocols():
+            yield from Grid(experiment.to_dict()).cells()
 
     def runs_on(self, executor: str | None = None) -> tuple[str, dict[str, Any]]:
         """The executor's name and its options: ``executor`` where it is given, with the config's options if it is the

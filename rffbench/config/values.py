@@ -256,6 +256,25 @@ def by_default(value: object) -> object:
     return value if isinstance(value, dict) else {DEFAULT: value}
 
 
+def by_key(key: str) -> Callable[[object], object]:
+    """A validator of mappings that people take for what stands there under ``key``."""
+
+    def validate(value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f"must be a mapping (key: value), not {shown(value)}; give {{{key}: {value}}}")
+        return value
+
+    return validate
+
+
+def swept(value: object) -> object:
+    """An axis of a sweep: its labels, each with what it changes."""
+    if not isinstance(value, dict) or not all(isinstance(patch, dict) for patch in value.values()):
+        example = "{narrow: {kernel: {sigma: 1}}, wide: {kernel: {sigma: 4}}}"
+        raise ValueError(f"must be labels and what each changes, such as {example}, not {shown(value)}")
+    return value
+
+
 def text_keys(value: object) -> object:
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 

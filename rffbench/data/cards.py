@@ -396,6 +396,11 @@ def card_names() -> list[str]:
     return sorted(_found()[0])
 
 
+def is_card(name: str) -> bool:
+    """Whether a card has that name; packages are looked through only if none of those shipped here has."""
+    return name in _shipped() or name in _found()[0]
+
+
 def card_faults() -> list[str]:
     """What is wrong with the cards of RFFBENCH_DATASETS and of installed packages, so that they were passed over."""
     return list(_found()[1])
@@ -408,6 +413,8 @@ def load_card(name: str) -> Card:
 
 @cache
 def _load_card(name: str) -> Card:
+    if shipped := _shipped().get(name):
+        return read_card(shipped)
     paths, faults = _found()
     if name not in paths:
         raise ConfigError("; ".join([unknown("dataset", name, sorted({*paths, *_own})), *faults]))
@@ -420,7 +427,7 @@ _own: dict[str, Card] = {}
 def add_card(card: Card) -> str:
     """Have ``load_card`` know the card of a user's own data, in this process; its name. It takes the place of an own
     card of that name. ConfigError where another dataset has the name."""
-    if card.name in _found()[0] and _load_card(card.name).content_hash != card.content_hash:
+    if is_card(card.name) and _load_card(card.name).content_hash != card.content_hash:
         raise ConfigError(f"there is another dataset called {card.name!r} already; give this one a name of its own")
     _own[card.name] = card
     return card.name
@@ -454,9 +461,14 @@ def _with_absolute_paths(card: Card, folder: Path) -> Card:
 
 
 @cache
+def _shipped() -> dict[str, Path]:
+    return {path.stem: path for path in sorted(resource_folder("datasets").glob("*.yaml"))}
+
+
+@cache
 def _found() -> tuple[dict[str, Path], list[str]]:
     """Where each card is, and what is wrong with packages that bring some. A name is the first's that has it."""
-    folders, faults = [resource_folder("datasets")], []
+    folders, faults = list[Path](), []
     for folder in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
         if not (path := Path(folder).expanduser()).is_dir():
             faults.append(f"{FOLDERS}: there is no folder {folder}")
@@ -467,7 +479,7 @@ def _found() -> tuple[dict[str, Path], list[str]]:
             folders += [Path(folder) for folder in getattr(load_added(entry), "__path__", [])]
         except ConfigError as error:
             faults.append(f"the datasets of {entry.name!r} are passed over: {error}")
-    paths: dict[str, Path] = {}
+    paths = dict(_shipped())
     for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
         if path.stem in paths:
             faults.append(f"{path} is passed over: {paths[path.stem]} has the same name")

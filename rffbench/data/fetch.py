@@ -51,6 +51,17 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("rffbench"))
 
 
+@contextmanager
+def naming_cache(dataset: str) -> Iterator[None]:
+    """An OSError in the block becomes a DataError that says how another cache folder is chosen."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        where = f"the cache folder {cache_folder()} cannot be used ({reason}); RFFBENCH_CACHE chooses another"
+        raise DataError(f"{dataset}: {where}") from error
+
+
 def raw_path(card: Card, file: File) -> Path:
     """Where the cache keeps one file of a dataset."""
     return cache_folder() / card.folder / file.name

@@ -45,7 +45,11 @@ def download(number: int, path: Path) -> About:
             warnings.filterwarnings("ignore", "A network error", UserWarning)  # what the last try meets is said below
             found = fetch_openml(data_id=number, as_frame=True, parser="auto", cache=False, data_home=folder)
     except Exception as error:  # of the network, or of what an answer makes its parser raise
-        raise DataUnavailable(f"{SCHEME}{number} cannot be had from OpenML ({error})") from error
+        why = getattr(error, "reason", error)  # what urllib found, without its own words around it
+        raise DataUnavailable(
+            f"{SCHEME}{number} cannot be had from OpenML ({why}), and is not in the cache: the first time it needs the "
+            "network; without one, leave it out"
+        ) from error
     finally:
         socket.setdefaulttimeout(silence)
     if found.target is None or getattr(found.target, "ndim", 1) != 1:

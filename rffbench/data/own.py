@@ -26,8 +26,8 @@ from pydantic import ValidationError
 
 from rffbench import yamlfile
 from rffbench.data import openml
-from rffbench.data.cards import Card, ShardsFormat, Source, card_names, load_card, own_card
-from rffbench.data.fetch import cache_folder, locked, raw_path
+from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card
+from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
 from rffbench.data.parse import Lines, is_number, open_npz, read_npz, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
@@ -44,6 +44,7 @@ NO_NAMES = {*MISSING, "inf", "infinity"}
 SAMPLE_LINES = 100  # by which delimiter and header are recognised
 RULES = ("half", "random", "given", "given-sampled")
 BLOCK_ROWS = 20_000
+LINE_SHOWN = 40  # characters of one that is no text
 NAMES_SHOWN = 12  # of the inputs, in a description
 CLASSES_SHOWN = 40  # in a description
 MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
@@ -119,6 +120,8 @@ def look(
     cannot be read as what its name says.
     """
     kind = kind_of(path)
+    if re.match(r"https?:/", str(path)):
+        raise ConfigError(f"{str(path).replace(':/', '://')}: is a URL; download it and give the file")
     if kind is None:
         if path.is_dir():
             _find(path)
@@ -216,8 +219,8 @@ def _see_text(
     with open_content(path, path.name) as stream:
         try:
             sample = [line for line in islice(Lines(stream), SAMPLE_LINES) if line.strip()]
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path.name}: is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
     if not sample:
         raise DataError(f"{path.name}: is empty; it must have one line per row")
     delimiter = _delimiter(sample)
@@ -264,8 +267,8 @@ def _see_text(
                         for line in block.index[~none & ~np.isfinite(numbers)][:1]:
                             faults.append((line, column, text[line]))
                 targets.append(block[at].str.strip().to_numpy(dtype=object))
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path.name}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
         except pandas.errors.ParserError as error:
             if widths := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
                 message = f"line {widths[2]} has {widths[3]} values, line 1 has {widths[1]}"
@@ -301,6 +304,18 @@ def _see_text(
         format_["quote"] = '"'
     title = repr(names[at]) if names else f"column {at + 1} of {width}"
     return Content(format_, len(inputs), y, title, [names[i] for i in inputs if names], len(missing), said)
+
+
+def _not_utf8(path: Path) -> DataError:
+    """What is said of the first line that is not."""
+    with open_content(path, path.name) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                shown = line.decode("utf-8", "replace").strip()[:LINE_SHOWN]
+                return DataError(f"{path.name}: line {number}, {shown!r}, is not UTF-8 text; save it as UTF-8")
+    return DataError(f"{path.name}: is not UTF-8 text; save it as UTF-8")
 
 
 def _values(number: int) -> str:
@@ -533,7 +548,7 @@ def openml_card(reference: str) -> Card:
         return Card.model_validate_json(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         pass  # the first time
-    with locked(folder), tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+    with naming_cache(name), locked(folder), tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         arrived = Path(scratch) / f"{name}.csv"
         about = openml.download(number, arrived)
         card = look(arrived, header=True, task=about.task).card()
@@ -581,10 +596,11 @@ def write_card(seen: Seen, path: Path) -> None:
     files = [{"name": seen.path.name, "checksum": card.files[0].checksum, "urls": [f"file:{quote(relative)}"]}]
     text = yamlfile.dump({**card.model_dump(mode="json", exclude_defaults=True), "files": files})
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError:
-        raise ConfigError(f"{path}: is there already; remove it, or give another name") from None
+    except FileExistsError as error:  # the card, or a file in place of its folder
+        raise ConfigError(f"{error.filename}: is there already; remove it, or give another name") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -603,8 +619,9 @@ def keep(card: Card) -> str:
     """Have the cache hold the card of own data; its reference."""
     place = _kept(card.name, card.content_hash)
     if not place.is_file():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _replace(place, card.model_dump_json())
+        with naming_cache(card.name):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _replace(place, card.model_dump_json())
     return place.stem
 
 
@@ -623,7 +640,7 @@ def find(reference: str, data_hash: str = "") -> Card:
     """The card of a reference, or of a name and its content hash; ConfigError where there is none, or another."""
     name, _, known = reference.partition("@")
     known = data_hash or known
-    if not known or name in card_names():
+    if not known or is_card(name):
         return load_card(name)
     card = own_card(name)
     if card is None or not card.content_hash.startswith(known):

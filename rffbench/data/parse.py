@@ -36,6 +36,7 @@ from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 
 BLOCK_BYTES = 1 << 25  # of a block's X
+MOST_INDEX = 2**31 - 1  # of a LIBSVM file's columns, which scikit-learn reads as 32-bit numbers
 
 
 class Block(NamedTuple):
@@ -132,12 +133,42 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
             try:
                 load_svmlight_file(io.BytesIO(line), n_features=columns, zero_based=False)
             except (ValueError, OverflowError):
-                shown, to = line[:40].decode("utf-8", "replace").strip(), f" to {columns}" if columns else ""
-                what = f"a line must be: label index:value …, the indices from 1{to}, all of them numbers"
-                if re.search(rb"\s0:", line):
-                    what += "; scikit-learn's dump_svmlight_file begins with 1 if told zero_based=False"
-                raise ValueError(f"line {number}, {shown!r}: {what}") from error
+                shown = line[:40].decode("utf-8", "replace").strip()
+                what = "a line must be: label index:value …, the indices rising from 1, all of them numbers"
+                fault = _svmlight_fault(line.decode("utf-8", "replace"), columns or MOST_INDEX)
+                raise ValueError(f"line {number}, {shown!r}: {fault}{what}") from error
         raise
+
+
+def _svmlight_fault(line: str, most: int) -> str:
+    """Which rule a line of a LIBSVM file breaks, the largest index being ``most``; empty where it is none of these."""
+    label, *pairs = line.partition("#")[0].split() or [""]
+    if not _is_number(label):
+        return f"the label {label!r} is no number; "
+    last = 0
+    for pair in pairs:
+        index, colon, value = pair.partition(":")
+        if not (colon and index.isdecimal()):
+            return f"{pair!r} is no index:value; "
+        at = int(index)
+        if at == 0:
+            return "the index 0 (scikit-learn's dump_svmlight_file begins with 1 if told zero_based=False); "
+        if at > most:
+            return f"the index {index} is larger than {most}; "
+        if at <= last:
+            return f"the index {at} stands there twice; " if at == last else f"the index {at} stands behind {last}; "
+        if not _is_number(value):
+            return f"the value of index {at}, {value!r}, is no number; "
+        last = at
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _block_rows(card: Card) -> int:
@@ -239,7 +270,8 @@ def read_parquet(stream: BinaryIO) -> Any:
     try:
         return pandas.read_parquet(io.BytesIO(stream.read()))
     except ImportError:
-        raise ValueError("Parquet is read by pandas with pyarrow, which is not installed; or save it as CSV") from None
+        missing = "Parquet is read by pyarrow, which is missing: pip install 'rffbench[shards]'; or save it as CSV"
+        raise ValueError(missing) from None
     except ValueError as error:
         raise ValueError("it is no Parquet file, or a damaged one") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from rffbench.data.cards import Card
 from rffbench.data.preprocess import Preprocessor
 from rffbench.data.streams import Stream, shifted
 from rffbench.errors import DataError
+from rffbench.rowsource import clock, since
 
 BLOCK_ROWS = 8192
 
@@ -81,14 +81,14 @@ class Rows:
             rows = np.asarray(rows)
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
                 raise IndexError("Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest")
-        start = perf_counter()
+        start = clock()
         # Indexing by integers copies, and so does a stream, so the block may be scaled in place.
         chosen = shifted(self.index, rows) if isinstance(self.index, range) else self.index[rows]
         block = np.ascontiguousarray(self.base[chosen], dtype=np.float64)
         if self.preprocess is not None:
             self.preprocess.apply(block)
         block = block.astype(self.dtype, copy=False)
-        self.seconds += perf_counter() - start
+        self.seconds += since(start)
         return block
 
     def blocks(self, size: int = BLOCK_ROWS) -> Iterator[np.ndarray]:

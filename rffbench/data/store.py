@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from rffbench.data.cards import Card
-from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, raw_path
+from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, naming_cache, raw_path
 from rffbench.data.parse import read_blocks
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
@@ -82,27 +82,22 @@ def prepare(card: Card, progress: Progress | None = None, *, checked: bool = Fal
     if is_ready(card, checked=checked):
         return
     _refuse_unavailable(card)
-    try:
-        with locked(cache_folder() / card.folder):
-            if is_ready(card, checked=checked):  # another process was quicker
-                return
-            if arrays_folder(card).exists():
-                damaged = "%s: the arrays in %s are damaged, or an older version's; making new ones"
-                _log.warning(damaged, card.name, arrays_folder(card))
-            _clear_leftovers(cache_folder() / card.folder)
-            paths = [fetch_file(card, file, progress) for file in card.files]
-            destination = arrays_folder(card)
-            destination.parent.mkdir(exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".parse-", dir=destination.parent) as scratch:
-                building = Path(scratch) / "arrays"
-                building.mkdir()
-                _build(card, paths, building)
-                shutil.rmtree(destination, ignore_errors=True)  # a damaged one
-                os.replace(building, destination)
-    except OSError as error:
-        reason = error.strerror or error
-        where = f"the cache folder {cache_folder()} cannot be used ({reason}); RFFBENCH_CACHE chooses another"
-        raise DataError(f"{card.name}: {where}") from error
+    with naming_cache(card.name), locked(cache_folder() / card.folder):
+        if is_ready(card, checked=checked):  # another process was quicker
+            return
+        if arrays_folder(card).exists():
+            damaged = "%s: the arrays in %s are damaged, or an older version's; making new ones"
+            _log.warning(damaged, card.name, arrays_folder(card))
+        _clear_leftovers(cache_folder() / card.folder)
+        paths = [fetch_file(card, file, progress) for file in card.files]
+        destination = arrays_folder(card)
+        destination.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".parse-", dir=destination.parent) as scratch:
+            building = Path(scratch) / "arrays"
+            building.mkdir()
+            _build(card, paths, building)
+            shutil.rmtree(destination, ignore_errors=True)  # a damaged one
+            os.replace(building, destination)
 
 
 def mend(card: Card, progress: Progress | None = None) -> None:

@@ -76,8 +76,11 @@ class Channel:
         self._send(("result", result))
 
     def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        """A trial ended in an exception."""
-        self.result(Failure.of(error).result(spec))
+        """A trial ended in an exception. One after which this process can do nothing more ends the task."""
+        failure = Failure.of(error)
+        if failure.spent:
+            raise error
+        self.result(failure.result(spec))
 
 
 class TaskAccount:
@@ -92,6 +95,7 @@ class TaskAccount:
     def __init__(self, specs: Sequence[TrialSpec]) -> None:
         self.waiting = {spec.key: spec for spec in specs}
         self.open: TrialSpec | None = None
+        self._ended = 0
 
     def hear(self, kind: str, value: Any) -> TrialResult | None:
         """Take in what a `Channel` sent: the trial's result where it is one, and the first."""
@@ -99,13 +103,16 @@ class TaskAccount:
             self.open = self.waiting.get(value)
             return None
         self.open = None
+        self._ended += 1
         return value if self.waiting.pop(value.spec.key, None) else None
 
-    def to_blame(self, *, finished: bool) -> list[TrialSpec]:
+    def to_blame(self, *, finished: bool, spent: bool = False) -> list[TrialSpec]:
         """The trials that a failure of the task is laid to: the open one, or the only one, or all that wait where the
-        task says that it has ``finished``. None where it was at work that its trials share: each on its own will show
-        on whose account."""
+        task says that it has ``finished``. None where it was at work that its trials share, or where its process is
+        ``spent`` and trials before may have left it so: each on its own will show on whose account."""
         waiting = list(self.waiting.values())
+        if spent and self._ended:
+            return []
         if finished:
             return waiting
         return [self.open or waiting[0]] if self.open or len(waiting) == 1 else []

@@ -26,6 +26,7 @@ class Failure:
     """An exception, a death or a crossed limit as it goes into a trial's row.
 
     ``environment``: the machine is the cause, a full disk for one, and not the trial: a plain resume does it again.
+    ``spent``: the process has no file left that it could open, and can do nothing more.
     """
 
     status: Status
@@ -33,21 +34,24 @@ class Failure:
     message: str
     traceback: str = ""
     environment: bool = False
+    spent: bool = False
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """How an exception counts: no memory, no data, or any other error."""
-        message = without_folders(str(error))[:MESSAGE_CHARACTERS]
-        if isinstance(error, OwnCodeError) and error.__cause__:
-            error = error.__cause__
+        message = without_folders(str(error) or f"raised {type(error).__name__}")[:MESSAGE_CHARACTERS]
+        in_own_code = error.__cause__ if isinstance(error, OwnCodeError) else None
+        error = in_own_code or error
         status: Status = "error"
         if isinstance(error, MemoryError):
             status = "out-of-memory"
         elif isinstance(error, DataError):
             status = "unavailable"
         trace = without_folders("".join(traceback.format_exception(error)))[-TRACEBACK_CHARACTERS:]
-        of_the_machine = isinstance(error, OSError) and error.errno in OF_THE_MACHINE
-        return cls(status, type(error).__name__, message, trace, of_the_machine)
+        number = error.errno if isinstance(error, OSError) else None
+        spent = number == errno.EMFILE
+        environment = number in OF_THE_MACHINE and not (in_own_code and spent)  # it has opened them
+        return cls(status, type(error).__name__, message, trace, environment, spent)
 
     def result(self, spec: TrialSpec, held: int | None = None) -> TrialResult:
         """The result of a trial that failed so, holding so many bytes."""

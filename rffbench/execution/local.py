@@ -23,7 +23,7 @@ from rffbench.execution.channel import TaskAccount
 from rffbench.execution.environment import processors, total_memory
 from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folders
 from rffbench.execution.leftovers import temporary_folder, tidy_up
-from rffbench.execution.worker import SHOW_STACK, Settings, call, work
+from rffbench.execution.worker import SHOW_STACK, Settings, call, shared_seconds, work
 from rffbench.process import SAFE_PATH, environment, safe_path, tree_memory
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
 from rffbench.units import amount
@@ -144,8 +144,8 @@ class LocalExecutor:
                 while queue or running:
                     self.watch()
                     while queue and len(running) < workers and not machine.taken:
-                        stack = folder / f"stack-{started}.txt"
-                        settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, stack)
+                        files = (folder / f"{what}-{started}" for what in ("stack", "still"))
+                        settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, *files)
                         with uninterrupted():  # or a worker might be started and never known
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
@@ -253,8 +253,9 @@ def _context() -> ForkServerContext:
     tidy_up()
     context = multiprocessing.get_context("forkserver")  # workers start clean and at once, libraries loaded
     # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
-    # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like.
-    with environment({"NUMBA_NUM_THREADS": None, SAFE_PATH: safe_path()}):
+    # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like. OpenBLAS,
+    # were it to have threads in the server, would start as many in each worker, to wait in a busy loop for a while.
+    with environment({"NUMBA_NUM_THREADS": None, "OPENBLAS_NUM_THREADS": "1", SAFE_PATH: safe_path()}):
         with environment({"PYTHONWARNINGS": ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), TRACKER_QUIET]))}):
             resource_tracker.ensure_running()  # now, because starting it unblocks SIGINT (Python < 3.12)
         # Processes forked from the server are born with this mask: no Ctrl-C meets one before it has settled in.
@@ -333,6 +334,7 @@ class _Worker(_Child):
     """
 
     def __init__(self, specs: Task, settings: Settings, time_limit: float | None) -> None:
+        self._stood_still = shared_seconds(settings.still, new=True)  # by our signals, so far
         super().__init__(work, specs, settings)
         self.settings = settings
         self.time_limit = time_limit
@@ -346,7 +348,7 @@ class _Worker(_Child):
         self.unready: Failure | None = None  # why it died before it could begin
         self._failure: Failure | None = None
         self._done = False
-        self._stopped = False
+        self._stopped_since: float | None = None
 
     def step(self) -> list[TrialResult]:
         """Look after the worker: what it has finished since, or lost."""
@@ -415,11 +417,13 @@ class _Worker(_Child):
 
     def stand_still(self, still: bool) -> None:
         """Stop it with all that it has started, or let it go on."""
-        if self._stopped == still:
+        if still is (self._stopped_since is not None):
             return
-        self._stopped = still
+        if self._stopped_since is not None:
+            self._stood_still[0] += time.monotonic() - self._stopped_since  # told before it goes on
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid or 0, signal.SIGSTOP if still else signal.SIGCONT)
+        self._stopped_since = time.monotonic() if still else None
         self._clock(still=still or self.asks)
 
     def _clock(self, *, still: bool) -> None:
@@ -435,7 +439,7 @@ class _Worker(_Child):
         """Kill the worker, lay ``failure`` to the trial it was at, and leave over what can be tried again."""
         if not self.ready:
             self.unready = failure
-        blamed = self.account.to_blame(finished=self._done) if self.ready else []
+        blamed = self.account.to_blame(finished=self._done, spent=failure.spent) if self.ready else []
         self.kill()
         results, _ = self._receive()  # what it said in its last moments counts
         self.pipe.close()

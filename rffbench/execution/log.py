@@ -97,7 +97,7 @@ class TrialLog:
     def append(self, row: Row) -> None:
         """Add one row; it is on the disk when this returns."""
         assert self._file is not None, "a TrialLog is written to within its with block"
-        line = _line(row)
+        line = line_of(row)
         end = os.fstat(self._file).st_size
         try:
             while line:
@@ -237,7 +237,7 @@ def set_aside(folder: Path) -> Path | None:
         raise ResultsError(f"{folder}: cannot be moved aside: {error.strerror}") from error
 
 
-def _line(row: Row) -> bytes:
+def line_of(row: Row) -> bytes:
     """A row as it is written: UTF-8, and escaped where it holds what is no character (half of a surrogate pair)."""
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"

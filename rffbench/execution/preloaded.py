@@ -6,25 +6,37 @@ from contextlib import suppress
 
 with suppress(Exception):  # what fails here fails again in a worker, which can say so
     import numpy as np
+    import pooch  # noqa: F401  it knows where the cache is
     import sklearn.metrics  # noqa: F401  with sklearn.preprocessing: what estimators import only when they need it
+    from threadpoolctl import threadpool_limits
 
-    import rffbench.solvers.ridge.make
+    import rffbench.execution.worker
+    import rffbench.trials.tasks
     import rffbench.trials.together  # noqa: F401
-    from rffbench.features.fourier import RandomFourierFeatures
+    from rffbench.data import Split, load_card
+    from rffbench.data.rows import Rows
     from rffbench.linalg import threads, triangles, waves
-    from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
+    from rffbench.solvers import spec as solver_spec
+    from rffbench.trials.alone import Problem, run_trial
+    from rffbench.trials.spec import TrialSpec
 
-    def _small_fit() -> None:
-        """What scikit-learn and this package look up once a process, at a first fit."""
-        X, y = np.linspace(0, 1, 8)[:, None], np.array([-1.0, 1.0] * 4)
+    def _small_trial() -> None:
+        """What scikit-learn and this package look up once a process, at a first trial."""
+        X, y = np.linspace(0, 1, 32)[:, None], np.array([-1.0, 1.0] * 16)
         for array in (X, y):
             array.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
-        features = RandomFourierFeatures(4, random_state=0)
-        StreamedRidgeClassifierCV((0.1, 1.0), folds=2, features=features).fit(X, y).predict(X)
+        rows, card = Rows(X, range(len(X))), load_card("breast-cancer")
+        solver = solver_spec({"name": "ridge", "lambda": [0.1, 1.0], "folds": 2})
+        spec = TrialSpec(
+            card.name, "", method="", n_features=4, trial=0, seed=0, features={"name": "fourier"}, solver=solver,
+            kernel={"name": "gaussian", "gamma": 1.0},
+        )  # fmt: skip
+        run_trial(spec, Problem(Split(rows, y, rows, y, "classification", card), "gaussian", 1.0, np.arange(16)))
 
     # The kernels are compiled, or loaded, on this one thread: numba's own threads would not outlive a fork, and it
-    # starts them when it is asked how many there are.
-    threads._work_off(deque([lambda: waves.warm_up("float64"), triangles.warm_up, _small_fit]))
+    # starts them when it is asked how many there are. Nor would OpenMP's.
+    with threadpool_limits(1):
+        threads._work_off(deque([lambda: waves.warm_up("float64"), triangles.warm_up, _small_trial]))
     threads._blas()
 
 gc.collect()

@@ -1,4 +1,4 @@
-"""What code made a row, and which rows of a log were made by other code than a run would use now."""
+"""What code made a row, and which rows of a log were made by other code, or of other data, than a run would use now."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def _of_solver(name: str, device: str) -> int | str | None:
 
 
 class OtherCode:
-    """Which rows of a log stand for trials of a ``grid``, and were made by other code or have keys of another version.
+    """Which rows of a log stand for trials of a ``grid``, and were made by other code, of other data, or have keys of
+    another version.
 
     ``specs`` are the grid's by key, ``found`` counts the rows by reason.
 
@@ -56,6 +57,10 @@ class OtherCode:
     def _without_source(self) -> dict[str, TrialSpec]:
         return {replace(spec, source=None).key: spec for spec in self.specs.values() if spec.source}
 
+    @cached_property
+    def _without_data(self) -> set[str]:
+        return {replace(spec, data_hash="").key for spec in self.specs.values()}
+
     def reason(self, row: Row) -> str | None:
         """Why a row is not what the grid asks for, in words; None where it is, or is of no trial of the grid's."""
         if spec := self.specs.get(row["key"]):
@@ -72,6 +77,8 @@ class OtherCode:
             return f"under keys of another version of rffbench ({row.get('rffbench', 'unknown')})"
         if read.source and (spec := self._without_source.get(replace(read, source=None).key)):
             return f"by other code: {read.features['name']} has been edited"
+        if replace(read, data_hash="").key in self._without_data:
+            return f"of other data: {read.dataset} has changed"
         return None
 
     def left_out_of(self, rows: Iterable[Row]) -> Iterator[Row]:

@@ -38,14 +38,16 @@ REQUIRED = KINDS.keys() | {
 }
 BY_PART = ("repeats", "spread")  # what timing says of several seconds
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # what a curve's points stand beside
+LARGEST = 1e150  # that a measured number may be: its square is a number too, as a standard deviation needs
 BETTER = ("greater", "less", None)  # directions of a metric
 _SIZE = r"(?:0|[1-9]\d{0,16})(?:\.\d{1,25})?(?:e(?:-\d{1,3}|\+\d\d))?"  # a finite number, 0 or more
 _NUMBER = rf"-?{_SIZE}"
 _TEXT = r'"[^"\\\x00-\x1f\x80-\xff]*"'
+_NAME = r'"[^"\\\x00-\x1f\x7f-\xff]+"'
 _CODE = rf"{_TEXT}: (?:{_SIZE}|{_TEXT})"
 _SECONDS = rf'"\w+": {_SIZE}|"\w+(?<!_s)": (?:true|false|null)'
 PLAIN = re.compile(
-    rf', "metrics": {{(?:{_TEXT}: {_NUMBER}(?:, {_TEXT}: {_NUMBER})*)?}}'
+    rf', "metrics": {{(?:{_NAME}: {_NUMBER}(?:, {_NAME}: {_NUMBER})*)?}}'
     rf', "timing": {{(?:(?:{_SECONDS})(?:, (?:{_SECONDS}))*)?}}'
     rf', "peak_memory_bytes": (?:\d|[1-9]\d{{0,16}}|null), "lambda": (?:{_NUMBER}|null), "error": null'
     rf'(?:, "rffbench": {_TEXT})?, "finished": {_TEXT}'
@@ -59,8 +61,9 @@ STATUSES = get_args(Status)
 def check_row(row: Any) -> None:
     """ValueError, naming the method, the entry and its value, where a report could not read the row.
 
-    Metrics and λ are finite numbers, what ``timing`` measures is no less than 0, curves are columns of equal length of
-    numbers (or None, where there is none), metrics are described by text.
+    Metrics and λ are finite numbers, metrics ``LARGEST`` at most, metrics and curves have names that can be printed,
+    what ``timing`` measures is no less than 0, curves are columns of equal length of numbers (or None, where there is
+    none), metrics are described by text.
     """
     if not isinstance(row, dict):
         raise ValueError(f"not a trial, but {type(row).__name__}")
@@ -82,16 +85,21 @@ def _check_measured(row: Row) -> None:
         if row.get(name) is not None and type(row[name]) is not kind:
             raise ValueError(f"{name} must be {kind.__name__}, not {row[name]!r}")
     for name, value in row["metrics"].items():
-        if not (type(value) is float and math.isfinite(value)) and not _is_number(value):
+        _check_name("metrics", name)
+        if type(value) is float and -LARGEST <= value <= LARGEST:
+            continue
+        if not _is_number(value):
             raise ValueError(f"metrics: {name!r} must be a finite number, not {value!r}")
+        if abs(value) > LARGEST:
+            raise ValueError(f"metrics: {name!r} must be {LARGEST:g} at most, or its spread has no number: {value!r}")
     if not _is_number(row.get("lambda"), none=True):
         raise ValueError(f"lambda must be a finite number, not {row['lambda']!r}")
     for name, value in row["timing"].items():
-        if type(value) is float and 0 <= value < math.inf:
+        if type(value) is float and 0 <= value <= LARGEST:
             continue
         for each in value.values() if name in BY_PART and isinstance(value, dict) else [value]:
             none = not name.endswith("_s") and (each is None or isinstance(each, bool))
-            if not (none or (_is_number(each) and each >= 0)):
+            if not (none or (_is_number(each) and 0 <= each <= LARGEST)):
                 raise ValueError(f"timing: {name!r} must be a number, 0 or more, not {value!r}")
     if row.get("curves"):
         _check_curves(row["curves"])
@@ -104,8 +112,15 @@ def _check_measured(row: Row) -> None:
         raise ValueError(f"error must have the texts type and message, not {row['error']!r}")
 
 
+def _check_name(what: str, name: Any) -> None:
+    """It stands in files, tables and figures."""
+    if not isinstance(name, str) or not name.isprintable() or not name:
+        raise ValueError(f"{what}: a name must be text that can be printed, not {name!r}")
+
+
 def _check_curves(curves: Mapping[str, Any]) -> None:
     for name, values in curves.items():
+        _check_name("curves", name)
         if name in PLACE:
             raise ValueError(f"curves: {name!r} means something else in a trial's row; give the curve another name")
         if not isinstance(values, list):
@@ -122,8 +137,8 @@ def _check_description(name: str, about: Any) -> None:
     if not isinstance(about, dict) or not about.keys() <= {"title", "unit", "better"}:
         raise ValueError(f"own_metrics: {name!r} must have title, unit and better, not {about!r}")
     for part in ("title", "unit"):
-        if not isinstance(about.get(part, ""), str):
-            raise ValueError(f"own_metrics: the {part} of {name!r} must be text, not {about[part]!r}")
+        if not isinstance(text := about.get(part, ""), str) or not text.isprintable():
+            raise ValueError(f"own_metrics: the {part} of {name!r} must be text that can be printed, not {text!r}")
     if about.get("better") not in BETTER:
         raise ValueError(f"own_metrics: better of {name!r} must be 'greater', 'less' or None, not {about['better']!r}")
 

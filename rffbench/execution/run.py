@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.data import data_hash, reference
-from rffbench.errors import ConfigError, ResultsError
+from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
 from rffbench.execution.environment import now, record
@@ -24,7 +24,6 @@ from rffbench.execution.row import Row
 from rffbench.identity import canonical_json
 from rffbench.solvers import check_installed
 from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
-from rffbench.trials.tasks import tasks
 
 Progress = Callable[[int, int, int, int, float | None], None]
 
@@ -127,7 +126,10 @@ def run_experiment(
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
-    """Every pending trial: first those without their data, then all others, the exclusive ones last."""
+    """Every pending trial: first those without their data, then all others, the exclusive ones last; of each kind the
+    long ones last."""
+    from rffbench.config.costs import in_order  # with it come all maps and solvers
+
     ready = []
     datasets = dict.fromkeys(spec.dataset for spec in pending)
     failures = {dataset: executor.prepare(reference(dataset), announce) for dataset in datasets}
@@ -139,7 +141,8 @@ def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announc
     ways: tuple[Exclusive, ...] = (False, "features", True)
     for exclusive in ways:
         if specs := [spec for spec in ready if spec.exclusive == exclusive]:
-            executor.run(tasks(specs), done, exclusive=exclusive)
+            brief, long = in_order(specs)
+            executor.run([*brief, *long], done, exclusive=exclusive)
 
 
 def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
@@ -219,9 +222,7 @@ class _Tally:
     ) -> None:
         self.statuses = {spec.key: statuses[spec.key] for spec in asked if spec.key in statuses}
         self._total = len(asked)
-        cells = {_settings(spec): spec for spec in pending}
-        shares = {settings: _share(spec) for settings, spec in cells.items()} if progress else {}
-        self._left = {spec.key: shares.get(_settings(spec), 0.0) for spec in pending}
+        self._left = _shares(pending) if progress else dict.fromkeys((spec.key for spec in pending), 0.0)
         self._work = self._work_left = sum(self._left.values())
         self._counts = Counter(status for key, status in self.statuses.items() if key not in self._left)
         self._progress = progress
@@ -250,18 +251,12 @@ class _Tally:
         self._progress(settled, self._total, ok, settled - ok, seconds_left)
 
 
-def _settings(spec: TrialSpec) -> tuple[Any, ...]:
-    """What trials that cost the same have in common."""
-    return spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.exclusive
+def _shares(pending: list[TrialSpec]) -> dict[str, float]:
+    if not pending:
+        return {}
+    from rffbench.config.costs import shares  # with it come all maps and solvers
 
-
-def _share(spec: TrialSpec) -> float:
-    from rffbench.config.costs import TRIAL_S, share
-
-    try:
-        return share(spec)
-    except ConfigError:  # a map or dataset that is not there
-        return TRIAL_S
+    return shares(pending)
 
 
 class _Manifest:

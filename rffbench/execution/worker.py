@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import fcntl
+import mmap
 import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from multiprocessing import connection, parent_process
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from rffbench.execution import Task
@@ -21,6 +24,7 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.process import forget_safe_path
+from rffbench.rowsource import stands_still
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -29,6 +33,7 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+BUSY_S = 0.05  # its 2²⁶ ticks of a processor's clock, at 1.3 GHz
 SHOW_STACK = signal.SIGUSR1  # the parent's question where a worker hangs
 
 
@@ -41,6 +46,7 @@ class Settings:
     threads: int
     memory_limit: int | None
     stack: Path  # where the Python stack is written on a crash, or when the parent asks
+    still: Path  # eight bytes: the seconds for which the parent has stopped the worker so far
 
 
 def resolve(function: str) -> Callable[..., Any]:
@@ -53,7 +59,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
     """Do a task in this process: ``work(specs, channel)``. What fails before it is ``ready`` is no fault of a trial."""
     _settle_in()
     try:
-        settings.stack.parent.mkdir(exist_ok=True)  # somebody may have cleared the temporary folder
+        stands_still(shared_seconds(settings.still))
         stack = settings.stack.open("w", encoding="utf-8")
         limit_threads(settings.threads)
         do = resolve(settings.work)
@@ -73,12 +79,23 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
                 machine=lambda: the_machine(pipe, settings.threads),
             )
             do(specs, channel)
-        except (Exception, KeyboardInterrupt) as error:  # no Ctrl-C comes here: a map has raised it
+        except SystemExit:
+            raise
+        except BaseException as error:  # KeyboardInterrupt too: no Ctrl-C comes here, a map has raised it
             pipe.send(("raised", Failure.of(error)))
         else:
             pipe.send(("done", None))
         faulthandler.disable()
         faulthandler.unregister(SHOW_STACK)
+
+
+def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:
+    """A float64 that is the same in each process which has mapped the file, [0]; a ``new`` one is 0."""
+    path.parent.mkdir(exist_ok=True)  # somebody may have cleared the temporary folder
+    if new or not path.exists():
+        path.write_bytes(bytes(8))
+    with path.open("r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 8)).cast("d")
 
 
 @contextlib.contextmanager
@@ -87,11 +104,19 @@ def the_machine(pipe: connection.Connection, share: int) -> Iterator[int]:
     pipe.send(("alone", True))
     pipe.recv()
     limit_threads(processors())
+    _until_threads_sleep()
     try:
         yield processors()
     finally:
         limit_threads(share)
         pipe.send(("alone", False))
+
+
+@cache
+def _until_threads_sleep() -> None:
+    """OpenBLAS's threads, which a worker has from the first call on, wait in a busy loop before they sleep: not beside
+    what is timed."""
+    sleep(BUSY_S)
 
 
 def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -59,6 +60,24 @@ def fitted(features: Any, X: Any, y: NDArray) -> Any:
     if not hasattr(found, "transform"):
         raise ValueError(f"{type(features).__name__}.fit must return the fitted map, self, got {type(found).__name__}")
     return found
+
+
+@contextmanager
+def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
+    """An error because a read-only array was written to becomes a ValueError that names the map or solver."""
+    try:
+        yield
+    except Exception as error:
+        if "read-only" not in str(error) and "readonly" not in str(error):
+            raise
+        kinds, who, trace = (type(features), type(solver)), type(solver), error.__traceback__
+        while trace is not None:  # the innermost of the two was at work
+            owner = type(trace.tb_frame.f_locals.get("self"))
+            who, trace = owner if owner in kinds else who, trace.tb_next
+        raise ValueError(
+            f"{who.__name__} writes to an array it was given, which other methods are given too; "
+            "it must copy the array first (X = X.copy()) or compute into a new one"
+        ).with_traceback(error.__traceback__) from error
 
 
 def check_finite(features: Any, Z: NDArray) -> None:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.features import MAPS, make_features
-from rffbench.features.base import fitted, mapped
+from rffbench.features.base import fitted, mapped, naming_who_writes
 from rffbench.kernels import KERNELS, make_kernel
-from rffbench.registry import NONE
+from rffbench.registry import NONE, outlived
 from rffbench.seeds import watching_global_generators
 
 GAMMA = 0.8
@@ -32,18 +32,19 @@ SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest o
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found, in words."""
+    """What one check found, in words; ``ok`` None: it could not be judged."""
 
     name: str
-    ok: bool
+    ok: bool | None
     found: str
 
 
 def check_map(name: str) -> Iterator[Check]:
     """Check the map that a config calls ``name``, with its parameters' defaults; each check as it is done.
 
-    A map whose class has ``unbiased = False`` says that it is biased by design, and its rate is told, not judged.
-    ConfigError where the map cannot be made.
+    A map whose class has ``unbiased = False`` says that it is biased by design, and its rate is told, not judged. Where
+    the first check fails nothing else is judged: the others need the numbers that it asks for. ConfigError where the
+    map cannot be made.
     """
     if name == NONE:
         raise ConfigError(f"{NONE} stands for no feature map, so that there is nothing to check")
@@ -59,13 +60,23 @@ def check_map(name: str) -> Iterator[Check]:
         "rate": lambda: _rate(features, kernel),
     }
     for label, check in checks.items():
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                yield Check(label, *check())
-        except Exception as error:  # the map's own, whatever it is
-            found = MAPS.blame(name, error, features) or f"{type(error).__name__}: {error}"
-            yield Check(label, False, found.partition("\n")[0])
+        done = _done(label, check, name, features)
+        yield done
+        if label == "columns" and not done.ok:
+            yield Check("the others", None, "not judged: columns must be ok first")
+            return
+
+
+def _done(label: str, check: Callable[[], tuple[bool, str]], name: str, features: Any) -> Check:
+    try:
+        with warnings.catch_warnings(), outlived(), naming_who_writes(features):
+            warnings.simplefilter("ignore")
+            return Check(label, *check())
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the map's own, whatever it is
+        if is_ctrl_c(error):
+            raise
+        plain = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return Check(label, False, (MAPS.blame(name, error, features) or plain).partition("\n")[0])
 
 
 def errors(
@@ -83,7 +94,7 @@ def errors(
     for i, n_components in enumerate(sizes):
         for seed in range(repetitions):
             given = {"n_components": n_components, "kernel": kernel, "gamma": gamma, "random_state": seed}
-            Z = _fitted(features, X, **given).transform(X[:12])
+            Z = _numbers(_fitted(features, X, **given), X[:12])
             found[i, seed] = (Z @ Z.T)[PAIRS] - K
     return found
 
@@ -110,12 +121,15 @@ def _kernel_of(name: str) -> str:
     """The first kernel that the map is for."""
     for kernel in KERNELS:
         try:
-            _made(name, kernel).fit(X, Y)
+            with outlived():
+                _made(name, kernel).fit(X, Y)
         except ConfigError as error:
             if error.parameter != "kernel":
                 raise
             continue
-        except Exception:  # not for this one, or broken, which the checks tell
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # not for this one, or broken, as the checks tell
+            if is_ctrl_c(error):
+                raise
             continue
         return kernel
     return next(iter(KERNELS))
@@ -136,11 +150,17 @@ def _fitted(features: Any, X: NDArray = X, **values: Any) -> Any:
     return fitted(_set(features, **values), X, Y)
 
 
+def _numbers(features: Any, X: NDArray = X, columns: int | None = None) -> NDArray:
+    """What the fitted map makes of the rows X; ValueError where that is no array of finite numbers."""
+    Z = mapped(features, X, columns)
+    if wrong := int(np.count_nonzero(~np.isfinite(Z))):
+        who = type(features).__name__
+        raise ValueError(f"{who}.transform gives {Z.size} numbers, of which {wrong} are not finite")
+    return Z
+
+
 def _columns(features: Any) -> tuple[bool, str]:
-    Z = mapped(_fitted(features, n_components=16), X, 16)
-    wrong = int(np.count_nonzero(~np.isfinite(Z)))
-    if wrong:
-        return False, f"{type(features).__name__}.transform gives {Z.size} numbers, of which {wrong} are not finite"
+    _numbers(_fitted(features, n_components=16), columns=16)
     return True, "16 asked for, 16 finite ones given"
 
 
@@ -152,16 +172,18 @@ def _global_seeds(features: Any) -> tuple[bool, str]:
 
 
 def _seed(features: Any) -> tuple[bool, str]:
-    one, same, other = (_fitted(features, random_state=seed).transform(X) for seed in (1, 1, 2))
+    one, same, other = (_numbers(_fitted(features, random_state=seed)) for seed in (1, 1, 2))
     if not np.array_equal(one, same):
         return False, "two fits with random_state=1 give different features"
-    return True, f"equal seeds give equal maps, another seed {'the same' if np.array_equal(one, other) else 'another'}"
+    if np.array_equal(one, other):
+        return True, "every seed gives the same features: right if the map draws nothing, else it must use random_state"
+    return True, "equal seeds give equal maps, another seed another"
 
 
 def _dtype(features: Any) -> tuple[bool, str]:
     x = X.astype(np.float32)
     x.setflags(write=False)
-    Z, z = (_fitted(features, rows, random_state=3).transform(rows) for rows in (X, x))
+    Z, z = (_numbers(_fitted(features, rows, random_state=3), rows) for rows in (X, x))
     if (Z.dtype, z.dtype) != (np.float64, np.float32):
         return False, f"float64 gives {Z.dtype}, float32 gives {z.dtype}; the dtype of X must be kept"
     off = float(np.abs(z @ z.T - Z @ Z.T).max() / np.abs(Z @ Z.T).max())
@@ -191,11 +213,18 @@ def _contract(features: Any) -> tuple[bool, str]:
 
 def _rate(features: Any, kernel: str) -> tuple[bool, str]:
     found = errors(features, kernel)
-    value, error = slope(found)
-    bias = largest_bias(found)
     first, last = np.sqrt((found**2).mean(axis=(1, 2)))[[0, -1]]
     falls = f"against the {kernel} kernel the error goes from {first:.3f} at {SIZES[0]} columns to {last:.3f} at "
-    falls += f"{SIZES[-1]}, as s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
+    falls += f"{SIZES[-1]}"
+    if same := not np.ptp(found, axis=1).any():
+        falls += ", the same for every seed, so that all of it is bias"
+    else:
+        value, error = slope(found)
+        bias = largest_bias(found)
+        falls += f", as s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
     if not getattr(features, "unbiased", True):
         return True, f"{falls}; biased by design, not judged"
-    return bool(value - SIGMAS * error < -0.5 and bias < BIAS_SIGMAS), falls
+    if not same and value - SIGMAS * error < -0.5 and bias < BIAS_SIGMAS:
+        return True, falls
+    asked = f"asked for are s^-0.5 or faster and a bias below {BIAS_SIGMAS} standard errors"
+    return False, f"{falls}; {asked}; a map that is meant to be biased says `unbiased = False` in its class"

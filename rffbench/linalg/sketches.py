@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
@@ -125,16 +124,20 @@ class CountSketch(Sketch):
         self.buckets = generator(self.sequence, "buckets").integers(k, size=n)
 
     def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
+        from rffbench.linalg.sketch_kernels import add_to_buckets
+
         part = slice(start, start + len(block))
-        _add_to_buckets(block, self.signs[part], self.buckets[part], total)
+        add_to_buckets(block, self.signs[part], self.buckets[part], total)
 
     def columns(self, A: Any) -> NDArray:
         self._check(A.shape[1])
         if issparse(A):
             n, entries = self.n, (self.signs.astype(A.dtype), self.buckets, np.arange(self.n + 1))
             return (A @ csr_array(entries, shape=(n, self.k))).toarray()
+        from rffbench.linalg.sketch_kernels import add_columns_to_buckets
+
         out = np.zeros((len(A), self.k), A.dtype)
-        _add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
+        add_columns_to_buckets(A, self.signs.astype(A.dtype), self.buckets, out)
         return out
 
 
@@ -153,20 +156,3 @@ class CountSketchGaussian(Sketch):
 
     def row_blocks(self, blocks: Iterable[NDArray], m: int) -> NDArray[np.float64]:
         return self.gaussian.rows(self.count.row_blocks(blocks, m))
-
-
-@numba.njit(nogil=True, cache=True)
-def _add_to_buckets(block, signs, buckets, total):
-    """total[buckets[i]] += signs[i]·block[i]."""
-    for i in range(len(block)):
-        row, sign = total[buckets[i]], signs[i]
-        for j in range(len(row)):
-            row[j] += sign * block[i, j]
-
-
-@numba.njit(nogil=True, cache=True)
-def _add_columns_to_buckets(A, signs, buckets, out):
-    """out[i, buckets[j]] += signs[j]·A[i, j]."""
-    for i in range(len(A)):
-        for j in range(len(signs)):
-            out[i, buckets[j]] += signs[j] * A[i, j]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from itertools import pairwise
 from threading import local
 
-import numba
 import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
 from threadpoolctl import ThreadpoolController
 
@@ -20,7 +20,11 @@ _nested = local()  # whether this thread is one of several that work side by sid
 def thread_count() -> int:
     """How many threads the caller may use: numba's number (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``), or 1
     inside one of several threads."""
-    return 1 if getattr(_nested, "inside", False) else numba.get_num_threads()
+    if getattr(_nested, "inside", False):
+        return 1
+    import numba  # a third of a second: not of a command that computes nothing
+
+    return numba.get_num_threads()
 
 
 def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = None) -> None:
@@ -45,6 +49,15 @@ def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = No
             _work_off(waiting)
             for other in others:
                 other.result()
+
+
+SMALL_PRODUCT = 1e8  # multiply-adds
+
+
+def blas_for(multiply_adds: float) -> AbstractContextManager[object]:
+    """In the block BLAS has one thread, if its products are small, of so many multiply-adds: threads that wait for each
+    other make such products hardly faster, and 20 times slower where another process has one of their processors."""
+    return _blas().limit(limits=1) if multiply_adds < SMALL_PRODUCT else nullcontext()
 
 
 def _work_off(waiting: deque[Callable[[], object]]) -> None:

@@ -15,14 +15,13 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cython_blas, cython_lapack
 
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 
-TILE = 64  # rows and columns of a tile in transposing sums: two float64 tiles fit a level-1 cache
+BLOCK = 64  # rows and columns that an operation in place takes at a time: they stay in a level-1 cache
 GRAM_TILE = 512  # rows of a Gram matrix in a task: enough that its products run at full speed
 GRAM_WORTH_A_THREAD = 1 << 24  # multiplications that take longer than a thread needs to get going
 SYMV_WORTH_A_THREAD = 1 << 19
@@ -143,9 +142,9 @@ class Triangle:
     def scale(self, factor: float) -> None:
         """Multiply the matrix by ``factor``."""
         lower = self.lower
-        for i in range(0, self.p, TILE):
-            lower[i : i + TILE, :i] *= factor
-            corner = lower[i : i + TILE, i : i + TILE]
+        for i in range(0, self.p, BLOCK):
+            lower[i : i + BLOCK, :i] *= factor
+            corner = lower[i : i + BLOCK, i : i + BLOCK]
             corner[np.tril_indices(len(corner))] *= factor
 
     def copy_from(self, other: Triangle) -> None:
@@ -217,10 +216,10 @@ class Triangle:
         _call("dtrtri", self._uplo, b"N", self.p, self._pointer, self._leading_dimension, 0)
         norms = np.empty(self.p)
         lower = self.lower
-        for j in range(0, self.p, TILE):
-            corner = np.tril(lower[j : j + TILE, j : j + TILE])
-            below = lower[j + TILE :, j : j + TILE]
-            norms[j : j + TILE] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
+        for j in range(0, self.p, BLOCK):
+            corner = np.tril(lower[j : j + BLOCK, j : j + BLOCK])
+            below = lower[j + BLOCK :, j : j + BLOCK]
+            norms[j : j + BLOCK] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
         return norms
 
     def multiply(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -288,48 +287,16 @@ def _geometry(triangles: list[Triangle]) -> tuple[NDArray, NDArray]:
 
 def sum_triangles(out: Triangle, triangles: list[Triangle]) -> None:
     """out ← the sum of ``triangles`` (of one stack, of out's size)."""
+    from rffbench.linalg.triangle_kernels import TILE, sum_tiles
+
     storage, geometry = _geometry(triangles)
     target = np.array([out.start, out.row_step, out.column_step], dtype=np.int64)
     tiles = -(-out.p // TILE)
     in_threads(
-        lambda first, last: _sum_tiles(out.storage, target, storage, geometry, out.p, first, last),
+        lambda first, last: sum_tiles(out.storage, target, storage, geometry, out.p, first, last),
         tiles * (tiles + 1) // 2,
         worthwhile=out.p * out.p // 2 * len(triangles) > 1 << 17,
     )
-
-
-@numba.njit(nogil=True, cache=True, fastmath=False)
-def _sum_tiles(out, target, storage, geometry, p, first, last):
-    """Tiles number first…last−1, counted along the rows of the lower triangle of tiles."""
-    start, row_step, column_step = target
-    for tile in range(first, last):
-        row = int((np.sqrt(8.0 * tile + 1.0) - 1.0) / 2.0)
-        while (row + 1) * (row + 2) // 2 <= tile:
-            row += 1
-        while row * (row + 1) // 2 > tile:
-            row -= 1
-        column = tile - row * (row + 1) // 2
-        i0, i1 = row * TILE, min(p, row * TILE + TILE)
-        j0 = column * TILE
-        for k in range(geometry.shape[0]):
-            base, step_i, step_j = geometry[k]
-            # The inner loop runs along the source's contiguous direction.
-            if step_i == 1:
-                for j in range(j0, min(p, j0 + TILE)):
-                    source, sink = base + j * step_j, start + j * column_step
-                    for i in range(max(i0, j), i1):
-                        value = storage[source + i]
-                        if k > 0:
-                            value += out[sink + i * row_step]
-                        out[sink + i * row_step] = value
-            else:
-                for i in range(i0, i1):
-                    source, sink = base + i * step_i, start + i * row_step
-                    for j in range(j0, min(i + 1, j0 + TILE)):
-                        value = storage[source + j]
-                        if k > 0:
-                            value += out[sink + j * column_step]
-                        out[sink + j * column_step] = value
 
 
 def recombine_triangles(
@@ -344,43 +311,19 @@ def recombine_triangles(
 
     That is the Gram matrix of the columns a_j·Z[:, first_j] + b_j·Z[:, second_j], from those of Z.
     """
+    from rffbench.linalg.triangle_kernels import recombine_columns
+
     storage, geometry = _geometry(triangles)
     target = np.array([out.start, out.row_step, out.column_step], dtype=np.int64)
     # Neighbouring source columns share cache lines of the strided half, so they are done one after another.
     order = np.argsort(first, kind="stable")
     in_threads(
-        lambda begin, end: _recombine_columns(
+        lambda begin, end: recombine_columns(
             out.storage, target, storage, geometry, triangles[0].p, first, second, a, b, order[begin:end]
         ),
         len(first),
         worthwhile=len(first) * triangles[0].p > 1 << 14,
     )
-
-
-@numba.njit(nogil=True, cache=True, fastmath=False)
-def _add_column(dense, storage, geometry, p, column, factor):
-    """dense += factor · column ``column`` of the sum of the symmetric matrices."""
-    for k in range(geometry.shape[0]):
-        base, step_i, step_j = geometry[k]
-        for i in range(column):
-            dense[i] += factor * storage[base + column * step_i + i * step_j]
-        for i in range(column, p):
-            dense[i] += factor * storage[base + i * step_i + column * step_j]
-
-
-@numba.njit(nogil=True, cache=True, fastmath=False)
-def _recombine_columns(out, target, storage, geometry, p, first, second, a, b, order):
-    start, row_step, column_step = target
-    dense = np.empty(p)
-    for j in order:
-        dense[:] = 0.0
-        if a[j] != 0.0:
-            _add_column(dense, storage, geometry, p, first[j], a[j])
-        if b[j] != 0.0:
-            _add_column(dense, storage, geometry, p, second[j], b[j])
-        sink = start + j * column_step
-        for i in range(j, len(first)):
-            out[sink + i * row_step] = a[i] * dense[first[i]] + b[i] * dense[second[i]]
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
 from numpy.typing import NDArray
@@ -65,89 +64,6 @@ def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
     return tuple(tuple(number(value) for value in values) for values in groups)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract"}, forceinline=True)
-def _sin_and_cos(r, one, half, sin_series, cos_series):
-    """sin r and cos r for |r| ≤ π/2."""
-    z = r * r
-    p = sin_series[-1]
-    for k in range(len(sin_series) - 2, -1, -1):
-        p = p * z + sin_series[k]
-    q = cos_series[-1]
-    for k in range(len(cos_series) - 2, -1, -1):
-        q = q * z + cos_series[k]
-    return r + r * (z * p), one - (half * z - (z * z) * q)
-
-
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
-def _cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series):
-    """cos, sin ← scale·cos, sin of (phase + offset), for rows of length s that begin ``…_step`` apart."""
-    one, half, inverse_pi, rounder, far_limit = plain
-    two = one + one
-    for i in range(rows):
-        phases, far = phase[i * s : i * s + s], False
-        cosines, sines = cos[i * cos_step : i * cos_step + s], sin[i * sin_step : i * sin_step + s]
-        for j in range(s):
-            x = phases[j] + offset[j]
-            n = (x * inverse_pi + rounder) - rounder
-            r = x
-            for k in range(len(pi)):
-                r = r - n * pi[k]
-            odd = n - two * ((n * half + rounder) - rounder)  # −1 or 1 where n is odd, else 0
-            signed_scale = scale[j] * (one - two * (odd * odd))  # cos(r + nπ) = (−1)ⁿ cos r, and so for sin
-            sine, cosine = _sin_and_cos(r, one, half, sin_series, cos_series)
-            cosines[j] = signed_scale * cosine
-            sines[j] = signed_scale * sine
-            far |= not (abs(x) <= far_limit)
-        if far:  # also where x is not a number
-            for j in range(s):
-                x = phases[j] + offset[j]
-                if not (abs(x) <= far_limit):
-                    cosines[j] = scale[j] * np.cos(x)
-                    sines[j] = scale[j] * np.sin(x)
-
-
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
-def _half_products(phase, y, squares, mixed, plain, single, sin_series, cos_series):
-    """squares, mixed ← yᵀsin²(phase/2), yᵀ(sin·cos)(phase/2), for rows as long as they are.
-
-    Halves of angles need no parity of n: phase/2 = u + nπ, and both products have the period π. u is found in float64,
-    everything after it in the precision of y and the series, float32, which has twice the lanes.
-    """
-    _, half, inverse_pi, rounder, far_limit = plain
-    one, half_single = single
-    s = len(squares)
-    squares[:], mixed[:] = 0, 0
-    u = np.empty(s, y.dtype)
-    for i in range(len(y)):
-        phases, far = phase[i * s : i * s + s], False
-        for j in range(s):
-            x = half * phases[j]
-            u[j] = x - ((x * inverse_pi + rounder) - rounder) * np.pi
-            far |= not (abs(x) <= far_limit)
-        if far:  # also where x is not a number
-            for j in range(s):
-                x = half * phases[j]
-                if not (abs(x) <= far_limit):
-                    u[j] = np.arctan(np.tan(x))
-        for j in range(s):
-            sine, cosine = _sin_and_cos(u[j], one, half_single, sin_series, cos_series)
-            weighted = y[i] * sine
-            squares[j] += weighted * sine
-            mixed[j] += weighted * cosine
-
-
-@numba.njit(nogil=True, cache=True, fastmath={"contract"})
-def _sparse_product(data, indices, starts, W, first, out):
-    """out ← the product of CSR rows, those between ``starts``, with the columns of W from ``first`` on."""
-    for i in range(len(out)):
-        row = out[i]
-        row[:] = 0
-        for k in range(starts[i], starts[i + 1]):
-            x, w = data[k], W[indices[k], first : first + len(row)]
-            for j in range(len(row)):
-                row[j] += x * w[j]
-
-
 def _products(X: Any, W: NDArray) -> Callable[[slice, slice, NDArray], None]:
     """(rows, columns, out) → out ← X[rows]·W[:, columns], X an array or a CSR matrix, of which no row becomes dense."""
 
@@ -156,10 +72,12 @@ def _products(X: Any, W: NDArray) -> Callable[[slice, slice, NDArray], None]:
 
     def sparse(rows: slice, columns: slice, out: NDArray) -> None:
         starts = X.indptr[rows.start : rows.stop + 1]
-        _sparse_product(X.data, X.indices, starts, by_rows, columns.start, out)
+        sparse_product(X.data, X.indices, starts, by_rows, columns.start, out)
 
     if isinstance(X, np.ndarray):
         return dense
+    from rffbench.linalg.wave_kernels import sparse_product
+
     by_rows = np.ascontiguousarray(W)
     return sparse
 
@@ -216,6 +134,8 @@ def cos_sin_columns(
     """
     if not n or not s:
         return
+    from rffbench.linalg.wave_kernels import cos_sin
+
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
     scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
     constants = _constants(dtype.name)
@@ -235,7 +155,7 @@ def cos_sin_columns(
                 rows = min(end, row + height) - row
                 phase = scratch[: rows * columns]
                 phases(slice(row, row + rows), block, phase.reshape(rows, columns))
-                _cos_sin(
+                cos_sin(
                     phase, cosines[row * cos_step :], cos_step, sines[row * sin_step :], sin_step,
                     offset_block, scale_block, rows, columns, *constants,
                 )  # fmt: skip
@@ -251,6 +171,8 @@ def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArra
     over some hundred rows, are float32's; the sums of those float64's. So the error is a few 1e-7 of ‖y‖·√n at
     most, and the result the same for any number of threads. ``fourier_columns`` has the columns to full precision.
     """
+    from rffbench.linalg.wave_kernels import half_products
+
     n, s = X.shape[0], W.shape[1]
     unit = np.abs(y).max(initial=0) or 1.0  # y's own scale: what float64 holds may be out of float32's range
     y_single = (y / unit).astype(np.float32)
@@ -271,7 +193,7 @@ def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArra
                 phase = scratch[: len(y_block) * (block.stop - first)]
                 product(rows, block, phase.reshape(len(y_block), -1))
                 squares, mixed = sums[tile, :, block]
-                _half_products(phase, y_block, squares, mixed, plain, (one, half), sin_series, cos_series)
+                half_products(phase, y_block, squares, mixed, plain, (one, half), sin_series, cos_series)
 
     _over_tiles(add_tiles, len(sums), n * s * X.dtype.itemsize)
     squares, mixed = sums.sum(axis=0, dtype=np.float64)
@@ -292,6 +214,8 @@ def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale
         raise ValueError(f"out must be {dtype} {(n, s)} with contiguous rows, got {out.dtype} {out.shape}")
     if not n or not s:
         return
+    from rffbench.linalg.wave_kernels import signs
+
     thresholds = np.ascontiguousarray(thresholds, dtype)
     width = min(s, TILE_COLUMNS)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
@@ -300,23 +224,13 @@ def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale
     def fill_rows(begin: int, end: int) -> None:
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
-            signs, step = _flat(out, first, thresholds)
+            here, step = _flat(out, first, thresholds)
             for row in range(begin, end, height):
                 rows = slice(row, min(end, row + height))
                 product(rows, block, out[rows, block])
-                _signs(signs[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
+                signs(here[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
 
     _over_tiles(fill_rows, n, n * s * dtype.itemsize)
-
-
-@numba.njit(nogil=True, cache=True)
-def _signs(out, step, thresholds, scale, rows):
-    """out ← ±scale, + where it is at least its threshold, for rows that begin ``step`` apart."""
-    s = len(thresholds)
-    for i in range(rows):
-        row = out[i * step : i * step + s]
-        for j in range(s):
-            row[j] = scale if row[j] >= thresholds[j] else -scale
 
 
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:

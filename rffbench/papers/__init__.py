@@ -92,6 +92,11 @@ class Reference(_Strict):
     table: Table | None
 
     @property
+    def given(self) -> str:
+        """What its numbers are called beside those measured."""
+        return "reported"
+
+    @property
     def citation(self) -> str:
         """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
         (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -22,7 +23,10 @@ def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional:
     line, header = rows[0]
     for name in (*text, *numbers):
         if name not in header:
-            raise ConfigError(f"{path}, line {line}: no column {name!r}; {_near(name, header)}")
+            others = [each for each in header if each not in (*text, *numbers, *optional)]
+            near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
+            hint = f"is {near[0]!r} meant to be it?" if near else f"the columns are {', '.join(header)}"
+            raise ConfigError(f"{path}, line {line}: no column {name!r}; {hint}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise ConfigError(f"{path}, line {line}: the column {twice[0]!r} is there twice")
     numbers = {*numbers, *(name for name in optional if name in header)}
@@ -57,11 +61,12 @@ def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not blank, each with the number of its line."""
     try:
-        content = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before the text
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}, line {number}: is not UTF-8 text; save it as UTF-8") from None
     reader = csv.reader(io.StringIO(content), strict=True)
     rows = []
     try:
@@ -78,7 +83,3 @@ def _is_number(cell: str) -> bool:
         return float(cell) == float(cell)  # and not NaN
     except ValueError:
         return False
-
-
-def _near(name: str, header: Sequence[str]) -> str:
-    return unknown("column", name, header).partition("; ")[2]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference, Table, csvfile, load_reference
 
 COLUMNS = ["dataset", "size", "method", "metric", "expected", "std", "trials", "tolerance"]
@@ -24,6 +25,10 @@ class OwnReference(Reference):
 
     path: Path
     metrics: dict[str, str]
+
+    @property
+    def given(self) -> str:
+        return "recorded"
 
     @property
     def citation(self) -> str:
@@ -38,7 +43,7 @@ class OwnReference(Reference):
 
     def numbers(self) -> pd.DataFrame:
         """As a paper's, with ``size`` as written in place of ``multiple``."""
-        read = _read(self.path)
+        read = read_cells(self.path)
         return pd.DataFrame(
             {
                 "paper_dataset": read["dataset"],
@@ -55,6 +60,20 @@ class OwnReference(Reference):
     def dataset_statistics(self) -> pd.DataFrame:
         return pd.DataFrame()
 
+    def check_places(self, asked: Mapping[str, Mapping[str, Collection[str]]], config: Path) -> None:
+        """ConfigError, with the line, where a row is of no cell of the experiment in ``config``, of which ``asked`` has
+        the sizes by dataset and method: what was measured would be held against nothing, and nobody told."""
+        read = read_cells(self.path)
+        for line, row in zip(read.attrs["lines"], read.to_dict("records"), strict=True):
+            methods = asked.get(row["dataset"], {})
+            sizes = methods.get(row["method"], ())
+            for column, known in (("dataset", asked), ("method", methods), ("size", sizes)):
+                if row[column] not in known:
+                    raise ConfigError(
+                        f"{self.path}, line {line}, column {column!r}: {unknown(column, row[column], known)} "
+                        f"(every line must be of a cell of {config}; remove one that is of none)"
+                    )
+
 
 def is_path(name: str) -> bool:
     """Whether a config's ``reference`` is a file, and not the name of a paper."""
@@ -64,14 +83,22 @@ def is_path(name: str) -> bool:
 def find_reference(name: str, folder: Path) -> Reference:
     """The reference that a config in ``folder`` names: a file, its path relative to the folder, or one that ships with
     the package. ConfigError, with line and column, where it is wrong."""
-    return load_own(folder / name) if is_path(name) else load_reference(name)
+    return load_own(place(name, folder)) if is_path(name) else load_reference(name)
+
+
+def place(name: str, folder: Path) -> Path:
+    """Where the reference file lies that a config in ``folder`` names: from the current folder if it lies below that,
+    without the detours of ``results/mine/../../mine.csv``."""
+    path = folder / name
+    path = path.parent.resolve() / path.name
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def load_own(path: Path) -> OwnReference:
     """The reference in a file; ConfigError, with line and column, where it is wrong."""
     if not path.exists():
         raise ConfigError(f"{path}: no such reference file; `rffbench record RESULTS` writes one")
-    read = _read(path)
+    read = read_cells(path)
     metrics = dict(zip(read["dataset"], read["metric"], strict=True))
     table = Table(title=path.name, columns={"reported": "expected"}, tolerance=1.0)
     names = {dataset: dataset for dataset in metrics}
@@ -80,7 +107,9 @@ def load_own(path: Path) -> OwnReference:
     )  # fmt: skip
 
 
-def _read(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
+    """The rows of a reference file, with COLUMNS but those left out; ConfigError, with line and column, where it is
+    wrong."""
     read = csvfile.load(path, text=_TEXT, numbers=_NUMBERS, optional=_OPTIONAL)
     if read.empty:
         raise ConfigError(f"{path}: holds no cell: only its first line, the columns' names")

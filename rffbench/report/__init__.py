@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
-from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols
+from rffbench.report.frame import Protocols, experiment_folders, load_protocols
 from rffbench.report.model_table import HEADER as MODEL_HEADER
 from rffbench.report.model_table import STUB as MODEL_STUB
 from rffbench.report.summary import summarise, summary_csv, summary_records
@@ -43,6 +43,9 @@ __all__ = [
     "set_table",
     "table_files",
     "up_to_date",
+    "write_comparison",
+    "write_search",
+    "write_statistics",
     "write_table",
     "written_table",
 ]
@@ -144,19 +147,14 @@ def set_table(table: Table, form: str, columns: int = 2, caption: str | None = N
     return table.to_csv() if form == "csv" else table.to_markdown()
 
 
-def compare_folder(
-    folder: str | Path, tolerance: float | None = None
-) -> tuple[Comparison, Statistics | None, list[Path]]:
+def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[Comparison, Statistics | None]:
     """One experiment's folder measured against its config's reference, and its methods against each other.
 
-    Writes compare.csv, compare.md, figures/compare.png; statistics.csv and statistics.md where two methods share a
-    cell; figures/critical_difference.png where three share cells of five datasets; the paths written come third. Of a
-    sweep, its first protocol is compared, and the claims are judged under every one. Raises as
+    Of a sweep, its first protocol is compared, and the claims are judged under every one. Raises as
     :func:`rffbench.report.compare.compare`.
     """
-    from rffbench.report import writeup
     from rffbench.report.compare import compare
-    from rffbench.report.figures import comparison as compare_figures
+    from rffbench.report.statistics import compute_statistics
 
     protocols = load_protocols(folder)
     labels, results = protocols[0]
@@ -166,39 +164,51 @@ def compare_folder(
         comparison.missing.append(
             f"Of the sweep, the numbers of its first protocol are compared ({protocol}); claims are judged under each."
         )
-    statistics, drawn = _statistics(results)
+    return comparison, compute_statistics(results)
+
+
+def write_comparison(comparison: Comparison, statistics: Statistics | None) -> list[Path]:
+    """Write compare.csv, compare.md, figures/compare.png, and what `write_statistics` does; the paths written."""
+    from rffbench.report import writeup
+    from rffbench.report.figures.comparison import draw_comparison
+
+    folder = comparison.results.folder
     texts = {"compare.csv": writeup.to_csv(comparison), "compare.md": writeup.to_markdown(comparison)}
-    paths = [*_written(results.folder, texts), *compare_figures.draw_comparison(comparison)]
-    return comparison, statistics, [*paths, *drawn]
+    return [*_written(folder, texts), *draw_comparison(comparison), *write_statistics(statistics, folder)]
 
 
-def compare_methods(folder: str | Path) -> tuple[Statistics | None, list[Path]]:
+def compare_methods(folder: str | Path) -> Statistics | None:
     """An experiment's methods against each other, which needs no reference: Wilcoxon's and Friedman's tests over cells,
     with Holm's correction, mean ranks and critical differences.
 
-    Writes statistics.csv, statistics.md and, from five datasets on, the diagram. None, and nothing written, where fewer
-    than two methods share a cell. Of a sweep, the first protocol's.
+    None where fewer than two methods share a cell. Of a sweep, the first protocol's.
     """
-    return _statistics(load_protocols(folder)[0][1])
-
-
-def _statistics(results: Results) -> tuple[Statistics | None, list[Path]]:
-    from rffbench.report.figures.critical_difference import draw_critical_difference
     from rffbench.report.statistics import compute_statistics
 
-    statistics = compute_statistics(results)
+    return compute_statistics(load_protocols(folder)[0][1])
+
+
+def write_statistics(statistics: Statistics | None, folder: Path) -> list[Path]:
+    """Write statistics.csv, statistics.md and, where three methods share cells of five datasets,
+    figures/critical_difference.png; the paths written."""
+    from rffbench.report.figures.critical_difference import draw_critical_difference
+
     if statistics is None:
-        return None, []
+        return []
     texts = {"statistics.csv": statistics.to_csv(), "statistics.md": statistics.table().to_markdown()}
-    return statistics, [*_written(results.folder, texts), *draw_critical_difference(statistics, results.folder)]
+    return [*_written(folder, texts), *draw_critical_difference(statistics, folder)]
 
 
-def search_folder(folder: str | Path) -> tuple[Search, list[Path]]:
-    """Rank the protocols of a sweep by their distance to the reference; writes search.csv and search.md."""
+def search_folder(folder: str | Path) -> Search:
+    """Rank the protocols of a sweep by their distance to the reference."""
     from rffbench.report.search import search
 
-    found = search(load_protocols(folder))
-    return found, _written(Path(folder), {"search.csv": found.to_csv(), "search.md": found.table().to_markdown()})
+    return search(load_protocols(folder))
+
+
+def write_search(found: Search, folder: Path) -> list[Path]:
+    """Write search.csv and search.md; the paths written."""
+    return _written(folder, {"search.csv": found.to_csv(), "search.md": found.table().to_markdown()})
 
 
 def _written(folder: Path, texts: dict[str, str]) -> list[Path]:

@@ -16,10 +16,10 @@ from string import Formatter
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from rffbench import yamlfile
-from rffbench.config.values import Size
+from rffbench.config.values import Number, Size
 from rffbench.errors import ConfigError, unknown
 from rffbench.report.verdicts import Range
 from rffbench.trials.metrics import METRICS, PERCENT, Metric
@@ -27,7 +27,15 @@ from rffbench.trials.metrics import METRICS, PERCENT, Metric
 ERROR_RATE = Metric("error_rate", "test error", PERCENT, "less")  # 100 % less the accuracy
 CLAIMED = {**METRICS, ERROR_RATE.name: ERROR_RATE}
 
-Bounds = Annotated[list[float | None], Field(min_length=2, max_length=2)]
+
+def _two(bounds: list[float | None]) -> list[float | None]:
+    if len(bounds) != 2:
+        raise ValueError(f"must be two bounds, [low, high], not {bounds}")
+    return bounds
+
+
+Bounds = Annotated[list[Number | None], AfterValidator(_two)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 # ---- The vocabulary ----------------------------------------------------------------------------------------
@@ -103,14 +111,16 @@ class Slope(Test):
 class Claim(_Strict):
     """A sentence of a paper and what measurements must show for it; exactly one of difference, ratio and slope."""
 
-    claim: str = Field(description="the sentence; {name} stands for a value of each")
-    where: str = Field(description="its place in the paper")
-    because: Annotated[str, Field(min_length=1)] = Field(description="why the range is this: the paper's own words")
+    claim: Text = Field(description="the sentence; {name} stands for a value of each")
+    where: Text = Field(description="its place in the paper")
+    because: Text = Field(description="why the range is this: the paper's own words")
     datasets: list[str] = Field(default_factory=list, description="by the paper's names; else all measured")
     stand_ins: list[str] = Field(default_factory=list, description="measured where a dataset cannot be had")
     sizes: list[Size] = Field(default_factory=list, description="those the sentence names, all of them; else measured")
     sizes_from: Size | None = Field(default=None, description="of the sizes measured, those from here on")
-    each: dict[str, list[str]] = Field(default_factory=dict, description="one claim a combination of these values")
+    each: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        default_factory=dict, description="one claim a combination of these values"
+    )
     difference: Difference | None = None
     ratio: Ratio | None = None
     slope: Slope | None = None
@@ -126,7 +136,21 @@ class Claim(_Strict):
             for _, name, _, _ in Formatter().parse(text):
                 if name is not None and name not in self.each:
                     raise yamlfile.Misplaced(unknown("placeholder", name, self.each), *where)
+        self._says_something(kinds[0])
         return self
+
+    def _says_something(self, kind: str) -> None:
+        """Misplaced where it would be judged twice, or hold whatever was measured."""
+        for name in self.each:
+            if not any(f"{{{name}}}" in label for label in self._labels().values()):
+                raise yamlfile.Misplaced(f"{{{name}}} stands in no method: all its values are one claim", "each", name)
+        for claim in self.expanded():
+            if (test := claim.test).method == getattr(test, "baseline", "") and getattr(test, "baseline_size", 1) == 1:
+                raise yamlfile.Misplaced(f"{test.method} is compared with itself", kind, "baseline")
+        if unmeasured := set(self.stand_ins) & set(self.datasets):
+            raise yamlfile.Misplaced(f"{', '.join(sorted(unmeasured))} cannot stand in for itself", "stand_ins")
+        if self.stand_ins and not self.datasets:
+            raise yamlfile.Misplaced("there is nothing to stand in for: the claim names no datasets", "stand_ins")
 
     def _labels(self) -> dict[str, str]:
         return {key: str(getattr(self.test, key)) for key in ("method", "baseline") if hasattr(self.test, key)}

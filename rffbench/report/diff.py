@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench import ownfile
 from rffbench.errors import ResultsError
+from rffbench.execution.log import each_row, latest
 from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import mean_interval, welch_interval
@@ -33,6 +36,7 @@ SLOWER, FASTER, LARGER, SMALLER = "slower", "faster", "larger", "smaller"
 COMPARED = (WORSE, BETTER, CHANGED, WITHIN, SAME, LOST)
 OUTSIDE = (WORSE, LOST)
 NOTICEABLE = 1.1  # a ratio of seconds or bytes nearer to 1 is the machine's noise
+MOST_KEYS = 6  # of a config that are named
 ABOUT_SCORES = ("name", "title", "reference", "significance")  # keys of a config that change no trial
 
 CELL_COLUMNS = [
@@ -115,7 +119,7 @@ def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | 
     protocols = load_protocols(old), load_protocols(new)
     machines = _machine(old), _machine(new)
     same_machine = None in machines or machines[0] == machines[1]
-    cells, costs, notes = [], [], _notes(protocols)
+    cells, costs, notes = [], [], [*_notes(protocols), *_code_notes((old, new), names)]
     for protocol, before, after in _matched(*protocols):
         for label, one, other in _cells_of(before, after):
             where = {"protocol": protocol, **label}
@@ -253,7 +257,7 @@ def _costs(old: pd.DataFrame, new: pd.DataFrame, results: Results, same_machine:
 def _notes(protocols: tuple[Protocols, Protocols]) -> list[str]:
     before, after = (each[0][1] for each in protocols)
     keys = changed_keys(before.config, after.config)
-    notes = [f"The configs differ in {', '.join(keys)}."] if keys else []
+    notes = [f"The configs differ in {first_of(keys)}."] if keys else []
     if before.grid.setting("seed") != after.grid.setting("seed"):
         notes.append("The seeds differ, so that trials are not paired: intervals are Welch's.")
     labels = [{tuple(each.items()) for each, _ in side} for side in protocols]
@@ -266,6 +270,45 @@ def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The keys, dotted, whose values differ in two configs, but for what changes no trial."""
     flat = [dict(_flat(config)) for config in (old, new)]
     return [key for key in dict.fromkeys((*flat[0], *flat[1])) if flat[0].get(key) != flat[1].get(key)]
+
+
+def first_of(keys: Sequence[str]) -> str:
+    """The first keys, and how many more there are."""
+    more = len(keys) - MOST_KEYS
+    return ", ".join(keys[:MOST_KEYS]) + (f" and {more} more keys" if more > 0 else "")
+
+
+def other_code(name: str, one: str, was: str, other: str, now: str) -> str:
+    """That a map or solver, by its name, was not the same code in two places: which version, or which hash."""
+    what = f"the file {name.rpartition(':')[0]}" if ownfile.is_own(name) else f"the code of {name}"
+    return f"{what} differs between {one} ({was}) and {other} ({now})"
+
+
+def code(version: Any) -> str:
+    """A version as it is, or of a hash the beginning."""
+    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1", str(version))
+
+
+def _code_notes(folders: tuple[Path, Path], names: tuple[str, str]) -> list[str]:
+    """Which maps and solvers were other code in one folder than in the other."""
+    before, after = map(_code_of, folders)
+    return [
+        f"{said[0].upper()}{said[1:]}."
+        for part in sorted(before.keys() & after.keys())
+        if (was := ", ".join(sorted(before[part]))) != (now := ", ".join(sorted(after[part])))
+        for said in [other_code(part[0], names[0], was, names[1], now)]
+    ]
+
+
+def _code_of(folder: Path) -> dict[tuple[str, str], set[str]]:
+    """The code behind a folder's trials that are ok, by the name of a map or solver and the device; rows of before
+    there was a ``made_by`` say nothing of it."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in latest(each_row(folder / "trials.jsonl", left_out=lambda _: None)):
+        if row["status"] == "ok":
+            for part, version in (row.get("made_by") or {}).items():
+                found.setdefault((row[part]["name"], row["device"]), set()).add(code(version))
+    return found
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -52,21 +52,30 @@ def to_text(difference: Difference) -> str:
 
 
 def summary(difference: Difference) -> str:
-    """How many cells are what, in one sentence for what changed nothing and one for what could not be compared."""
+    """How many cells are what, one sentence for the costs that changed nothing and one for what was not compared."""
     counts = difference.cells["verdict"].value_counts()
-    steady = difference.costs[difference.costs["verdict"] == SAME]
     said = [f"{counts.get(WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
     if difference.unclear:
         said[0] += f" (of {difference.unclear} the interval covers 0)"
     if LOST in counts:
         said.append(f"{counts[LOST]} lost trials")
+    said += [f"{counts[kind]} are {kind}" for kind in (BETTER, CHANGED) if kind in counts]
     if difference.tolerance:
         said.append(f"{counts.get(WITHIN, 0)} are within that")
     said.append(f"{counts.get(SAME, 0)} are unchanged")
-    seconds = steady["metric"].isin(TIMES)
-    said.append(f"about the same are {seconds.sum()} times and {(~seconds).sum()} amounts of memory")
+    costs, steady = difference.costs, difference.costs["verdict"] == SAME
+    seconds = costs["metric"].isin(TIMES)
+    alike = [
+        f"{(steady & of_kind).sum()} of {of_kind.sum()} {what}"
+        for what, of_kind in (("times", seconds), ("amounts of memory", ~seconds))
+        if of_kind.any()
+    ]
     left = [f"{counts[kind]} {kind}" for kind in (UNMEASURED, ONLY_OLD, ONLY_NEW) if kind in counts]
-    return "; ".join(said) + "." + (f" Not compared: {', '.join(left)}." if left else "")
+    return (
+        "; ".join(said) + "."
+        + (f" {' and '.join(alike)} are about the same." if alike else "")
+        + (f" Not compared: {', '.join(left)}." if left else "")
+    )  # fmt: skip
 
 
 def to_json(differences: Sequence[Difference]) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from rffbench.plaintext import printable
+
 # ---- CSV ---------------------------------------------------------------------------------------------------
 
 # A number, alone or with its deviation, and behind them what our cells have: seconds, signs, counts.
@@ -20,13 +22,18 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if text[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(text) else text
 
 
+def from_csv_cell(cell: str) -> str:
+    """The text that `csv_cell` has put behind an apostrophe; any other as it is."""
+    return cell[1:] if cell[:1] == "'" and csv_cell(cell[1:]) == cell else cell
+
+
 def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame for a CSV file that people open: its text, the names of columns too, by `csv_cell`. A file that is
-    read again by this package is written as it is."""
-    guarded = frame.rename(columns=lambda name: csv_cell(str(name)))
+    """The frame for a CSV file that people open: its text, the names of columns too, printable and by `csv_cell`. A
+    file that is read again by this package is written as it is."""
+    guarded = frame.rename(columns=lambda name: csv_cell(printable(str(name))))
     for at, dtype in enumerate(guarded.dtypes):
         if not is_numeric_dtype(dtype):
-            text = [csv_cell(each) if isinstance(each, str) else each for each in guarded.iloc[:, at]]
+            text = [csv_cell(printable(each)) if isinstance(each, str) else each for each in guarded.iloc[:, at]]
             guarded.isetitem(at, np.array(text, dtype=object))
     return guarded
 
@@ -35,9 +42,11 @@ def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(text: str) -> str:
-    """The text without tags, entities, links and pictures; as it is where it has none."""
+    """The text without tags, entities, links and pictures; as it is where it has none. A URL by itself is a link too,
+    where GitHub shows it."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    text = re.sub(r"(?i)(?<=www)(?=\.)|(?<=[a-z])(?=://)", r"\\", text)
     return text.replace("](", r"]\(").replace("][", r"]\[")
 
 
@@ -67,6 +76,9 @@ _TEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
     "±": r"$\pm$",
     "•": r"$\bullet$",
     "–": "--",

@@ -136,6 +136,15 @@ def protocol_names(labels: Mapping[str, str]) -> list[str]:
     return [as_written(label if "=" in label else f"{axis}: {label}") for axis, label in labels.items()]
 
 
+def with_labels(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """The frame of one protocol with its label on each axis, one more column per axis; ``mean (axis)`` where the frame
+    has a column of the axis's name."""
+    labelled = frame.copy()
+    for axis, label in labels.items():
+        labelled[f"{axis} (axis)" if axis in frame else axis] = label
+    return labelled
+
+
 def find_card(dataset: str) -> Any:
     """The dataset's card; None for results of a dataset that this version has no card for."""
     from rffbench.data.cards import load_card

@@ -199,7 +199,9 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
     """The parts of a Finding that measurements give; _NotMeasured says why there are none."""
     test, sizes = claim.test, measured.sizes(dataset)
     labels = [method, baseline] if baseline else [method]
-    _check_measured(test.metric, {label: measured.trials(dataset, label) for label in labels}, measured.results)
+    trials_of = {label: measured.trials(dataset, label) for label in labels}
+    _check_finished(dataset, trials_of)
+    _check_measured(test.metric, trials_of, measured.results)
     values = {label: measured.values(dataset, label, test.metric) for label in labels}
     if isinstance(test, Slope):
         chosen, trials = _chosen(claim, _sizes(values[method]), sizes), measured.trials(dataset, method)
@@ -212,6 +214,15 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
     if left_out := [sizes[n] for n in _sizes(table) if n not in effects]:
         found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
     return found
+
+
+def _check_finished(dataset: str, trials: Mapping[str, pd.DataFrame]) -> None:
+    """_NotMeasured where one of the methods, each with its trials, has none that is ok."""
+    if lost := [label for label, mine in trials.items() if not (mine["status"] == "ok").any()]:
+        of = "" if len(lost) == len(trials) else f" of {_listed(lost)}"
+        statuses = dict.fromkeys(status for label in lost for status in trials[label]["status"])
+        ended = f" came to an end ({_listed([*statuses])})" if statuses else ""
+        raise _NotMeasured(f"no trial{of} on {dataset}{ended}")
 
 
 def _check_measured(metric: str, trials: Mapping[str, pd.DataFrame], results: Results) -> None:
@@ -292,11 +303,12 @@ def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
     names = _listed([labels[n] for n in few])
     seen = table[few].dropna(how="all")
     at = f" at {names}" if len(labels) > 1 else ""
+    trial = "undisturbed trial" if test.metric in TIMES else "trial"
     if seen.empty:
-        return f"no trial of both methods{at}"
+        return f"no {trial} of both methods{at}"
     if len(seen) > 1:
-        return f"no two trials of both methods have all of {names}"
-    return f"a single trial of both methods{at} ({_shown(test, float(np.nanmean(seen)))}) has no interval"
+        return f"no two {trial}s of both methods have all of {names}"
+    return f"a single {trial} of both methods{at} ({_shown(test, float(np.nanmean(seen)))}) has no interval"
 
 
 def _of_effects(test: Difference | Ratio, effects: pd.DataFrame, labels: Mapping[int, str]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in range(32) if chr(code) not in "\t\n\r"}  # no XML has them
+NO_XML = [*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
+CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in NO_XML if chr(code) not in "\t\n\r"}
 
 
 @dataclass(frozen=True)

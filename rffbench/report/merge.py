@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from typing import Any
 from rffbench import yamlfile
 from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
-from rffbench.execution.log import Row, cell, read_rows
+from rffbench.execution.log import Row, cell, line_of, read_rows
 from rffbench.identity import canonical_json
 from rffbench.papers.own import is_path
-from rffbench.report.diff import changed_keys
+from rffbench.report.diff import changed_keys, code, first_of, other_code
 from rffbench.report.frame import experiment_folders
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec
@@ -70,7 +69,7 @@ def _merged(shards: Sequence[Path], into: Path) -> Merged:
     for shard, config in zip(shards[1:], configs[1:], strict=True):
         if keys := changed_keys(configs[0], config):
             raise ResultsError(
-                f"{shards[0]} and {shard} are no shards of one experiment: their configs differ in {', '.join(keys)}"
+                f"{shards[0]} and {shard} are no shards of one experiment: their configs differ in {first_of(keys)}"
             )
     rows, repeated = _rows(shards, swept=bool(configs[0].get("sweep")))
     config, manifest = dict(configs[0]), _manifest(shards)
@@ -80,8 +79,8 @@ def _merged(shards: Sequence[Path], into: Path) -> Merged:
     try:
         part.mkdir(parents=True)
         (part / "config.yaml").write_text(yamlfile.dump(config), encoding="utf-8")
-        with (part / "trials.jsonl").open("w", encoding="utf-8") as log:
-            log.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        with (part / "trials.jsonl").open("wb") as log:
+            log.writelines(map(line_of, rows))
         if manifest:
             text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
             (part / "manifest.json").write_text(text, encoding="utf-8")
@@ -147,6 +146,8 @@ def _refuse_two_scores(one: Path, before: Row, other: Path, row: Row) -> None:
 def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
     spec = TrialSpec.from_row(row)
     name, was, now = TrialSpec.from_row(before).difference(spec)
+    if name == "source":
+        raise _two_codes(row, "features", one, was, other, now)
     raise ResultsError(
         f"{spec.label}: was measured with {name} {canonical_json(was)} in {one} and {canonical_json(now)} in {other}"
     )
@@ -155,19 +156,17 @@ def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
 def _refuse_other_code(makers: dict[Any, tuple[Path, Any]], shard: Path, row: Row) -> None:
     """``makers`` holds, of what the rows so far were made by, the shard that had it first and which code it was there;
     rows of before there was a ``made_by`` say nothing of it."""
-    for part, code in (row.get("made_by") or {}).items():
-        name = row[part]["name"]
-        other, before = makers.setdefault((row["method"], part, name, row["device"]), (shard, code))
-        if code != before and other != shard:
-            raise ResultsError(
-                f"{row['method']}: {name} was other code in {other} ({_short(before)}) than in {shard} "
-                f"({_short(code)}); run the one that is out of date again, which measures such trials anew"
-            )
+    for part, version in (row.get("made_by") or {}).items():
+        other, before = makers.setdefault((row["method"], part, row[part]["name"], row["device"]), (shard, version))
+        if version != before and other != shard:
+            raise _two_codes(row, part, other, before, shard, version)
 
 
-def _short(code: Any) -> str:
-    """A version as it is, or of a hash the beginning."""
-    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1", str(code))
+def _two_codes(row: Row, part: str, one: Path, was: Any, other: Path, now: Any) -> ResultsError:
+    differs = other_code(row[part]["name"], str(one), code(was), str(other), code(now))
+    return ResultsError(
+        f"{row['method']}: {differs}; run the one that is out of date again, which measures such trials anew"
+    )
 
 
 # ---- Manifests ---------------------------------------------------------------------------------------------

@@ -15,23 +15,26 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from rffbench.errors import ResultsError
-from rffbench.papers.own import COLUMNS, is_path
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.papers.own import COLUMNS, is_path, place, read_cells
 from rffbench.report.frame import Results, find_card, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import LEVEL
 from rffbench.trials.metrics import PERCENT, Metric
+from rffbench.units import so_many
 
 OF_AN_ERROR = 0.001  # what rounding may change of it
 DIGITS = 9
+MOST = 6  # changed cells that are named
 
 
-def record(folder: Path, output: Path | None = None) -> tuple[Path, int, list[str]]:
+def record(folder: Path, output: Path | None = None, *, overwrite: bool = False) -> tuple[Path, int, list[str]]:
     """Write the reference file of one experiment's folder: its path, how many cells it holds, and in sentences what a
     reader must know.
 
     Without an ``output`` it is the file that the config names as its reference, else ``<name>_reference.csv`` in the
-    current folder. ResultsError where no trial is finished.
+    current folder. ResultsError where no trial is finished, and where the file is there already and holds anything
+    else, unless ``overwrite`` is set.
     """
     protocols = load_protocols(folder)
     results = protocols[0][1]
@@ -44,26 +47,57 @@ def record(folder: Path, output: Path | None = None) -> tuple[Path, int, list[st
         raise ResultsError(f"{folder}: no trial has a score, so that there is nothing to record")
     notes = []
     if left := len(rows) - len(measured):
-        notes.append(f"{left} cells without a finished trial are left out.")
+        notes.append(f"{so_many(left, 'cell')} without a finished trial {'is' if left == 1 else 'are'} left out.")
     if single := sum(row[COLUMNS.index("trials")] == 1 for row in measured):
-        notes.append(f"{single} cells have a single trial and so no spread: their tolerance is that of rounding.")
+        notes.append(f"{so_many(single, 'cell')} with a single trial, so no spread: the tolerance is that of rounding.")
     if len(protocols) > 1:
         notes.append("Of the sweep, its first protocol is recorded.")
     path = output or _default(results, folder)
     if path.suffix != ".csv":
         raise ResultsError(f"{path}: a reference is a file whose name ends in .csv")
-    path.write_text(
-        pd.DataFrame(measured, columns=COLUMNS).to_csv(index=False, lineterminator="\n", float_format=f"%.{DIGITS}g"),
-        encoding="utf-8",
-    )
+    table = pd.DataFrame(measured, columns=COLUMNS)
+    text = table.to_csv(index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
+    if path.exists() and path.read_bytes() != text.encode():
+        changes = "\n".join(f"  {change}" for change in _changes(path, table))
+        if not overwrite:
+            raise ResultsError(
+                f"{path}: is there already, and this would change in it:\n{changes}\n"
+                "--overwrite writes it all the same, --output FILE writes another file"
+            )
+        notes.append(f"Changed were:\n{changes}")
+    path.write_text(text, encoding="utf-8")
     return path, len(measured), notes
 
 
 def _default(results: Results, folder: Path) -> Path:
     named = results.config.get("reference")
     if named and is_path(named):
-        return folder / named
+        return place(named, folder)
     return Path(f"{results.config.get('name') or folder.resolve().name}_reference.csv")
+
+
+def _changes(path: Path, table: pd.DataFrame) -> list[str]:
+    """What the new table changes in the file that is there, cell by cell, the first of them."""
+    try:
+        cells = read_cells(path)
+    except ConfigError as error:
+        return [f"all of it, as it is no reference: {error}"]
+    sides: list[dict[Any, dict[Any, str]]] = [
+        each.set_index(COLUMNS[:3]).map(_written).to_dict("index") for each in (cells, table)
+    ]
+    (old, new), changes = sides, []
+    for cell in dict.fromkeys([*old, *new]):
+        was, now = old.get(cell, {}), new.get(cell, {})
+        different = [f"{name} {was[name]} → {now[name]}" for name in was.keys() & now.keys() if was[name] != now[name]]
+        if said := ", ".join(sorted(different)) if was and now else "is new" if now else "is left out":
+            changes.append(f"{' '.join(cell)}: {said}")
+    more = len(changes) - MOST
+    return [*changes[:MOST], *([f"and {more} more cells"] if more > 0 else [])] or ["no cell, but what else it holds"]
+
+
+def _written(value: Any) -> str:
+    """As the file has it."""
+    return value if isinstance(value, str) else f"{value:.{DIGITS}g}"
 
 
 def _expected(

@@ -8,9 +8,9 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from rffbench.errors import ResultsError
+from rffbench.execution.leftovers import temporary_folder
 
 MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # all else is derived
 
@@ -27,8 +27,8 @@ def results_at(place: str) -> Iterator[Path]:
         yield Path(place)
         return
     folder, revision = _split(place)
-    with TemporaryDirectory(prefix="rffbench-") as temporary:
-        copy = Path(temporary) / folder.resolve().name
+    with temporary_folder() as temporary:
+        copy = temporary / folder.resolve().name
         _copy(folder.absolute(), revision, copy, place)
         yield copy
 

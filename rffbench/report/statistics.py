@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.sparse.csgraph import connected_components
 
 from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Results
@@ -48,7 +49,7 @@ class Statistics:
 
     ``measured`` names the score; ``ranks`` is each method's mean rank over cells (1 is best); ``friedman`` the test's
     χ² and p, None with fewer than three methods or two cells; ``cells`` how many cells all methods have, ``left_out``
-    how many they don't.
+    how many they don't; ``apart`` the methods that are left out because they have none in common with the others.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Statistics:
     friedman: tuple[float, float] | None
     cells: int
     left_out: int
+    apart: tuple[str, ...] = ()
 
     def to_csv(self) -> str:
         return csv_frame(self.pairs).to_csv(index=False, lineterminator="\n")
@@ -91,6 +93,8 @@ class Statistics:
             "dataset are not independent: read the p-values as lower bounds.",
             "statistics.csv has every dataset's own tests.",
         ]
+        if self.apart:
+            table.notes.append(f"Left out, for want of a cell in common with the others: {', '.join(self.apart)}.")
         if self.left_out:
             table.notes.append(f"{self.left_out} cells that not all methods have are left out.")
         return table
@@ -100,8 +104,10 @@ def compute_statistics(results: Results) -> Statistics | None:
     """The statistics of an experiment; None where fewer than two methods share a cell."""
     scores = _scores(results)
     by_cell = scores.groupby(["dataset", "n_features", "method"], sort=False)["score"].mean().unstack("method")
-    methods = [label for label in results.methods if label in by_cell]
-    complete = by_cell[methods].dropna()
+    labels = [label for label in results.methods if label in by_cell]
+    methods = _comparable(by_cell[labels]) if labels else []
+    by_cell = by_cell[methods].dropna(how="all")
+    complete = by_cell.dropna()
     if len(methods) < 2 or complete.empty:
         return None
     relative = {dataset: results.score(dataset).better == "less" for dataset in results.datasets}
@@ -121,9 +127,17 @@ def compute_statistics(results: Results) -> Statistics | None:
     oriented = complete.mul(signs, axis=0)
     ranks = oriented.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
     measured = " or ".join(dict.fromkeys(results.score(dataset).label for dataset in results.datasets))
-    return Statistics(
-        results.title, measured, pairs, ranks, _friedman(oriented), len(complete), len(by_cell) - len(complete)
-    )
+    left_out = len(by_cell) - len(complete)
+    apart = tuple(label for label in labels if label not in methods)
+    return Statistics(results.title, measured, pairs, ranks, _friedman(oriented), len(complete), left_out, apart)
+
+
+def _comparable(by_cell: pd.DataFrame) -> list[str]:
+    """The methods to be compared: the largest group that cells in common hold together. A method whose sizes are its
+    own, an exact solver or another kind of map, would leave no cell that all have."""
+    has = by_cell.notna().to_numpy().astype(int)
+    _, group = connected_components(has.T @ has)
+    return list(by_cell.columns[group == np.bincount(group).argmax()])
 
 
 def _scores(results: Results) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results, cell_places
+from rffbench.report.frame import Protocols, Results, cell_places, with_labels
 from rffbench.report.significance import significantly_better
 
 COLUMNS = [
@@ -63,7 +63,7 @@ def _moments(values: NDArray[np.float64]) -> tuple[list[float], list[float], lis
     columns = np.ascontiguousarray(values.T)  # so that each is summed as by itself
     has = ~np.isnan(columns)
     counts = has.sum(axis=1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # of numbers near the largest that there is
         means = np.where(has, columns, 0.0).sum(axis=1) / counts
         squares = np.where(has, (columns - means[:, None]) ** 2, 0.0).sum(axis=1)
         stds = np.sqrt(squares / np.where(counts > 1, counts - 1, np.nan))
@@ -93,4 +93,4 @@ def _plain(value: Any) -> Any:
 
 
 def _joined(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([part.assign(**labels) for (labels, _), part in zip(protocols, summaries, strict=True)])
+    return pd.concat([with_labels(part, labels) for (labels, _), part in zip(protocols, summaries, strict=True)])

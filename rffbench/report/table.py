@@ -72,7 +72,8 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         metric, column = metrics[dataset], 2 + results.methods.index(method)
         number = numbers.get((dataset, n_features, method, metric.name))
         planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
-        decimals = metric.decimals or significant_digits(largest.get((dataset, metric.name), 0.0), 3)
+        mean = float(number["mean"]) if number else math.nan
+        decimals = metric.decimals or _decimals(mean, largest.get((dataset, metric.name), 0.0))
         cell = _cell(number, metric, decimals, trials, planned, shown)
         contended = contended or "~" in cell
         rows[dataset, n_features][column] = cell
@@ -170,6 +171,11 @@ def _cell(
     if number["n_ok"] < planned:
         cell += f" [n={number['n_ok']}" + (f", {lost}]" if lost else "]")
     return cell
+
+
+def _decimals(mean: float, largest: float) -> int:
+    """Those that show three digits of a dataset's largest number, or of one that is less than a hundredth of it."""
+    return significant_digits(mean if 0 < mean < largest / 100 else largest, 3)
 
 
 def _seconds(values: pd.Series) -> str:

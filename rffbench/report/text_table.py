@@ -18,6 +18,7 @@ from rffbench.report.escape import csv_cell, markdown, markdown_cell
 from rffbench.report.frame import Results
 
 NOT_RUN = "–"
+MOST_DECIMALS = 9
 _FOOTNOTES = "†‡§¶‖"
 _GAP = "  "  # between the columns of a terminal's table
 
@@ -191,7 +192,7 @@ def significant_digits(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant digits, fewer from 10 on; for 2: 13.3, 0.45, 0.012."""
     if not value > 0:
         return digits
-    return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), 6)
+    return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), MOST_DECIMALS)
 
 
 def marked(dataset: str, called: str, results: Results, notes: list[str]) -> str:

@@ -68,8 +68,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 def to_markdown(comparison: Comparison) -> str:
     parts = [
-        f"# {markdown(in_one_line(comparison.results.title))}, measured and reported\n",
-        f"Reported: {comparison.reference.citation}.\n",
+        f"# {markdown(in_one_line(comparison.results.title))}, measured and {comparison.reference.given}\n",
+        f"{comparison.reference.given.capitalize()}: {comparison.reference.citation}.\n",
         f"{summary_line(comparison)}\n",
         *(table.to_markdown() for table in _tables(comparison)),
     ]
@@ -97,7 +97,7 @@ def summary_line(comparison: Comparison) -> str:
     if counted:
         said.append(f"{counted - comparison.outside} of {counted} within {tolerance_text(comparison)}")
     elif comparison.reference.table:
-        said.append("No cell is both measured and reported")
+        said.append(f"No cell is both measured and {comparison.reference.given}")
     counts = Counter(finding.verdict for finding in comparison.findings)
     if judged := len(comparison.findings) - counts[NOT_MEASURED]:
         said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
@@ -179,10 +179,10 @@ def _without(table: Table, heading: str) -> Table:
 
 
 def _cells_table(comparison: Comparison) -> Table:
-    unit, metrics = _unit(comparison), comparison.results.metrics
+    unit, metrics, given = _unit(comparison), comparison.results.metrics, comparison.reference.given
     table = Table(
         f"{comparison.results.title}: measured against {comparison.reference.citation}",
-        ["dataset", "s", "method", "reported", "measured", f"difference ({unit})", _INTERVAL, "verdict"],
+        ["dataset", "s", "method", given, "measured", f"difference ({unit})", _INTERVAL, "verdict"],
         stub=3,
     )
     for cell in comparison.cells.to_dict("records"):
@@ -196,14 +196,15 @@ def _cells_table(comparison: Comparison) -> Table:
                 _number(cell, "measured", decimals),
                 _signed(cell["difference"]),
                 "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
-                cell["verdict"],
+                f"not {given}" if cell["verdict"] == NOT_REPORTED else cell["verdict"],
             ]
         )
     labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
+    no_spread = "a mean is of a single trial" if given == "recorded" else "the paper gives no spread"
     table.notes = [
         f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
-        f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or the paper "
-        f"gives no spread; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
+        f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or "
+        f"{no_spread}; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
     if (comparison.cells[["reported_significant", "measured_significant"]] == 1).any(axis=None):
         both = comparison.counted

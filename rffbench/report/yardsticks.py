@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Protocols, Results, size_label
+from rffbench.report.frame import Protocols, Results, size_label, with_labels
 from rffbench.report.text_table import NOT_RUN, Table
 
 YARDSTICKS = {
@@ -96,7 +96,7 @@ def yardstick_table(results: Results) -> Table | None:
 def write_yardsticks(protocols: Protocols) -> list[Path]:
     """Write yardsticks.csv and yardsticks.md into a folder whose trials kept the score at every λ with its effective
     dimension; the paths, or none. Of a sweep, one row per protocol in the CSV, and its first protocol in the page."""
-    parts: list[Any] = [distances(results).assign(**labels) for labels, results in protocols]
+    parts: list[Any] = [with_labels(distances(results), labels) for labels, results in protocols]
     table = yardstick_table(protocols[0][1])
     if table is None:
         return []

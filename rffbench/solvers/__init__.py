@@ -8,15 +8,16 @@ maps the names of the config's parameters to their defaults is given all of the 
 parameter ``lambda``, where there is one, is given as a list of numbers.
 
 What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is
-wrong; the factory may too. Once fitted it has ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', and may have
-``alpha_``, the λ it took, ``metrics_``, numbers that a table shows ('model_size', 'objective', …), with ``own_metrics``
-for what those are that this package does not know (`rffbench.trials.metrics.Metric`), and ``curves_``, columns of equal
-length.
+wrong; the factory may too. Once fitted it may have ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', without
+which its training is timed as a whole, ``alpha_``, the λ it took, ``metrics_``, numbers that a table shows
+('model_size', 'objective', …), with ``own_metrics`` for what those are that this package does not know
+(`rffbench.trials.metrics.Metric`), and ``curves_``, columns of equal length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from rffbench.errors import ConfigError
@@ -32,6 +33,7 @@ __all__ = [
     "check_on_device",
     "check_solver",
     "make_solver",
+    "not_installed",
     "parameters",
     "spec",
 ]
@@ -87,8 +89,9 @@ def _penalties(value: Any) -> list[float]:
         problem = f"must be a positive number, or a list of them, got {wrong[0] if wrong else value!r}"
         raise WrongParameter("lambda", problem)
     values = [float(number) for number in grid]
-    if twice := [value for index, value in enumerate(values) if value in values[:index]]:
-        raise WrongParameter("lambda", f"gives {twice[0]:g} twice")
+    often, count = Counter(values).most_common(1)[0]
+    if count > 1:
+        raise WrongParameter("lambda", f"gives {often:g} twice")
     return values
 
 
@@ -140,6 +143,17 @@ def check_installed(config: Mapping[str, Any]) -> None:
     does not ask for it, so that a config can be checked without."""
     if config["name"] in MACHINES:
         make_solver(config, task="classification").check_installed()
+
+
+def not_installed(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What `check_installed` says of the solvers, each message once."""
+    messages = []
+    for config in configs:
+        try:
+            check_installed(config)
+        except ConfigError as error:
+            messages.append(str(error))
+    return list(dict.fromkeys(messages))
 
 
 def make_solver(

@@ -168,7 +168,8 @@ class Classifier(ClassifierMixin, _Estimator):
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
         if classes is not None and len(strange := np.setdiff1d(y, self.classes_)):
             raise ValueError(
-                f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}"
+                f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}; give the "
+                "first partial_fit every label there will be, classes=[…]"
             )
         Y = class_targets(y, self.classes_)
         y = y.view()

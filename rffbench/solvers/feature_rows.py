@@ -20,7 +20,8 @@ class FeatureRows:
     ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
     A CSR matrix without features is Z as it is, in one piece.
     ``factors`` (n,): what each row of Z, its constant column too, is multiplied by.
-    ``feature_s`` is the seconds spent on mapping, without what a lazy X says fetching its rows took.
+    ``feature_s`` is the seconds that mapping every row once took, the mean over passes, without what a lazy X says
+    fetching its rows took: mapping rows again is the solver's own choice.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class FeatureRows:
         self.n, self.p = X.shape[0], columns + (bias != 0)
         self._X, self.features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
-        self._mapping, self.passes = Stopwatch(X), 0
+        self._mapping, self._mapped, self.passes = Stopwatch(X), 0, 0
         self._held: Any = None
         self._bias, self._factors = bias, None if factors is None else factors.astype(X.dtype)
         if features is None and issparse(X):
@@ -50,6 +51,7 @@ class FeatureRows:
         self._buffer = buffer
 
     def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
+        self._mapped += len(out)
         with self._mapping:
             rows = checked_rows(self._X, block)[chosen]
             target = out[:, : self._columns]
@@ -66,7 +68,7 @@ class FeatureRows:
 
     @property
     def feature_s(self) -> float:
-        return self._mapping.seconds
+        return self._mapping.seconds * min(1.0, self.n / max(self._mapped, 1))
 
     def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any, NDArray[np.int64]]]:
         """One pass over ``rows`` (sorted): for each part of them a block of Z, array or CSR, and where they are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,16 +16,16 @@ from sklearn.base import clone
 
 from rffbench import data, ownfile
 from rffbench.data import Split
-from rffbench.errors import ConfigError, DataError, MemoryBudgetError
+from rffbench.errors import ConfigError, DataError, MemoryBudgetError, is_ctrl_c
 from rffbench.features import make_features
 from rffbench.features.bandwidth import gamma_of_rows
-from rffbench.features.base import check_finite, fitted, mapped
+from rffbench.features.base import check_finite, fitted, mapped, naming_who_writes
 from rffbench.kernels import make_kernel
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import is_rule
 from rffbench.process import Contention, OwnMemory, touch_memory
-from rffbench.rowsource import Stopwatch, row_blocks
+from rffbench.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import class_targets, default_block_rows
@@ -37,8 +37,8 @@ from rffbench.trials.given import (
     given,
     keeping_warnings,
     leaving_global_seeds,
-    naming_who_writes,
     naming_whose_code,
+    seconds_of,
 )
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
@@ -194,7 +194,7 @@ class Problem:
             seconds, predicted = self.seconds_alone(spec, solver)
             timing = timing | seconds
         scores = {} if predicted is None else self.score(predicted)
-        scores = scores | own | scores | numbers  # what is measured here counts
+        scores = scores | own | numbers
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
         if is_rule(spec.kernel["gamma"]):
@@ -362,14 +362,12 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
             check_measuring(spec, len(split.X_train), features.n_components, free)
         y = problem.targets if spec.solver["name"] == NONE else split.y_train
         with Contention() as contention, leaving_global_seeds(features, split.X_train, y):
+            started = clock()
             solver.fit(split.X_train, y, **watched)
+            whole_s = since(started)
             if spec.solver["name"] != NONE and not problem.predicts_alone(spec, features):
                 predicted, timing["predict_s"] = problem.predict(solver)
-        timing |= {
-            "feature_s": solver.timing_["feature_s"],
-            "fit_s": solver.timing_["gram_s"] + solver.timing_["solve_s"],
-            "contended": contention.contended,
-        }
+        timing |= seconds_of(solver, whole_s) | {"contended": contention.contended}
         return problem.result(spec, solver, predicted, timing)
 
 
@@ -384,8 +382,12 @@ def _warm_up(features: Any, dtype: np.dtype) -> None:
         X, y = np.eye(2, dtype=dtype), np.array([-1.0, 1.0])
         X.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
         y.setflags(write=False)
-        with suppress(Exception, SystemExit), watching_global_generators():
-            clone(features).set_params(n_components=2).fit(X, y).transform(X)
+        try:
+            with watching_global_generators():
+                clone(features).set_params(n_components=2).fit(X, y).transform(X)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if is_ctrl_c(error):
+                raise
 
 
 def _make_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int | None) -> Any:

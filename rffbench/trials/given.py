@@ -5,10 +5,12 @@ Trials of one task share their rows, and a class of another package may do anyth
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.data import Rows, Split
-from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError
+from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError, is_ctrl_c
 from rffbench.features import MAPS
 from rffbench.features.base import mapped
 from rffbench.kernels import Kernel
@@ -29,6 +31,7 @@ from rffbench.trials.spec import TrialSpec
 TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
 FEW_NUMBERS = 1 << 22  # of rows that are held as they are given: 34 MB in float64
 SHOWN = 5  # labels that a message lists
+PARTS_OF_A_FIT = ("feature_s", "gram_s", "solve_s")
 OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
 
 
@@ -87,24 +90,6 @@ def given(split: Split, kernel: Kernel) -> Split:
 
 
 @contextmanager
-def naming_who_writes(features: Any, solver: Any) -> Iterator[None]:
-    """An error because a read-only array was written to becomes a ValueError that names the map or solver."""
-    try:
-        yield
-    except Exception as error:
-        if "read-only" not in str(error) and "readonly" not in str(error):
-            raise
-        kinds, who, trace = (type(features), type(solver)), type(solver), error.__traceback__
-        while trace is not None:  # the innermost of the two was at work
-            owner = type(trace.tb_frame.f_locals.get("self"))
-            who, trace = owner if owner in kinds else who, trace.tb_next
-        raise ValueError(
-            f"{who.__name__} writes to an array it was given, which other methods are given too; "
-            "it must copy the array first (X = X.copy()) or compute into a new one"
-        ) from error
-
-
-@contextmanager
 def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
     """An error of a map or solver that is not built in becomes an OwnCodeError that says whose it is, in which method
     and line."""
@@ -112,7 +97,9 @@ def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[N
         yield
     except RffbenchError:
         raise
-    except (Exception, SystemExit) as error:  # a map may call exit() by mistake
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a map may call exit() by mistake
+        if is_ctrl_c(error):
+            raise
         blamed = MAPS.blame(spec.features["name"], error, features) or SOLVERS.blame(spec.solver["name"], error, solver)
         if not blamed:
             raise
@@ -157,6 +144,22 @@ def keeping_warnings() -> Iterator[list[str]]:
         for category in OF_NUMBERS:
             warnings.simplefilter("always", category)
         yield kept
+
+
+def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
+    """The entries of ``timing`` about a fit that took ``whole`` seconds: what the solver says of its parts in its
+    ``timing_``, or, where it has none, 'train_s' alone. ValueError, naming the solver, where they are no seconds."""
+    said = getattr(solver, "timing_", None)
+    if said is None:
+        return {"train_s": whole}
+    parts: list[Any] = [said.get(name) for name in PARTS_OF_A_FIT] if isinstance(said, Mapping) else [None]
+    if not all(isinstance(each, Real) and 0 <= float(each) < math.inf for each in parts):
+        raise ValueError(
+            f"timing_ of {type(solver).__name__} must have seconds, 0 or more, in {', '.join(PARTS_OF_A_FIT)}, "
+            f"got {said!r}"
+        )
+    features, *others = map(float, parts)
+    return {"feature_s": features, "fit_s": sum(others)}
 
 
 def check_map(features: Any, X: Rows) -> None:

@@ -109,6 +109,9 @@ MAP_MEASURES = (  # in panels' order
     "kernel_error", "scaled_error", "delta_error", "spectral_error", "sup_error", "entry_error", "marginal_ks",
     "marginal_energy",
 )  # fmt: skip
+SAID = ("objective", "model_size", "newton_steps", "passes", "training_bytes", "nonzeros", "test_error")
+"""Of METRICS what a solver may say of itself, in its ``metrics_``; all others are measured of it, or not at all."""
+
 TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == SECONDS)
 """What is comparable only where nothing else used the processors."""
 
@@ -120,7 +123,8 @@ TRIAL_COLUMNS = ("dataset", "n_features", "method", "multiple", "trial", "status
 
 
 def metrics_of(fitted: Any) -> dict[str, float]:
-    """The ``metrics_`` of a fitted map or solver: finite numbers by name; none where it has no such attribute.
+    """The ``metrics_`` of a fitted map or solver: finite numbers by name; none where it has no such attribute. What it
+    says of what is measured here, its accuracy for one, is left out.
 
     ValueError, naming the metric, where one is no finite number or is named as something else that a trial has, and
     where there are no numbers by name.
@@ -132,10 +136,18 @@ def metrics_of(fitted: Any) -> dict[str, float]:
         where = f"metrics_[{name!r}] of {type(fitted).__name__}"
         if name in TRIAL_COLUMNS:
             raise ValueError(f"{where}: that name means something else in a trial's row; give the metric another")
-        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        if not _is_finite(value):
             raise ValueError(f"{where} must be a finite number, got {value!r}")
-        measured[name] = float(value)
+        if name not in METRICS or name in SAID:
+            measured[name] = float(value)
     return measured
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, numbers.Real) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond float64
+        return False
 
 
 def described(fitted: Any) -> dict[str, dict[str, str | None]]:

@@ -11,7 +11,7 @@ from rffbench.process import Contention
 
 SHORT_S = 0.05  # of work that takes less the spread is to be known
 ENOUGH_S = 0.12  # seconds: by then the ticks of the system's clock can tell whether others were at work
-FEWEST, MOST = 5, 200  # repeats of short work
+FEWEST, MOST = 5, 1000  # repeats of short work
 ATTEMPTS = 3  # how often work is timed, where others disturbed it or it cannot be told
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.features.base import naming_who_writes
 from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack, blas_bytes
@@ -29,7 +30,7 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_who_writes, naming_whose_code
+from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 import yaml
 
-from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, operations, share
+from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares
 from rffbench.config.dryrun import describe, estimate
 from rffbench.config.experiment import Experiment
 from rffbench.execution.log import read_rows
@@ -61,7 +61,8 @@ def test_seconds_of_fewer_threads_are_those_of_all_processors():
 
 
 def test_work_that_trials_share_is_counted_once():
-    one = {"datasets": ["eeg"], "trials": 1, "kernel_error_points": 0}
+    ridge = {"name": "ridge", "lambda": [0.05, 0.1, 0.5, 1.0]}
+    one = {"datasets": ["eeg"], "trials": 1, "kernel_error_points": 0, "solver": ridge}
     alone, shared = (experiment(timing=timing, **one).grid() for timing in ("exclusive", "shared"))
     assert group_operations(alone) == pytest.approx(sum(map(operations, alone)))
     assert max(map(operations, shared)) < group_operations(shared) < 0.8 * sum(map(operations, shared))
@@ -126,6 +127,24 @@ def test_what_cannot_be_estimated_is_said_so():
     assert "about" not in text
 
 
+def test_of_a_solver_that_takes_as_many_steps_as_the_data_makes_it_the_usual_ones_are_counted():
+    methods = {
+        "SVM": {"features": "fourier"},
+        "LIBLINEAR": {"features": "fourier", "solver": {"method": "liblinear"}},
+        "logistic": {"features": "fourier", "solver": {"name": "logistic", "lambda": 0.1}},
+        "five folds": {"features": "fourier", "solver": {"name": "logistic", "lambda": [0.1, 0.2], "folds": 5}},
+    }
+    one = experiment(datasets=["magic04"], methods=methods, n_features=[100], trials=1, solver={"name": "linear-svm"})
+    svm, liblinear, logistic, folds = map(operations, one.grid())
+    assert svm < liblinear < 3 * svm
+    assert 8 * logistic < folds < 11 * logistic
+    letter = experiment(datasets=["letter"], methods={"logistic": methods["logistic"]}, n_features=[100], trials=1)
+    assert operations(letter.grid()[0]) > 10 * logistic
+    text = describe(one, one.grid(), [], Path("results/small"), workers=1)
+    assert "(trials: 4 counted)" in text
+    assert "half or twice that, for the data decides: 2 trials of linear-svm, 2 trials of logistic" in text
+
+
 def test_a_trial_that_cannot_fit_the_budget_is_told_with_what_it_would_need():
     tight = experiment(datasets=["eeg"], memory="1MB", n_features=[1000], trials=1)
     text = describe(tight, tight.grid(), [], Path("results/small"), workers=1)
@@ -141,6 +160,18 @@ def test_a_dry_run_says_what_is_done_already():
     everything = describe(one, grid, rows_of(grid, 1.0), Path("results/small"), workers=2)
     assert "36 trials, 36 already done" in everything
     assert "time:" not in everything
+
+
+def test_long_trials_come_last_and_a_dry_run_says_so():
+    one = experiment(datasets=["covtype", "eeg"], n_features=["1d", "64d"], timing="features")
+    brief, long = in_order(one.grid())
+    assert {(spec.dataset, spec.size) for task in long for spec in task} == {("covtype", "64d")}
+    assert (len(brief), len(long)) == (6, 3), "a task for each trial of a dataset"
+    assert sorted(spec.key for task in brief + long for spec in task) == sorted(spec.key for spec in one.grid())
+    text = describe(one, one.grid(), [], Path("results/small"), workers=2)
+    assert "the long trials come last (covtype 64d); all others: about" in text
+    done = rows_of([spec for task in brief for spec in task], 1.0)
+    assert "come last" not in describe(one, one.grid(), done, Path("results/small"), workers=2)
 
 
 def test_what_no_row_s_seconds_have_is_estimated_too():
@@ -159,7 +190,9 @@ def test_what_no_row_s_seconds_have_is_estimated_too():
 
 def test_a_trial_s_share_of_a_run_grows_with_its_work_also_where_that_depends_on_the_data():
     small, large = (spec for spec in experiment(datasets=["eeg"], trials=1).grid() if spec.method == "RFF")
-    assert share(large) > share(small) > 0
+    costs = shares([small, large])
+    assert costs[large.key] > costs[small.key] > 0
     methods = {"SVM": {"features": "fourier", "solver": {"name": "linear-svm"}}}
     small, large = experiment(datasets=["eeg"], trials=1, methods=methods).grid()
-    assert share(large) > share(small) > 0
+    costs = shares([small, large])
+    assert costs[large.key] > costs[small.key] > 0

@@ -96,7 +96,7 @@ def test_parquet_is_read_by_pandas_or_told_to_need_pyarrow(tmp_path, monkeypatch
         raise ImportError("Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.")
 
     monkeypatch.setattr(pd, "read_parquet", no_engine)
-    with pytest.raises(DataError, match=r"a\.parquet: .* pandas with pyarrow, which is not installed"):
+    with pytest.raises(DataError, match=r"a\.parquet: .* pyarrow, which is missing: pip install 'rffbench\[shards\]'"):
         look(path)
 
 
@@ -160,8 +160,8 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
         ("a.csv", "1\n2\n", "line 1 has one value, '1'; an input and the target are needed"),
         ("a.csv.gz", "1,2\n", "it cannot be unpacked"),
         ("a.svm", "", "is empty"),
-        ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': a line must be: label index:value"),
-        ("a.svm", "1 0:2\n", "line 1, '1 0:2': a line must be.*begins with 1 if told zero_based=False"),
+        ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': 'x:3' is no index:value; a line must be: label index:value"),
+        ("a.svm", "1 0:2\n", "line 1, '1 0:2': the index 0 .*begins with 1 if told zero_based=False"),
         ("a.svm", "# none\n1 1:2\n\n-1 1:nan\n", "line 4, index 1: the value is not finite"),
         ("a.svm", "1 1:2\n1 1:3\n", "in all 2 rows: a second class is needed"),
         ("a.npz", "none", "cannot be read as npz"),

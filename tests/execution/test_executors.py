@@ -177,7 +177,7 @@ def test_without_fork_a_serial_run_needs_nothing_that_only_unix_has(environment,
         [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    assert "1 trials ok" in done.stderr
+    assert "1 trial ok" in done.stderr
 
 
 # ---- Faults of the machine -----------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def alone(do, **options):
         ("kill_itself", "killed", "WorkerDied", "SIGKILL"),
         ("segfault", "killed", "WorkerDied", "SIGSEGV"),
         ("interrupt", "error", "KeyboardInterrupt", "of its own"),
+        ("cancel", "error", "CancelledError", "by itself"),
         ("exit_with_3", "killed", "WorkerDied", "status 3"),
         ("exit_with_0", "killed", "WorkerDied", "status 0"),
         ("close_the_pipe", "killed", "WorkerDied", "silent"),
@@ -61,6 +62,10 @@ def test_a_failure_is_a_result_that_says_how(do, status, type_, message, monkeyp
     result = alone(do)
     assert (result.status, result.error["type"]) == (status, type_)
     assert message in result.error["message"]
+
+
+def test_an_error_without_words_is_told_by_its_name():
+    assert Failure.of(KeyboardInterrupt()).message == "raised KeyboardInterrupt"
 
 
 def test_a_row_names_a_file_by_the_variable_that_says_where_it_is(tmp_path, monkeypatch):
@@ -136,6 +141,38 @@ def test_a_function_may_record_an_error_and_go_on():
     assert "purple" in results[specs[1].key].error["traceback"]
 
 
+@pytest.mark.parametrize(
+    ("do", "status"),
+    [("leave_no_file_to_open", "ok"), ("open_files_without_end", "error"), ("map_opens_them", "error")],
+)
+def test_what_leaves_a_process_no_file_to_open_is_no_fault_of_the_next_trial_in_it(do, status):
+    specs = [spec("open_a_file", 0), spec(do, 1), *(spec("open_a_file", trial) for trial in range(2, 6))]
+    results = [run([specs], function="goes_on_after_errors")[each.key] for each in specs]
+    assert [result.status for result in results] == ["ok", status, "ok", "ok", "ok", "ok"]
+    if result := next((result for result in results if result.error), None):
+        assert "Too many open files" in result.error["message"]
+        assert result.error.get("environment", False) is (do != "map_opens_them"), "of the machine, or of the map"
+
+
+def test_seconds_leave_out_those_in_which_a_worker_was_made_to_stand_still():
+    timed, other = spec("be_timed", 0), spec("take_the_machine", 1)
+    metrics = run([[timed], [other]])[timed.key].metrics
+    assert metrics["still"] > 0.8
+    assert 0.8 * metrics["still"] < metrics["left_out"] <= metrics["still"]
+
+
+def test_nor_is_it_the_fault_of_a_map_that_then_opens_one():
+    specs = [spec("leave_no_file_to_open", 0), spec("map_opens_one", 1)]
+    results = run([specs], function="goes_on_after_errors")
+    assert [results[each.key].status for each in specs] == ["ok", "ok"]
+
+
+def test_maps_that_open_too_many_files_do_not_stop_a_run():
+    specs = [spec("map_opens_them", trial) for trial in range(4)] + [spec("open_a_file", 4)]
+    results = run([specs], function="goes_on_after_errors")
+    assert [results[each.key].status for each in specs] == ["error"] * 4 + ["ok"]
+
+
 def test_a_result_sent_twice_counts_once():
     assert alone("repeat").status == "ok"
 
@@ -160,6 +197,7 @@ def test_blas_and_numba_are_held_to_the_worker_s_threads(threads):
     executor.run([[one]], results.append)
     (result,) = results
     assert {result.metrics[name] for name in ("blas", "numba", "environment")} == {threads}
+    assert threads > 1 or result.metrics["started"] == 1  # one that waits in a busy loop takes another's processor
     assert result.timing["threads"] == threads
 
 

@@ -49,6 +49,19 @@ def test_a_row_says_what_made_it_and_the_same_code_takes_it_as_done(tmp_path, ru
     assert run(config) == (0, [])
 
 
+def test_a_changed_data_file_is_measured_anew_and_the_old_rows_are_kept_aside(tmp_path, run):
+    data = tmp_path / "points.csv"
+    data.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(40)))
+    config = write(tmp_path, datasets=["./points.csv"])
+    assert run(config) == (2, [])
+    data.write_text(data.read_text().replace("0,0,0", "9,0,0"))
+    count, said = run(config)
+    assert (count, len(said)) == (2, 1)
+    assert said[0].startswith("2 rows were made of other data: points has changed; they are kept in")
+    assert len(rows(tmp_path, ASIDE)) == 2
+    assert run(config) == (0, [])
+
+
 def test_an_edited_map_is_measured_anew_and_its_old_rows_are_kept_aside(tmp_path, run):
     run(write(tmp_path))
     config = write(tmp_path, MINE.replace("np.cos", "np.sin"))

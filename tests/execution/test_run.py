@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from rffbench import data
+from rffbench.config import costs
 from rffbench.errors import ResultsError
 from rffbench.execution import local as local_module
 from rffbench.execution import run
@@ -227,6 +228,15 @@ def test_exclusive_trials_run_one_at_a_time_with_all_threads(tmp_path, monkeypat
     carry_out(FakeExperiment(grid), tmp_path, workers=2)
     timing = {row["trial"]: (row["timing"]["contended"], row["timing"]["threads"]) for row in rows(tmp_path)}
     assert timing == {0: (None, 2), 1: (None, 2), 2: (None, 2), 3: (True, 1), 4: (True, 1)}
+
+
+def test_long_trials_run_after_all_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(costs, "shares", lambda specs: {one.key: 1000.0 * (one.n_features > 4) for one in specs})
+    grid = [spec(trial=trial, n_features=size) for trial in range(3) for size in (8, 4)]
+    carry_out(FakeExperiment(grid), tmp_path, workers=1)
+    assert [(row["n_features"], row["trial"]) for row in rows(tmp_path)] == [
+        (4, 0), (4, 1), (4, 2), (8, 0), (8, 1), (8, 2),
+    ]  # fmt: skip
 
 
 def test_default_workers_fit_the_memory(monkeypatch):

@@ -52,7 +52,7 @@ def runs(folder, given, command, *options):
         [sys.executable, *command.split(), "run", "own.yaml", *options], cwd=folder, env=given, text=True,
         capture_output=True, timeout=LIMIT_S,
     )  # fmt: skip
-    assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, ["1 trials ok"]), done.stderr
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, ["1 trial ok"]), done.stderr
 
 
 def test_a_run_and_its_workers_take_python_s_own(folder, environment):

@@ -31,13 +31,32 @@ def failed(tmp_path, monkeypatch, source, only):
             "MyFeatures.transform gives 640 numbers, of which 40 are not finite",
         ),
         ("columns", "return self\n", "return None\n", "MyFeatures.fit must return the fitted map, self, got NoneType"),
+        (
+            "columns",
+            RETURN,
+            "from scipy import sparse; return sparse.csr_array(X) #",
+            "numbers (40, 16), got csr_array",
+        ),
+        ("columns", RETURN, "return X[:, 0] #", "an array of numbers (40, 16), got float64 (40,)"),
         ("columns", "return self\n", "X *= 2\n        return self\n", "in fit, "),
-        ("seed", RETURN, "X -= 1\n        return self.scale", "ValueError: output array is read-only"),
+        (
+            "columns",
+            RETURN,
+            "X -= 1\n        return self.scale",
+            "MyFeatures writes to an array it was given",
+        ),
         ("global seeds", RETURN, "np.random.seed(0)\n        return self.scale", "MyFeatures changes numpy's global"),
         ("global seeds", "rng =", "import random; random.seed(3)\n        rng =", "MyFeatures changes Python's global"),
         ("seed", "(self.random_state)", "(None)", "two fits with random_state=1 give different features"),
         ("dtype", RETURN, "return self.scale", "float32 gives float64; the dtype of X must be kept"),
-        ("rate", "np.sqrt(2 * self.gamma)", "2 * np.sqrt(2 * self.gamma)", "the largest bias"),
+        ("rate", "np.sqrt(2 * self.gamma)", "2 * np.sqrt(2 * self.gamma)", "a bias below 4.5 standard errors"),
+        (
+            "rate",
+            "np.sqrt(2 * self.gamma)",
+            "2 * np.sqrt(2 * self.gamma)",
+            "meant to be biased says `unbiased = False`",
+        ),
+        ("rate", "(self.random_state)", "(7)", "the same for every seed, so that all of it is bias; asked for"),
         ("contract", RETURN, "return self.scale", "of scikit-learn's"),
     ],
 )
@@ -49,6 +68,40 @@ def test_a_rate_is_not_judged_where_the_map_says_that_it_is_biased(tmp_path, mon
     wrong = MINE.replace("np.sqrt(2 * self.gamma)", "2 * np.sqrt(2 * self.gamma)")
     biased = wrong.replace("    def __init__", "    unbiased = False\n\n    def __init__")
     assert failed(tmp_path, monkeypatch, biased, "rate") is None
+
+
+def test_a_map_that_gives_what_cannot_be_judged_gets_one_line_about_it(tmp_path):
+    spoilt = "Z = np.cos(X @ self.W_ + self.b_)\n        Z[0, 0] = np.nan\n        return Z"
+    write(tmp_path, MINE.replace(RETURN, f"{spoilt} #"))
+    first, *others = check_map(f"{tmp_path}/mine.py:MyFeatures")
+    assert (first.ok, first.found) == (False, "MyFeatures.transform gives 640 numbers, of which 1 are not finite")
+    assert [(each.ok, each.found) for each in others] == [(None, "not judged: columns must be ok first")]
+
+
+def test_a_map_whose_features_no_seed_changes_is_told_so(tmp_path, monkeypatch, one_thread):
+    write(tmp_path, MINE.replace("(self.random_state)", "(7)"))
+    for each in ("_contract", "_rate"):
+        monkeypatch.setattr(checks, each, lambda *_: (True, ""))
+    (seed,) = [each for each in check_map(f"{tmp_path}/mine.py:MyFeatures") if each.name == "seed"]
+    assert (seed.ok, seed.found[:39]) == (True, "every seed gives the same features: rig")
+
+
+@pytest.mark.parametrize("method", ["fit", "transform"])
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("__import__('sys').exit(0)", "it ends the process"),
+        ("__import__('os')._exit(0)", "it ends the process"),
+        ("raise KeyboardInterrupt", "it raises KeyboardInterrupt"),
+    ],
+)
+def test_a_map_that_ends_the_command_is_told_so(rffbench, tmp_path, method, does, said):
+    begins = {"fit": "rng =", "transform": RETURN}[method]
+    write(tmp_path, MINE.replace(begins, f"{does}\n        {begins}"))
+    done = rffbench("check-method", "./mine.py:MyFeatures")
+    assert (done.returncode, done.stdout.count("FAILED"), done.stderr) == (1, 1, "")
+    assert f"FAILED  columns       feature map './mine.py:MyFeatures': in {method}, " in done.stdout
+    assert f": {said}\n" in done.stdout
 
 
 @pytest.mark.slow

@@ -127,8 +127,9 @@ def test_equal_seeds_give_equal_maps_and_other_seeds_others(name, promise):
     one, same, other = (made(name, promise, 16, random_state=seed).fit_transform(X, Y) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert np.array_equal(one, other) != promise.seeded
-    fresh = [made(name, promise, 16).fit_transform(X, Y) for _ in range(2)]
-    assert np.array_equal(*fresh) != promise.seeded
+    first, *others = [made(name, promise, 16).fit_transform(X, Y) for _ in range(6)]
+    # Of maps of a few signs two may well be the same by chance.
+    assert all(np.array_equal(first, each) for each in others) != promise.seeded
 
 
 @pytest.mark.parametrize("kernel", SPECTRAL_KERNELS)

@@ -66,6 +66,8 @@ def test_no_row_becomes_dense(monkeypatch, estimator):
 def test_a_sparse_x_without_features_is_not_handed_to_liblinear():
     with pytest.raises(ValueError, match="method must be 'auto' or 'held' for a sparse X without features"):
         LinearSVM(method="liblinear").fit(S, Y)
+    with pytest.raises(ValueError, match="loss must be 'squared-hinge' for a sparse X without features"):
+        LinearSVM(loss="hinge", method="liblinear-dual").fit(S, Y)
 
 
 def test_a_budget_counts_the_entries_of_sparse_rows_not_their_columns():

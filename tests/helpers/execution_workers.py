@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import errno
 import gc
@@ -15,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rffbench.errors import DataUnavailable
+from rffbench.errors import DataUnavailable, OwnCodeError
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.serial import SerialExecutor
+from rffbench.rowsource import Stopwatch
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 
@@ -63,7 +66,7 @@ def goes_on_after_errors(specs, channel):
         channel.begin(spec)
         try:
             DEEDS[spec.features["do"]](spec, channel)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             channel.fail(spec, error)
 
 
@@ -85,9 +88,9 @@ def sleep_forever(spec, channel):
 
 
 def say_which_kernels_are_ready(spec, channel):
-    from rffbench.linalg import waves
+    from rffbench.linalg import wave_kernels
 
-    ready = [kernel for kernel in vars(waves).values() if getattr(kernel, "signatures", [])]
+    ready = [kernel for kernel in vars(wave_kernels).values() if getattr(kernel, "signatures", [])]
     late = len({"sklearn.metrics", "sklearn.preprocessing"} - sys.modules.keys())
     channel.result(measured(spec, ready=len(ready), frozen=gc.get_freeze_count(), late=late))
 
@@ -118,6 +121,61 @@ def hog_in_child(spec, channel):
     if os.fork() == 0:
         hog(spec, channel)
     sleep_forever(spec, channel)
+
+
+def take_the_machine(spec, channel):
+    with channel.alone():
+        time.sleep(1)
+    channel.result(measured(spec))
+
+
+def be_timed(spec, channel):
+    """Until it has been made to stand still."""
+    started = before = time.perf_counter()
+    with Stopwatch() as watch:
+        while before < started + 20:
+            time.sleep(0.01)
+            now = time.perf_counter()
+            if now - before > 0.5:
+                break
+            before = now
+    channel.result(measured(spec, still=now - before, left_out=now - started - watch.seconds))
+
+
+kept_open = []
+
+
+def open_files_without_end(spec, channel):
+    while True:
+        kept_open.append(open(os.devnull))  # noqa: SIM115
+
+
+def leave_no_file_to_open(spec, channel):
+    with contextlib.suppress(OSError):
+        open_files_without_end(spec, channel)
+    channel.result(measured(spec))
+
+
+def map_opens_them(spec, channel):
+    own_code(open_files_without_end, spec, channel)
+
+
+def map_opens_one(spec, channel):
+    own_code(open_a_file, spec, channel)
+
+
+def own_code(do, spec, channel):
+    try:
+        do(spec, channel)
+    except OSError as error:
+        named = OwnCodeError(f"feature map 'mine': {error}")
+        named.__cause__ = error
+        channel.fail(spec, named)
+
+
+def open_a_file(spec, channel):
+    with open(os.devnull):
+        channel.result(measured(spec))
 
 
 def fork_with_much(spec, channel):
@@ -156,13 +214,14 @@ def slow(spec, channel):
 
 
 def report_threads(spec, channel):
+    started = len(os.listdir("/proc/self/task")) if sys.platform == "linux" else 1
     import numba
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
 
     blas = max(library["num_threads"] for library in threadpool_info())
     environment = float(os.environ["OMP_NUM_THREADS"])
-    channel.result(measured(spec, blas=blas, numba=numba.get_num_threads(), environment=environment))
+    channel.result(measured(spec, blas=blas, numba=numba.get_num_threads(), environment=environment, started=started))
 
 
 def report_memory(spec, channel):
@@ -204,6 +263,10 @@ def kill_itself(spec, channel):
 
 def interrupt(spec, channel):
     raise KeyboardInterrupt("of its own")
+
+
+def cancel(spec, channel):
+    raise asyncio.CancelledError("by itself")  # no Exception, either
 
 
 def exit_with_3(spec, channel):

@@ -10,6 +10,7 @@ from scipy.linalg import hadamard
 
 from rffbench.linalg import hadamard as module
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.linalg.hadamard_kernels import transform
 
 DTYPES = ["float64", "float32"]
 
@@ -88,7 +89,7 @@ def test_a_length_is_padded_to_the_power_of_two_that_holds_it():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 assembly")
 @pytest.mark.parametrize(("dtype", "packed", "scalar"), [("float64", "pd", "sd"), ("float32", "ps", "ss")])
 def test_the_compiled_code_adds_vectors(dtype, packed, scalar):
-    compiled = numba.njit(nogil=True)(module._transform.py_func)  # code from numba's cache cannot be looked at
+    compiled = numba.njit(nogil=True)(transform.py_func)  # code from numba's cache cannot be looked at
     compiled(np.zeros(16, dtype), 16)
     code = "".join(compiled.inspect_asm().values())
     found = {kind: len(re.findall(rf"\bv?(?:add|sub){kind}\b", code)) for kind in (packed, scalar)}

@@ -21,11 +21,16 @@ def test_numbers_are_numbers_and_the_rest_is_as_printed(tmp_path):
     assert table["extra"].tolist() == ["a", "b"]
 
 
+def test_a_mark_before_the_text_as_spreadsheets_write_it_is_no_part_of_a_column_s_name(tmp_path):
+    assert load(tmp_path, b"\xef\xbb\xbf" + GOOD.encode())["score"].tolist() == [1.5, 2.0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty; its first line must name the columns"),
-        (GOOD.replace("score", "scores"), "line 1: no column 'score'; did you mean 'scores'"),
+        (GOOD.replace("score", "scores"), "line 1: no column 'score'; is 'scores' meant to be it\\?"),
+        (GOOD.replace("score", "x"), "line 1: no column 'score'; the columns are dataset, method, x, extra"),
         (GOOD.replace("extra", "score"), "line 1: the column 'score' is there twice"),
         (GOOD.replace("2,b", "2"), "line 4: 3 cells, but the first line names 4 columns"),
         (GOOD.replace("2,b", "two,b"), "line 4, column 'score': must be a number, not 'two'"),
@@ -33,7 +38,7 @@ def test_numbers_are_numbers_and_the_rest_is_as_printed(tmp_path):
         (GOOD.replace("extra", "tolerance"), "line 2, column 'tolerance': must be a number, not 'a'"),
         (GOOD.replace("EEG,QMC", ",QMC"), "line 4, column 'dataset': is empty"),
         (GOOD + 'EEG,"Ours,1,c\n', "line 5: is not CSV"),
-        (b"dataset\n\xff\n", "is not UTF-8 text .byte 8"),
+        (b"dataset\n\xff\n", "line 2: is not UTF-8 text; save it as UTF-8"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line_and_column(tmp_path, text, message):

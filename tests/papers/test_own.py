@@ -1,5 +1,7 @@
 """Promises of a reference of one's own: what a file must hold, and where a wrong one is wrong."""
 
+from pathlib import Path
+
 import pytest
 
 from rffbench.errors import ConfigError
@@ -35,7 +37,7 @@ def test_the_spread_may_be_left_out(file):
     [
         ("", "is empty"),
         (HEADER, "holds no cell"),
-        (HEADER.replace("expected", "expectd") + ROW, "line 1: no column 'expected'; did you mean 'expectd'"),
+        (HEADER.replace("expected", "expectd") + ROW, "line 1: no column 'expected'; is 'expectd' meant to be it?"),
         (HEADER + ROW.replace("80.5", "high"), "line 2, column 'expected': must be a number, not 'high'"),
         (HEADER + ROW.replace("80.5", "inf"), "line 2, column 'expected': must be a finite number"),
         (HEADER + ROW.replace("2.0", "-2"), "line 2, column 'tolerance': must be a finite number, 0 or more"),
@@ -52,9 +54,28 @@ def test_a_wrong_file_is_refused_with_its_line_and_column(file, text, message):
     assert message in str(error.value)
 
 
-def test_a_path_is_relative_to_the_folder_and_a_name_is_a_papers(file):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (ROW.replace("digits", "digts"), "column 'dataset': unknown dataset 'digts'; did you mean 'digits'?"),
+        (ROW.replace("RFF", "RF"), "column 'method': unknown method 'RF'; did you mean 'RFF'?"),
+        (ROW.replace(",8,", ",80,"), "column 'size': unknown size '80'; did you mean '8'?"),
+        (ROW.replace("digits", "eeg"), "column 'method': unknown method 'RFF'; valid: QMC"),
+    ],
+)
+def test_a_line_of_no_cell_of_the_config_is_refused(file, wrong, message):
+    asked = {"digits": {"RFF": {"8", "16d"}}, "eeg": {"QMC": {"8"}}}
+    load_own(file(HEADER + ROW)).check_places(asked, Path("config.yaml"))
+    with pytest.raises(ConfigError) as error:
+        load_own(file(HEADER + ROW.replace(",8,", ",16d,") + wrong)).check_places(asked, Path("config.yaml"))
+    assert f"mine.csv, line 3, {message}" in str(error.value)
+
+
+def test_a_path_is_relative_to_the_folder_and_a_name_is_a_papers(file, monkeypatch):
     path = file(HEADER + ROW)
     assert find_reference("./mine.csv", path.parent).citation == "mine.csv"
+    monkeypatch.chdir(path.parent)
+    assert find_reference("../../mine.csv", Path("results", "mine")).path == Path("mine.csv")
     assert find_reference("liu2020-table3", path.parent).paper == "liu2020"
     with pytest.raises(ConfigError, match="rffbench record RESULTS"):
         find_reference("other.csv", path.parent)

@@ -265,6 +265,12 @@ def test_seconds_taken_while_others_used_the_processors_are_no_evidence():
         NOT_MEASURED,
         "all seconds were taken while other work used the processors",
     )
+    rows = [
+        ("eeg", 16, method, trial, {"feature_s": 1.0, "contended": trial > 0})
+        for method in ("RFF", "Ours")
+        for trial in range(2)
+    ]
+    assert verdict(ratio([None, 2]), log.results(rows, CONFIG))[1].startswith("a single undisturbed trial of both")
     memory = measured({"RFF": {16: [1.0, 1.0]}, "Ours": {16: [1.0, 1.0]}}, "peak_memory_bytes", contended=True)
     assert verdict(ratio([None, 2], metric="peak_memory_bytes"), memory)[0] == HOLDS
 
@@ -287,6 +293,18 @@ def test_what_was_not_measured_says_what_is_missing(given, reason):
     judged, evidence = verdict(given, measured({"RFF": {16: BASE}, "Ours": {16: BASE}}))
     assert judged == NOT_MEASURED
     assert evidence.startswith(reason)
+
+
+def test_where_no_trial_came_to_an_end_it_says_how_they_ended_and_on_which_dataset():
+    rows = [("eeg", 16, method, trial, {"status": "unavailable"}) for method in ("RFF", "Ours") for trial in range(2)]
+    assert verdict(difference(), log.results(rows, CONFIG)) == (
+        NOT_MEASURED,
+        "no trial on eeg came to an end (unavailable)",
+    )
+    rows[:2] = [("eeg", 16, "RFF", trial, {"accuracy": 70.0}) for trial in range(2)]
+    assert verdict(difference(), log.results(rows, CONFIG))[1] == "no trial of Ours on eeg came to an end (unavailable)"
+    results = log.results(rows[:2], CONFIG)
+    assert verdict(difference(), results)[1] == "no trial of Ours on eeg"
 
 
 # ---- Datasets, variants, protocols -------------------------------------------------------------------------
@@ -404,6 +422,16 @@ GOOD = "difference: {metric: accuracy, method: Ours, baseline: RFF, within: [0, 
             f"because: c\n  {GOOD.replace('0, null', '3, 1')}",
             "line 7: .*lower bound, 3, must be below the upper, 1",
         ),
+        (f"because: c\n  {GOOD.replace('0, null', '.nan, 1')}", "line 7: .*must be a finite number"),
+        (f"because: c\n  {GOOD.replace('0, null', '0, .inf')}", "line 7: .*must be a finite number"),
+        (f"because: c\n  {GOOD.replace('0, null', 'true, null')}", "line 7: .*must be a number, not true"),
+        (f"because: c\n  {GOOD.replace('0, null', '0')}", "line 7: .*must be two bounds, .low, high., not .0"),
+        (f"because: '  '\n  {GOOD}", "line 6: .*because: must not be empty"),
+        (f"because: c\n  {GOOD}\n  each: {{method: []}}", "line 8: .*method: must not be empty"),
+        (f"because: c\n  {GOOD}\n  each: {{method: [A, B]}}", "line 8: .*method. stands in no method"),
+        (f"because: c\n  {GOOD.replace('RFF', 'Ours')}", "line 7: .*Ours is compared with itself"),
+        (f"because: c\n  {GOOD}\n  stand_ins: [EEG]", "line 8: .*nothing to stand in for"),
+        (f"because: c\n  {GOOD}\n  datasets: [EEG]\n  stand_ins: [EEG]", "line 9: .*EEG cannot stand in for itself"),
         (f"because: c\n  {GOOD.replace('0, null', '0, lots')}", "line 7: .*must be a number, not 'lots'"),
         (f"because: c\n  {GOOD.replace('Ours', QUOTED)}", "line 7: .*unknown placeholder 'method'"),
         (

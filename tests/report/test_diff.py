@@ -113,6 +113,25 @@ def test_what_the_configs_differ_in_is_said(folders):
     assert difference.notes == ["The configs differ in trials."]
 
 
+def test_other_code_is_said(folders):
+    def made(features, solver):
+        return [row | {"made_by": {"features": features, "solver": solver}} for row in cell(OLD)]
+
+    difference = folders(made(1, 1), made("f" * 64, 1))
+    (note,) = difference.notes
+    assert note == f"The code of fourier differs between {difference.old} (1) and {difference.new} (ffffffffffff)."
+    assert json.loads(diff_writeup.to_json([difference]))[0]["notes"] == [note]
+    assert folders(cell(OLD), made(1, 1)).notes == []  # rows of before made_by say nothing
+
+
+def test_the_last_line_counts_every_cell_and_says_what_is_the_same(folders):
+    difference = folders([*cell(OLD), *cell(OLD, "QMC")], [*cell(OLD), *cell([score + 1 for score in OLD], "QMC")])
+    assert diff_writeup.summary(difference) == (
+        "0 of 2 cells are worse; 1 are better; 1 are unchanged. 4 of 4 times and 2 of 2 amounts of memory are "
+        "about the same."
+    )
+
+
 # ---- Seconds and memory ------------------------------------------------------------------------------------
 
 

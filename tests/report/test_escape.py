@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rffbench.plaintext import in_one_line, printable
-from rffbench.report.escape import csv_cell, csv_frame, markdown_cell, tex
+from rffbench.report.escape import csv_cell, csv_frame, from_csv_cell, markdown_cell, tex
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
 
@@ -26,18 +26,31 @@ def test_numbers_stay_numbers(number):
     assert csv_cell(number) == number
 
 
+@pytest.mark.parametrize(
+    "text", ["+6.72 points over 2d", "-0.5 to 0.5", "'better than RFF': any gain", "+0.12", "RFF", ""]
+)
+def test_what_is_read_again_from_a_csv_file_is_the_text_that_was_written(text):
+    assert from_csv_cell(csv_cell(text)) == text
+
+
 def test_no_text_of_a_frame_and_no_column_s_name_is_a_formula_in_its_file():
     frame = pd.DataFrame(
-        {"method": ["=A1", "RFF"], "mean": [-1.5, 2.0], "p": pd.array([1, None], dtype="Int64"), "@x": [None, "-1.5"]},
+        {
+            "method": ["=A1", "R\x1bF"],
+            "mean": [-1.5, 2.0],
+            "p": pd.array([1, None], dtype="Int64"),
+            "@x": [None, "-1.5"],
+        },
         index=[3, 3],
     )
-    assert csv_frame(frame).to_csv(index=False) == "method,mean,p,'@x\n'=A1,-1.5,1,\nRFF,2.0,,-1.5\n"
+    assert csv_frame(frame).to_csv(index=False) == "method,mean,p,'@x\n'=A1,-1.5,1,\nR\\x1bF,2.0,,-1.5\n"
     assert frame.columns[-1] == "@x"
 
 
 def test_markdown_has_no_tag_entity_link_or_cell_of_a_label():
     assert markdown_cell("<b>a</b> &lt; b|c") == r"&lt;b>a&lt;/b> &amp;lt; b\|c"
-    assert markdown_cell("[a](http://b) ![c](d) [e][f]") == r"[a]\(http://b) ![c]\(d) [e]\[f]"
+    assert markdown_cell("[a](b) ![c](d) [e][f]") == r"[a]\(b) ![c]\(d) [e]\[f]"
+    assert markdown_cell("<http://b> HTTPS://c/d www.e.f") == r"&lt;http\://b> HTTPS\://c/d www\.e.f"
     plain = "p < 0.05 & 3 <4, 69.50±0.71 (~13.3±0.1) [n=2, 1 out-of-memory], R&D (a) [b]"
     assert markdown_cell(plain) == plain
 
@@ -51,6 +64,7 @@ def test_markdown_has_no_tag_entity_link_or_cell_of_a_label():
         ("K̃ x₂ z³ ½ ﬁ ‖", r"\~{K} x$_{2}$ z$^{3}$ 1/2 fi $\|$"),
         ("中 Ж 😀", "[U+4E2D] [U+0416] [U+1F600]"),
         ("m² a_b", r"m² a\_b"),
+        ("s < 16 | λ>1", r"s $<$ 16 $|$ $\lambda$$>$1"),
     ],
 )
 def test_latex_sets_every_letter_or_has_its_code(text, expected):

@@ -65,6 +65,24 @@ def test_two_configs_are_refused_with_what_differs(shard, tmp_path):
         merge(parts, tmp_path / "c")
 
 
+def test_of_two_experiments_the_first_keys_that_differ_are_named(shard, tmp_path):
+    others = {f"set{i}": {f"key{j}": i for j in range(5)} for i in range(9)}
+    parts = [shard("a", rows([0])), shard("b", rows([1]), **others)]
+    with pytest.raises(ResultsError, match=r"differ in set0.key0, .*, set1.key0 and 39 more keys$"):
+        merge(parts, tmp_path / "c")
+
+
+def test_a_trial_of_a_file_that_was_edited_in_between_is_refused_and_the_file_named(shard, tmp_path):
+    own = {"name": "./signs.py:Signs"}
+    parts = [shard(name, rows([0], features=own, source=name * 64)) for name in "ab"]
+    with pytest.raises(ResultsError) as refused:
+        merge(parts, tmp_path / "c")
+    assert str(refused.value) == (
+        f"RFF: the file ./signs.py differs between {parts[0]} (aaaaaaaaaaaa) and {parts[1]} (bbbbbbbbbbbb); run the "
+        "one that is out of date again, which measures such trials anew"
+    )
+
+
 def test_one_cell_measured_on_two_versions_of_its_data_is_refused(shard, tmp_path):
     parts = [shard("a", rows([0])), shard("b", rows([0], data_hash="1" * 64))]
     with pytest.raises(ResultsError, match="was measured with data_hash"):
@@ -74,8 +92,12 @@ def test_one_cell_measured_on_two_versions_of_its_data_is_refused(shard, tmp_pat
 @pytest.mark.parametrize(
     ("was", "now", "message"),
     [
-        (1, 2, r"RFF: fourier was other code in .*/a \(1\) than in .*/b \(2\); run the one that is out of date again"),
-        ("0" * 64, "f" * 64, r"other code in .*/a \(000000000000\) than in .*/b \(ffffffffffff\)"),
+        (
+            1,
+            2,
+            r"RFF: the code of fourier differs between .*/a \(1\) and .*/b \(2\); run the one that is out of date",
+        ),
+        ("0" * 64, "f" * 64, r"differs between .*/a \(000000000000\) and .*/b \(ffffffffffff\)"),
     ],
 )
 def test_other_trials_of_a_method_that_was_other_code_then_are_refused(shard, tmp_path, was, now, message):
@@ -88,6 +110,12 @@ def test_other_trials_of_a_method_that_was_other_code_then_are_refused(shard, tm
     assert not (tmp_path / "c").exists()
     parts = [shard("d", made([0, 1], now)), shard("e", [*rows([2]), *made([3], now)])]  # one row of before made_by
     assert merge(parts, tmp_path / "c")[0].trials == 4
+
+
+def test_a_row_whose_error_holds_half_a_character_is_merged_as_it_is(shard, tmp_path):
+    failed = {**rows([1])[0], "status": "error", "metrics": {}, "error": {"type": "E", "message": "half: \ud800"}}
+    (made,) = merge([shard("a", rows([0])), shard("b", [failed])], tmp_path / "c")
+    assert read_rows(made.folder / "trials.jsonl")[1] == failed
 
 
 def test_the_manifests_of_all_runs_are_kept(shard, tmp_path):

@@ -1,15 +1,18 @@
 """Promises of a recorded reference: expected scores, tolerances from the spread, and that compare takes it."""
 
 import math
+import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from scipy import stats
 
 from rffbench import report
+from rffbench.config.experiment import Experiment
 from rffbench.errors import ConfigError, ResultsError
-from rffbench.report import frame
-from rffbench.report.compare import NotComparable, compare
+from rffbench.report import frame, writeup
+from rffbench.report.compare import compare
 from rffbench.report.record import record
 from tests.helpers import report_log as log
 
@@ -59,9 +62,13 @@ def test_a_run_is_compared_with_what_was_recorded(tmp_path, recorded, shift, out
     assert comparison.outside == outside
     assert comparison.cells["size"].tolist() == ["1d", "1d", "100", "100"]
     assert comparison.cells["measured"].notna().all()
-    made, _, paths = report.compare_folder(new)
-    assert (new / "figures" / "compare.png") in paths
+    made, statistics = report.compare_folder(new)
+    assert (new / "figures" / "compare.png") in report.write_comparison(made, statistics)
     assert made.reference.citation == "mine.csv"
+    for text in (writeup.to_text(made), writeup.to_markdown(made)):
+        assert "recorded" in text
+        assert "the paper" not in text
+        assert "reported" not in text
 
 
 def test_labels_in_brackets_are_methods_of_their_own(tmp_path):
@@ -78,35 +85,79 @@ def test_cells_that_are_not_run_yet_are_named_with_their_size(tmp_path, recorded
     some = [row for row in rows() if row["n_features"] == 14 and row["method"] == "RFF"]
     comparison = compare(frame.load_results(folder(tmp_path / "new", some=some, reference="../mine.csv")))
     assert "Not run yet: eeg 100; eeg 1d Ours." in comparison.missing
-    log.write(tmp_path / "new", log.config(n_features=["1d"], trials=4, reference="../mine.csv"), some)
-    assert any("not asked for by this experiment: eeg 100" in line
-               for line in compare(frame.load_results(tmp_path / "new")).missing)  # fmt: skip
 
 
-def test_a_reference_of_other_cells_or_another_metric_is_refused(tmp_path, recorded):
+def test_a_line_that_is_of_no_cell_of_the_config_is_refused_and_not_passed_over(tmp_path, recorded, monkeypatch):
+    new = folder(tmp_path / "new", some=rows()[:1], reference="../mine.csv")  # most is not run yet, which is no mistake
+    compare(frame.load_results(new))
+    text = recorded.read_text()
+    monkeypatch.chdir(tmp_path)
+    for right, wrong, said in (
+        ("eeg,1d,Ours", "egg,1d,Ours", "column 'dataset': unknown dataset 'egg'; did you mean 'eeg'?"),
+        ("eeg,1d,Ours", "eeg,1d,Our", "column 'method': unknown method 'Our'; did you mean 'Ours'?"),
+        ("eeg,1d,Ours", "eeg,10,Ours", "column 'size': unknown size '10'; did you mean '100'?"),
+    ):
+        recorded.write_text(text.replace(right, wrong))
+        with pytest.raises(ConfigError) as refused:
+            compare(frame.load_results(new))
+        assert str(refused.value) == (
+            f"mine.csv, line 3, {said} (every line must be of a cell of {new}/config.yaml; remove one that is of none)"
+        )
+
+
+def test_of_a_sweep_a_line_may_be_of_any_protocol(tmp_path, recorded):
+    sweep = {"sizes": {"small": {"n_features": ["1d"]}, "large": {"n_features": [100]}}}
+    experiment = Experiment.model_validate(log.config(sweep=sweep, reference="../mine.csv"))
+    new = log.write(tmp_path / "new", experiment.to_dict(), [log.ok(spec, 70.0) for spec in experiment.grid()])
+    assert len(compare(frame.load_protocols(new)[0][1]).counted) == 2
+
+
+def test_a_reference_of_another_metric_is_refused(tmp_path, recorded):
     new = folder(tmp_path / "new", reference="../mine.csv")
     text = recorded.read_text()
     recorded.write_text(text.replace("accuracy", "acuracy"))
     with pytest.raises(ConfigError, match=r"mine\.csv: unknown metric 'acuracy'; did you mean 'accuracy'"):
         compare(frame.load_results(new))
-    recorded.write_text(text.replace("RFF", "RF").replace("Ours", "Theirs"))
-    with pytest.raises(NotComparable, match="it reports the methods RF, Theirs"):
-        compare(frame.load_results(new))
 
 
 def test_recorded_again_it_is_the_file_that_the_config_names(tmp_path, recorded, monkeypatch):
-    new = folder(tmp_path / "new", 1.0, reference="../mine.csv")
-    path, cells, notes = record(new)
-    assert (path.resolve(), cells, notes) == (recorded, 4, [])
-    assert pd.read_csv(recorded)["expected"].tolist() == [72.75] * 4
     monkeypatch.chdir(tmp_path)
-    assert record(folder(tmp_path / "run"))[0].resolve() == tmp_path / "synthetic_reference.csv"
+    new = folder(tmp_path / "new", 1.0, reference="../mine.csv")
+    path, cells, (note,) = record(new, overwrite=True)
+    assert (path, cells) == (Path("mine.csv"), 4)
+    assert note.startswith("Changed were:\n  eeg 1d RFF: expected 71.75 → 72.75\n")
+    assert pd.read_csv(recorded)["expected"].tolist() == [72.75] * 4
+    assert record(new) == (path, 4, [])  # nothing would change
+    assert record(folder(tmp_path / "run"))[0] == Path("synthetic_reference.csv")
+
+
+def test_a_file_that_was_edited_is_not_lost_and_what_would_change_is_said(tmp_path, recorded):
+    new = folder(tmp_path / "new", reference="../mine.csv")
+    lines = recorded.read_text().splitlines()
+    lines[1] = re.sub(r",[^,]*$", ",9", lines[1])  # its tolerance
+    own = "eeg,2d,RFF,accuracy,70,1,4,1"
+    recorded.write_text("\n".join([*lines[:4], own, ""]))
+    edited = recorded.read_text()
+    with pytest.raises(ResultsError) as refused:
+        record(new)
+    told = str(refused.value).splitlines()
+    assert told[0].endswith("mine.csv: is there already, and this would change in it:")
+    assert re.fullmatch(r"  eeg 1d RFF: tolerance 9 → 3\.84\d+", told[1])
+    assert told[2:] == [
+        "  eeg 2d RFF: is left out",
+        "  eeg 100 Ours: is new",
+        "--overwrite writes it all the same, --output FILE writes another file",
+    ]
+    assert recorded.read_text() == edited
+    recorded.write_text("a note\n")
+    with pytest.raises(ResultsError, match=r"all of it, as it is no reference: .*no column 'dataset'"):
+        record(new)
 
 
 def test_cells_without_a_score_are_left_out_and_nothing_at_all_is_refused(tmp_path):
     lost = [log.lost(log.spec(method="Ours", trial=trial), "timeout") for trial in range(4)]
     some = [row for row in rows() if row["method"] == "RFF"]
     _, cells, notes = record(folder(tmp_path / "run", some=[*some, *lost]), tmp_path / "mine.csv")
-    assert (cells, notes) == (2, ["1 cells without a finished trial are left out."])
+    assert (cells, notes) == (2, ["1 cell without a finished trial is left out."])
     with pytest.raises(ResultsError, match="nothing to record"):
         record(folder(tmp_path / "none", some=lost), tmp_path / "mine.csv")

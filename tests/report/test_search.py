@@ -136,13 +136,13 @@ def test_a_folder_of_a_sweep_is_ranked_and_written(tmp_path):
     offsets = {"minmax": 4.0, "none": 0.5}
     rows = [log.ok(spec, REPORTED["EEG", 1, spec.method] + offsets[spec.preprocess[0]]) for spec in experiment.grid()]
     folder = log.write(tmp_path / "run", experiment.to_dict(), rows)
-    found, paths = report.search_folder(folder)
+    found = report.search_folder(folder)
     assert found.ranking["scaling"].tolist() == ["none", "columns"]
     assert found.ranking["distance"].tolist() == pytest.approx([0.5, 4.0])
-    assert [path.name for path in paths] == ["search.csv", "search.md"]
+    assert [path.name for path in report.write_search(found, folder)] == ["search.csv", "search.md"]
     written = pd.read_csv(folder / "search.csv")
     assert list(written.columns[:3]) == ["dataset", "rank", "scaling"]
-    comparison, *_ = report.compare_folder(folder)
+    comparison, _ = report.compare_folder(folder)
     assert comparison.missing[-1] == (
         "Of the sweep, the numbers of its first protocol are compared (scaling: columns); claims are judged under each."
     )

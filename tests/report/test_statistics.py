@@ -122,6 +122,14 @@ def test_without_two_methods_that_share_a_cell_there_are_no_statistics():
     assert compute_statistics(results(drop=lambda i, j, k, t: j == k)) is None
 
 
+def test_a_method_of_sizes_of_its_own_is_left_out_and_named_and_the_others_are_compared():
+    own = compute_statistics(results(drop=lambda i, j, k, t: (j == 2) != (METHODS[k] == "C")))
+    without = compute_statistics(results(SCORES[:, :2, :2]))
+    pd.testing.assert_frame_equal(own.pairs, without.pairs)
+    assert (own.cells, own.left_out, own.apart) == (without.cells, 0, ("C",))
+    assert "Left out, for want of a cell in common with the others: C." in own.table().notes
+
+
 def test_the_interval_of_a_single_value_is_everything():
     assert mean_interval(results().trials["accuracy"].head(1)) == (-math.inf, math.inf)
 
@@ -186,8 +194,12 @@ def test_they_need_no_reference(tmp_path):
         for trial in range(3)
     ]
     folder = log.write(tmp_path / "run", log.config(n_features=["1d", "2d"]), rows)
-    statistics, paths = report.compare_methods(folder)
+    statistics = report.compare_methods(folder)
     assert statistics.friedman is not None
-    assert [path.name for path in paths] == ["statistics.csv", "statistics.md"]  # one dataset: no diagram
+    assert [path.name for path in report.write_statistics(statistics, folder)] == [
+        "statistics.csv",
+        "statistics.md",
+    ]  # one dataset: no diagram
     alone = log.write(tmp_path / "alone", log.config(), rows[:3])
-    assert report.compare_methods(alone) == (None, [])
+    assert report.compare_methods(alone) is None
+    assert report.write_statistics(None, alone) == []

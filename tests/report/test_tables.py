@@ -437,11 +437,24 @@ def test_a_dataset_without_a_card_is_reported_all_the_same(tmp_path, monkeypatch
         (0.0123, 2, 3),
         (0.00123, 2, 4),
         (0.0377, 3, 4),
+        (0.0000012, 2, 7),
+        (1e-15, 2, 9),
         (0.0, 2, 2),
     ],
 )
 def test_small_numbers_keep_their_significant_digits(number, digits, decimals):
     assert table.significant_digits(number, digits) == decimals
+
+
+def test_a_number_far_below_the_largest_of_its_dataset_is_not_shown_as_nothing(tmp_path):
+    errors = {"RFF": [0.024, 0.025, 0.026], "Ours": [479000.0, 480000.0, 481000.0]}
+    rows = [
+        log.ok(log.spec(method=method, trial=trial), error, metric="rmse")
+        for method, found in errors.items()
+        for trial, error in enumerate(found)
+    ]
+    (row,) = table.make_table(loaded(tmp_path, rows)).rows
+    assert [cell.partition(" ")[0] for cell in (row[2], row[5])] == ["0.0250±0.0010", "480000.0±1000.0"]
 
 
 # ---- what another package's maps and solvers measure -----------------------------------------------------------
@@ -506,3 +519,18 @@ def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
     made, _ = report.write_table(folder)
     assert made.stub == 3
     assert report.written_table(folder).to_text(40) == made.to_text(40)
+
+
+def test_a_sweep_s_axis_takes_no_column_s_place_in_the_summary(tmp_path):
+    results = loaded(tmp_path, grid(SCORES))
+    axes = {"method": "a", "mean": "b", "self": "c"}
+    text = summary.summary_csv([(axes, results)], [summary.summarise(results)])
+    frame = pd.read_csv(io.StringIO(text))
+    assert set(frame["method"]) == set(results.methods)
+    assert frame["mean"].dtype == float
+    assert frame[["method (axis)", "mean (axis)", "self"]].iloc[0].tolist() == ["a", "b", "c"]
+
+
+def test_numbers_near_the_largest_that_there_is_are_summed_up_in_silence(recwarn):
+    assert summary._moments(np.array([[1e308], [1e308]]))[2] == [2]
+    assert not recwarn

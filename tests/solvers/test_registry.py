@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import EntryPoint
+from time import process_time
 from types import SimpleNamespace
 
 import numpy as np
@@ -83,6 +84,15 @@ def test_another_device_gets_the_parameters_that_it_takes_and_refuses_the_others
 def test_every_solver_is_listed():
     assert [row["name"] for row in describe()] == solver_names()
     assert {"ridge", "kernel-ridge"} <= set(solver_names())
+
+
+def test_many_lambdas_are_looked_through_once():
+    grid = np.linspace(1, 2, 45_000).tolist()
+    started = process_time()
+    assert len(check_solver({"lambda": grid})["lambda"]) == 45_000
+    with pytest.raises(ConfigError, match="lambda gives 1 twice"):
+        check_solver({"lambda": [*grid, 1.0]})
+    assert process_time() - started < 10  # each with each took minutes
 
 
 def test_yaml_s_text_for_a_small_number_is_a_lambda():

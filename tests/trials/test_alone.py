@@ -358,6 +358,13 @@ def test_a_map_cannot_put_another_score_in_the_place_of_the_one_that_is_measured
     assert measured_with(monkeypatch, accuracy=1000.0)["metrics"]["accuracy"] <= 100
 
 
+def test_a_map_cannot_put_a_score_where_none_is_measured(monkeypatch):
+    row = measured_with(monkeypatch, rmse=0.0, cv_error=0.0, kernel_norm=1.0, gamma=1.0, train_s=0.0, model_size=7.0)
+    assert not row["metrics"].keys() & {"rmse", "kernel_norm", "gamma", "train_s"}
+    assert row["metrics"]["cv_error"] > 0
+    assert row["metrics"]["model_size"] == 7
+
+
 @pytest.mark.parametrize(("name", "value"), [("spread", float("nan")), ("spread", "wide"), ("trial", 1.0)])
 def test_a_metric_that_is_no_number_or_has_the_name_of_something_else_is_refused_by_name(monkeypatch, name, value):
     with pytest.raises(ValueError, match=rf"metrics_\['{name}'\] of MapWithMetrics"):

@@ -14,7 +14,7 @@ from rffbench import RandomFourierFeatures
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.svm.linear import LinearSVM
 from rffbench.trials.alone import Problem, run_alone, run_trial
-from rffbench.trials.given import check_predictions
+from rffbench.trials.given import check_predictions, seconds_of
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import RIDGE, Heard, spec
 
@@ -266,3 +266,15 @@ def test_checking_predictions_is_no_part_of_their_time(monkeypatch):
     monkeypatch.setattr("rffbench.trials.alone.check_predictions", lambda *_: inside.append("checked"))
     Problem.of(spec()).predict(Solver(lambda y: y))
     assert inside == [True, False, "checked"]
+
+
+def test_a_solver_that_times_nothing_is_timed_as_a_whole():
+    assert seconds_of(SimpleNamespace(), 0.5) == {"train_s": 0.5}
+    parts = {"feature_s": np.float32(0.25), "gram_s": 1.0, "solve_s": 2}
+    assert seconds_of(SimpleNamespace(timing_=parts), 9.0) == {"feature_s": 0.25, "fit_s": 3.0}
+
+
+@pytest.mark.parametrize("said", [3, {}, {"feature_s": 0.1, "gram_s": 0.1, "solve_s": "0.1"}, {"feature_s": -1.0}])
+def test_seconds_that_are_none_are_refused_by_the_solver_s_name(said):
+    with pytest.raises(ValueError, match="timing_ of SimpleNamespace must have seconds, 0 or more, in feature_s, gram"):
+        seconds_of(SimpleNamespace(timing_=said), 1.0)

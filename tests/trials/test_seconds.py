@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from rffbench import rowsource
 from rffbench.features.fourier import RandomFourierFeatures
 from rffbench.features.leverage import LeverageScoreFeatures
 from rffbench.linalg.triangles import Triangle
@@ -84,3 +85,11 @@ def test_together_each_trial_is_told_what_it_would_have_taken_alone(clock):
     assert plain == {"feature_s": 1 + mapped, "fit_s": gram + solved, "predict_s": 1e4}
     # Its scores take the Gram matrix of the pool; then it chooses, and maps what it chose.
     assert leverage == {"feature_s": 1 + mapped + gram + 1000 + 1e4, "fit_s": gram + solved, "predict_s": 1e4}
+
+
+def test_no_seconds_are_negative_where_a_stop_is_told_for_longer_than_it_was(monkeypatch):
+    stood_still = [0.0]
+    monkeypatch.setattr(rowsource, "_stood_still", stood_still)
+    with rowsource.Stopwatch() as watch:
+        stood_still[0] += 1.0
+    assert watch.seconds == 0

@@ -72,7 +72,8 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         place = axes[index].get_subplotspec()
         if (place is not None and place.is_first_col()) or label != labels[index - 1]:
             axes[index].set_ylabel(label)
-    handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label="reported", **_REPORTED)]
+    given = comparison.reference.given
+    handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label=given, **_REPORTED)]
     if sized:
         handles = [
             *(
@@ -85,7 +86,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
                 for method in dict.fromkeys(comparison.cells["method"])
             ),
             Line2D([], [], label="measured", color="#444444"),
-            Line2D([], [], label="reported (small marks)", color="#444444", linestyle="--"),
+            Line2D([], [], label=f"{given} (small marks)", color="#444444", linestyle="--"),
         ]
     legend_below(figure, {str(handle.get_label()): handle for handle in handles})
     headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"))

@@ -99,7 +99,7 @@ def _draw_path(
     methods beside it, which would hide it where curves lie on one another."""
     style = style_of(index)
     by_lambda = curve.groupby("lambda")
-    at = np.exp(by_lambda[yardstick].apply(lambda values: np.log(values).mean()))
+    at = np.exp(by_lambda[yardstick].apply(lambda values: np.log(values[values > 0]).mean()))
     mean, std = by_lambda[score].mean(), by_lambda[score].std().fillna(0)
     marked = {"markersize": 3.2, "markevery": (index % _MARKED, _MARKED)}
     panel.plot(at, mean, label=_label(method), **{**style, **marked})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
+from rffbench.plaintext import printable
 from rffbench.report.frame import size_label
 
 # Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness too; marker
@@ -60,6 +62,7 @@ RC: dict[Any, Any] = {
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
     "svg.hashsalt": "rffbench",
+    "text.usetex": False,
 }
 
 # Nothing of the moment or the software goes into the files: the same results give the same bytes.
@@ -360,20 +363,26 @@ def _thin_out(axis: Axis, gap: float) -> None:
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths.
 
-    A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn.
+    A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn. What the font
+    lacks stands as a box.
     """
     _take_literally(figure)
-    settle_ticks(figure)
     stem = re.sub(r"[^\w.-]+", "_", stem)
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
     paths[0].parent.mkdir(exist_ok=True)
-    for path, name in zip(paths, formats, strict=True):
-        figure.savefig(path, format=name, metadata=METADATA[name])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from ", UserWarning)
+        settle_ticks(figure)
+        for path, name in zip(paths, formats, strict=True):
+            figure.savefig(path, format=name, metadata=METADATA[name])
     return paths
 
 
 def _take_literally(figure: Figure) -> None:
-    """No text of a figure is a formula, but for numbers at ticks."""
+    """No text of a figure is a formula, but for numbers at ticks; control characters are written out."""
+    for text in figure.findobj(Text):
+        if (written := printable(text.get_text())) != text.get_text():
+            text.set_text(written)
     texts = [text for text in figure.findobj(Text) if "$" in text.get_text()]
     axes = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)] if texts else []
     numbers = [tick.label1 for axis in axes for tick in (*axis.majorTicks, *axis.minorTicks)]

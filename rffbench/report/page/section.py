@@ -6,12 +6,12 @@ import base64
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
 from rffbench.errors import RffbenchError
+from rffbench.execution.leftovers import temporary_folder
 from rffbench.report import writeup
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
@@ -185,8 +185,8 @@ def _ranking_sheets(protocols: Protocols) -> list[Sheet]:
 
 def _ranks(statistics: Statistics) -> tuple[str, str] | None:
     """The critical-difference diagram as an image's address, and in words; None where there is none."""
-    with TemporaryDirectory(prefix="rffbench-") as temporary:
-        drawn = draw_critical_difference(statistics, Path(temporary), ("svg",))
+    with temporary_folder() as temporary:
+        drawn = draw_critical_difference(statistics, temporary, ("svg",))
         if not drawn:
             return None
         content = base64.b64encode(drawn[0].read_bytes()).decode()

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rffbench.config.costs import shares
 from rffbench.config.grid import Grid
 from rffbench.config.loading import filter_specs, load_resolved
 from rffbench.errors import RffbenchError
@@ -57,8 +58,8 @@ class Watch:
 
 @dataclass
 class _Experiment:
-    """What was read of a folder. ``work`` and ``work_left`` count features: small sizes come first, and are quick.
-    ``part_left`` is what is left of the running part of the config."""
+    """What was read of a folder. ``work`` and ``work_left`` are what the trials cost (`shares`): small sizes come
+    first, and are quick. ``part_left`` is what is left of the running part of the config."""
 
     marks: _Marks
     name: str
@@ -68,10 +69,10 @@ class _Experiment:
     running: str = ""
     started: datetime | None = None
     last: str = ""
-    work: int = 0
-    work_left: int = 0
+    work: float = 0.0
+    work_left: float = 0.0
     part: dict[str, Any] | None = None
-    part_left: int = 0
+    part_left: float = 0.0
     table: dict[str, Any] | None = None
     failures: list[list[str]] = field(default_factory=list)
     problem: str = ""
@@ -94,9 +95,8 @@ class _Experiment:
             "problem": self.problem,
         }
 
-    def _seconds_left(self, work: int) -> float | None:
-        """For so much work, in proportion to the features of the trials done since the run started; None where nothing
-        runs."""
+    def _seconds_left(self, work: float) -> float | None:
+        """For so much work, at the pace of the trials done since the run started; None where nothing runs."""
         if not (self.running and self.started and self.work and work):
             return None
         gone = (datetime.now(UTC) - self.started).total_seconds()
@@ -136,24 +136,24 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
     found.last = max((finished for _, finished in rows.values() if isinstance(finished, str)), default="")
     if planned is not None:
         found.total = len(planned)
-        found.work_left = sum(size for key, size in planned.items() if key not in rows)
+        found.work_left = sum(cost for key, cost in planned.items() if key not in rows)
         if found.running and (only := runs[-1].get("only")) and isinstance(only, list):
             only = [str(each) for each in only]
             part = _planned(folder, only) or {}
             options = printable(" ".join(f"--only {each}" for each in only))
             found.part = {"only": options, "done": len(part.keys() & rows.keys()), "total": len(part)}
-            found.part_left = sum(size for key, size in part.items() if key not in rows)
+            found.part_left = sum(cost for key, cost in part.items() if key not in rows)
         if found.started:
             since = {key for key, (_, end) in of_these.items() if (time := _time(end)) and time >= found.started}
             found.work = sum(planned[key] for key in since)
 
 
-def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, int] | None:
-    """The trials that the config asks for, or those of them that ``only`` chooses: key and number of features; None
-    where a dataset is not known here."""
+def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
+    """The trials that the config asks for, or those of them that ``only`` chooses: key and cost; None where a dataset
+    is not known here."""
     try:
         specs = [spec for _, config in load_resolved(folder / "config.yaml") for spec in Grid(config).specs()]
-        return {spec.key: spec.n_features for spec in filter_specs(specs, only)}
+        return shares(filter_specs(specs, only))
     except (RffbenchError, KeyError, TypeError, ValueError):
         return None
 

@@ -32,7 +32,7 @@ from rffbench.solvers.ridge.fold_statistics import (
     fold_bounds,
     wrong_share,
 )
-from rffbench.solvers.ridge.settings import Center, Scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _Plan, _StreamedRidge
 from rffbench.solvers.ridge.tree import Engine, leaves
 
@@ -214,7 +214,7 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         blocks: str = "dask",
         folds: int = 5,
@@ -247,7 +247,7 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         blocks: str = "dask",
         folds: int = 5,

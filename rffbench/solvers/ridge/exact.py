@@ -18,7 +18,7 @@ from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import cv_results
-from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_folds, check_penalties, check_scoring
 from rffbench.solvers.weights import Balanced, ClassWeight, check_balanced, check_class_weight, class_row_weights
 
 BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
@@ -112,7 +112,7 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         kernel: str = "gaussian",
         gamma: float | str = 1.0,
@@ -140,7 +140,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         kernel: str = "gaussian",
         gamma: float | str = 1.0,
@@ -166,7 +166,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
 
 def make_kernel_ridge(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,
-    lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
+    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",
     center: Center = True, scoring: Scoring = None, class_weight: Balanced = None,
 ) -> ExactKernelRidgeCV | ExactKernelRidgeClassifierCV:  # fmt: skip
     """Exact kernel ridge regression, the reference without features; n×n memory.

@@ -10,14 +10,14 @@ import numpy as np
 from rffbench.parameters import WrongParameter, check_choice
 from rffbench.solvers.base import LambdaScale
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
-from rffbench.solvers.ridge.settings import Blocks, Center, Scoring, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.solvers.weights import Balanced, check_balanced
 
 
 def make_ridge(
     *, task: str, features: Any, memory: int | None = None,
-    lambda_: float | Sequence[float] = (0.05, 0.1, 0.5, 1.0), folds: int = 5, lambda_scale: LambdaScale = "n",
+    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",
     center: Center = True, scoring: Scoring = None, path: bool = False, blocks: Blocks = None,
     class_weight: Balanced = None,
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip

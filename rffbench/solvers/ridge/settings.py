@@ -13,12 +13,15 @@ from rffbench.solvers.base import LambdaScale
 Center = Literal[True, False, "target", "both"]
 Scoring = Literal["accuracy"] | None
 Blocks = Literal["dask"] | None
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the λ to choose from where none are given
 
 
 def check_penalties(alphas: Sequence[float], lambda_scale: object, center: object) -> None:
     """ValueError, naming the parameter and what would be right, where one is wrong."""
     grid = np.asarray(alphas, dtype=float)
-    if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
+    if not grid.size:
+        raise ValueError("alphas must hold one number at least, got none")
+    if grid.ndim != 1 or not (np.isfinite(grid) & (grid >= 0)).all():
         raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
     check_choice("lambda_scale", lambda_scale, get_args(LambdaScale))
     check_choice("center", center, get_args(Center))

@@ -45,7 +45,7 @@ from rffbench.solvers.ridge.fold_statistics import (
     wrong_rows,
     wrong_share,
 )
-from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_folds, check_penalties, check_scoring
 from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
@@ -667,7 +667,7 @@ class StreamedRidge(_StreamedRegressor):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float = 1e-3,
         *,
         lambda_scale: LambdaScale = "n",
         center: Center = True,
@@ -689,6 +689,8 @@ class StreamedRidge(_StreamedRegressor):
 class StreamedRidgeCV(_StreamedRidgeCV, _StreamedRegressor):
     """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
 
+    Without ``alphas`` it chooses among the powers of ten from 1e-6 to 1.
+
     ``path=True`` also keeps the solution at every λ, for `predict_path`.
 
     Folds are contiguous blocks of the training rows, sized as scikit-learn's ``KFold(folds)``; the λ of the
@@ -706,7 +708,7 @@ class StreamedRidgeCV(_StreamedRidgeCV, _StreamedRegressor):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",
@@ -745,7 +747,7 @@ class StreamedRidgeClassifier(_StreamedClassifier):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float = 1e-3,
         *,
         lambda_scale: LambdaScale = "n",
         center: Center = True,
@@ -775,7 +777,7 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, _StreamedClassifier):
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",

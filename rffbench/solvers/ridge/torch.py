@@ -25,7 +25,7 @@ from rffbench.parameters import check_count
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, no_singular
 from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds, solve_ridge_cv
-from rffbench.solvers.ridge.settings import Center, check_folds, check_penalties
+from rffbench.solvers.ridge.settings import ALPHAS, Center, check_folds, check_penalties
 
 BLOCK_ELEMENTS = 1 << 24  # numbers in a block of features: more than on a CPU, for larger products
 MOST_BLOCK_ROWS = 1 << 16
@@ -171,7 +171,7 @@ class _TorchRidge:
 
     def __init__(
         self,
-        alphas: Sequence[float] = (0.05, 0.1, 0.5, 1.0),
+        alphas: Sequence[float] = ALPHAS,
         *,
         features: Any,
         folds: int = 5,

@@ -97,7 +97,7 @@ class LinearSVM(Classifier):
     features_ : the fitted feature map, where there is one.
     metrics_ : 'model_size', D; 'objective', (λ/2)(‖w‖² + b²) + (1/N)Σ L; 'training_bytes', the memory that was told
         beforehand; 'newton_steps' and 'passes' over the rows where the method is ours.
-    timing_ : seconds; mapping is 'feature_s', all else 'solve_s'.
+    timing_ : seconds; mapping each row once is 'feature_s', all else 'solve_s'.
 
     References
     ----------
@@ -213,6 +213,8 @@ class LinearSVM(Classifier):
         memory = sys.maxsize if self.memory is None else self.memory
         method = self.method
         if entries is not None:
+            if self.loss == "hinge":
+                raise WrongParameter("loss", "must be 'squared-hinge' for a sparse X without features, got 'hinge'")
             if method not in ("auto", "held"):
                 problem = f"must be 'auto' or 'held' for a sparse X without features, got {method!r}"
                 raise WrongParameter("method", problem)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -242,17 +243,21 @@ def test_a_metric_of_another_package_has_a_panel_with_its_own_words_on_an_axis_t
     assert panels["drift"].get_yscale() == "linear"  # it has numbers below zero
 
 
-def test_a_label_with_dollar_signs_is_drawn_as_it_is(tmp_path):
-    label = r"$\wrong{ $x_"
+@pytest.mark.parametrize("label", [r"$\wrong{ $x_", "red \x1b[31m, bell \x07, none \U0010ffff"])
+def test_a_label_is_drawn_as_it_is_be_it_no_formula_and_what_cannot_be_printed_is_written_out(tmp_path, label):
     rows = [log.ok(log.spec(multiple=size), 80.0) | {"method": label} for size in (1, 2)]
     for row in rows:
         row["metrics"]["gap"] = 1.0
-        row["own_metrics"] = {"gap": {"title": label, "unit": "$$"}}
+        row["own_metrics"] = {"gap": {"title": "$\\wrong{", "unit": "$$"}}
     made = log.write(
         tmp_path / "run", log.config(title=label, methods={label: log.METHODS["RFF"]}, n_features=["1d", "2d"]), rows
     )
-    report.redraw(made, ["svg"])
-    assert (made / "figures" / "eeg.svg").stat().st_size > 10_000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of each letter that the font lacks, on its own line
+        report.redraw(made, ["svg"])
+    figure = (made / "figures" / "eeg.svg").read_text(encoding="utf-8")
+    assert len(figure) > 10_000
+    assert not set("\x1b\x07") & set(figure)
 
 
 def test_a_label_that_begins_with_an_underscore_is_in_the_legend(tmp_path):

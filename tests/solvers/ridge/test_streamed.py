@@ -337,7 +337,7 @@ def test_a_singular_matrix_without_a_penalty_is_an_error_that_says_so():
     ("parameters", "message"),
     [
         ({"alphas": [-1.0]}, "every alpha"),
-        ({"alphas": []}, "every alpha"),
+        ({"alphas": []}, "alphas must hold one number at least"),
         ({"alphas": [float("nan")]}, "every alpha"),
         ({"folds": 1}, "folds must be a whole number, 2 or more"),
         ({"folds": 1000}, "folds must lie between 2"),
@@ -357,7 +357,7 @@ def test_timing_leaves_out_what_fetching_rows_took(problem):
     model = StreamedRidgeCV(features=features, block_rows=100).fit(Rows(X), y)
     assert set(model.timing_) == {"feature_s", "gram_s", "solve_s"}
     before = dict(model.timing_)
-    assert before["feature_s"] < -3  # the clock of Rows runs at a second a slice
+    assert before["feature_s"] == 0  # the clock of Rows runs at a second a slice, and no seconds are negative
     model.predict(Rows(X))
     assert model.timing_ == before
 

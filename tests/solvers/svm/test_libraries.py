@@ -4,7 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
 from rffbench.execution import make_executor
@@ -45,6 +47,15 @@ def test_their_solvers_are_refused_before_anything_runs(library, solver, tmp_pat
     with pytest.raises(ConfigError, match=rf"{library} cannot be loaded .*: pip install 'rffbench\[svm\]'"):
         run_experiment(valid, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("library", "solver"), THEIRS)
+def test_validate_says_that_the_config_is_right_and_what_it_lacks_here(library, solver, tmp_path, neither):
+    experiment(tmp_path, solver)
+    said = CliRunner().invoke(cli, ["validate", str(tmp_path / "machines.yaml")], standalone_mode=False)
+    assert said.return_value == 0
+    assert said.stdout.endswith("machines.yaml: OK; 1 trial\n")
+    assert f"it cannot run here: {library} cannot be loaded" in said.stderr
 
 
 @pytest.mark.parametrize(("library", "solver"), THEIRS)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.svm import LinearSVC
 
-from rffbench import PerceptronFeatures, RandomFourierFeatures
+from rffbench import PerceptronFeatures, RandomFourierFeatures, rowsource
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.process import peak_memory, reset_peak
 from rffbench.solvers import make_solver
@@ -199,18 +199,31 @@ def test_a_sample_of_all_rows_gives_the_hessian_itself(monkeypatch):
     np.testing.assert_allclose(sampled_hessian(Z, 3.0).solve(right[:, None])[:, 0], expected)
 
 
-def test_timing_tells_mapping_from_solving_and_leaves_out_fetching():
+@pytest.mark.parametrize("method", ["held", "streamed", "liblinear"])
+def test_timing_tells_mapping_each_row_once_from_solving_and_leaves_out_fetching(method, monkeypatch):
+    """A clock that goes on by one for every row mapped, and by ten for every slice fetched."""
+    mapped, waited = 0, 0
+
     class Waiting(Rows):
         def __getitem__(self, rows):
+            nonlocal waited
+            waited += 10
             self.seconds += 10
             return super().__getitem__(rows)
 
+    def fill(self, X, out, original=RandomFourierFeatures.fill):
+        nonlocal mapped
+        mapped += len(X)
+        original(self, X, out)
+
+    monkeypatch.setattr(RandomFourierFeatures, "fill", fill)
+    monkeypatch.setattr(rowsource, "perf_counter", lambda: float(mapped + waited))
     X, y = problem()
-    for method in ("held", "streamed", "liblinear"):
-        timing = LinearSVM(MAP, method=method).fit(Waiting(X), y).timing_
-        assert set(timing) == {"feature_s", "gram_s", "solve_s"}
-        assert timing["feature_s"] < -9  # the clock of these rows runs fast
-        assert 0 < timing["solve_s"] < 9
+    timing = LinearSVM(MAP, method=method).fit(Waiting(X), y).timing_
+    assert set(timing) == {"feature_s", "gram_s", "solve_s"}
+    assert timing["feature_s"] == pytest.approx(len(X), abs=1)
+    assert sum(timing.values()) == pytest.approx(mapped, abs=2)
+    assert (mapped > 2 * len(X)) == (method == "streamed")
 
 
 # The last with the Hessian of a sample, the one before it without: too few rows.
