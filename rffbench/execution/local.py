@@ -340,7 +340,8 @@ class _Worker(_Child):
         self.time_limit = time_limit
         self.account = TaskAccount(specs)
         self.since = time.monotonic()  # when it last said something, without the time that it stood still
-        self.asks = False  # for the machine, or it has that
+        self.asks = False  # for the machine
+        self.has_machine = False
         self.ready = False
         self.still_since: float | None = None  # since when it, and its clock, stand still: stopped, or waiting for that
         self.over = False
@@ -349,6 +350,9 @@ class _Worker(_Child):
         self._failure: Failure | None = None
         self._done = False
         self._stopped_since: float | None = None
+
+    def signs(self) -> list[Any]:
+        return super().signs() if self._stopped_since is None else [self.process.sentinel]
 
     def step(self) -> list[TrialResult]:
         """Look after the worker: what it has finished since, or lost."""
@@ -389,7 +393,9 @@ class _Worker(_Child):
 
     def _receive(self) -> tuple[list[TrialResult], bool]:
         """Results that have come in, and whether the pipe has ended."""
-        results = []
+        results: list[TrialResult] = []
+        if self._stopped_since is not None and self._alive and self.process.is_alive():
+            return results, False  # it may have been stopped in the middle of a message
         try:
             while self.pipe.poll():
                 kind, value = self.pipe.recv()
@@ -400,8 +406,8 @@ class _Worker(_Child):
                     self._failure = value
                 elif kind == "done":
                     self._done = True
-                elif kind == "alone":
-                    self.asks = value
+                elif kind == "alone":  # it has timed; it may have asked again since
+                    self.asks, self.has_machine = value, False
                     self._clock(still=value)
                 elif result := self.account.hear(kind, value):
                     results.append(result)
@@ -411,6 +417,7 @@ class _Worker(_Child):
 
     def take_machine(self) -> None:
         """Tell it that the machine is its own."""
+        self.asks, self.has_machine = False, True
         self._clock(still=False)
         with contextlib.suppress(OSError):  # it has died, as `step` will see
             self.pipe.send(True)
@@ -482,7 +489,7 @@ class _Machine:
     def pass_on(self, running: Sequence[_Worker]) -> None:
         """Take it back from a worker that has timed, or ended, and give it to one that asks for it, once all are ready:
         one that has not settled in would stand still for ever if this process died."""
-        if self._holder and (self._holder.over or not self._holder.asks):
+        if self._holder and (self._holder.over or not self._holder.has_machine):
             self._holder = None
             for worker in running:
                 worker.stand_still(False)

@@ -1,18 +1,21 @@
 """Where a trial times something, nothing else of the run is at work: the others stand still, with their clocks."""
 
+import contextlib
 import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from rffbench.execution import local
 from rffbench.execution.environment import processors
-from rffbench.execution.local import LocalExecutor
+from rffbench.execution.local import LocalExecutor, _Worker
+from rffbench.execution.worker import Settings
 from tests.helpers.alone_runs import WORKERS, run, trials
 from tests.helpers.execution_workers import spec
 from tests.helpers.processes import alive, descendants, wait_for
@@ -32,6 +35,53 @@ def test_while_one_worker_times_the_others_do_nothing(tmp_path):
             assert len(at_work) <= 1, "it takes a moment to stand still, and no more"
     assert {result.timing["threads"] for result in results} == {processors()}
     assert {result.timing["contended"] for result in results} == {None}  # of a trial that does not say
+
+
+def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(tmp_path):
+    """As where the parent writes its log to a slow disk."""
+    started = time.monotonic()
+
+    def watch():
+        assert time.monotonic() - started < 60, "they all stand still"
+        time.sleep(0.2)
+
+    results = run(trials("time_again_at_once", 2, tmp_path), watch=watch)
+    assert [result.status for result in results] == ["ok", "ok"]
+
+
+def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
+    settings = Settings(f"{WORKERS}:do_all", 2, 1, None, tmp_path / "stack", tmp_path / "still")
+    worker = _Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
+    try:
+        wait_for(lambda: worker.step() == [] and worker.account.open, 60)
+        wait_for(worker.pipe.poll, 60)
+        time.sleep(0.3)  # the pipe is full by now
+        worker.stand_still(True)
+        with within(5):
+            assert worker.step() == []
+        worker.stand_still(False)
+        with within(60):
+            while not (results := worker.step()):
+                time.sleep(0.01)
+        assert len(results[0].curves["error"]) == 200_000
+    finally:
+        worker.kill()
+
+
+@contextlib.contextmanager
+def within(seconds):
+    """TimeoutError where the block takes longer."""
+
+    def late(number, frame):
+        raise TimeoutError(f"not within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.slow
@@ -63,6 +113,7 @@ def test_a_large_trial_has_the_machine_after_the_others(tmp_path):
 
 SCRIPT = """
 import sys
+import time
 from pathlib import Path
 from tests.helpers.alone_runs import run, trials
 

@@ -347,6 +347,18 @@ def work_and_time(spec, channel):
     channel.result(measured(spec))
 
 
+def time_again_at_once(spec, channel):
+    for _ in range(5):
+        with channel.alone():
+            pass
+    channel.result(measured(spec))
+
+
+def tell_much(spec, channel):
+    """More than the pipe holds, so that its parent has to read it."""
+    channel.result(TrialResult(spec, "ok", {"accuracy": 90.0}, {"fit_s": 0.5}, curves={"error": [0.5] * 200_000}))
+
+
 def work_long(spec, channel):
     """Three and a half seconds of work, whatever stops it meanwhile."""
     start = time.monotonic()
