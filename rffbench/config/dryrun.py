@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from rffbench.config.costs import (
+    DATA_DECIDES,
     EFFICIENCY,
     RUN_S,
-    USUAL,
     aside_seconds,
     bytes_needed,
     group_operations,
@@ -126,7 +126,7 @@ def estimate(
             elif count is not None:
                 alone += count * pace
                 counted += 1
-                usual.update([spec.solver["name"]] if spec.solver["name"] in USUAL else [])
+                usual.update([spec.solver["name"]] if spec.solver["name"] in DATA_DECIDES else [])
             else:
                 untimed[spec.solver["name"]] += 1
         together, apart = group_operations(group), sum(count or 0.0 for count in counts)

@@ -118,8 +118,9 @@ def test_what_cannot_be_estimated_is_said_so():
     }
     one = experiment(datasets=["magic04"], methods=methods, n_features=[100], trials=2)
     text = describe(one, one.grid(), [], Path("results/small"), workers=1)
-    assert "(trials: 2 counted)" in text
-    assert "time not estimated: 2 trials of sparse-rf, 2 trials of kernel-svm" in text
+    assert "(trials: 4 counted)" in text
+    assert "time not estimated: 2 trials of sparse-rf\n" in text
+    assert "the data decides: 2 trials of kernel-svm\n" in text
     assert "memory not estimated: 2 trials of sparse-rf\n" in text
     assert "MB for the largest trial (magic04 s=100 exact trial" in text
     alone = [spec for spec in one.grid() if spec.method == "Sparse-RF"]
@@ -138,8 +139,11 @@ def test_of_a_solver_that_takes_as_many_steps_as_the_data_makes_it_the_usual_one
     svm, liblinear, logistic, folds = map(operations, one.grid())
     assert svm < liblinear < 3 * svm
     assert 8 * logistic < folds < 11 * logistic
-    letter = experiment(datasets=["letter"], methods={"logistic": methods["logistic"]}, n_features=[100], trials=1)
+    of_classes = {"logistic": methods["logistic"], "exact": {"features": "none", "solver": {"name": "kernel-svm"}}}
+    letter = experiment(datasets=["letter"], methods=of_classes, n_features=[100], trials=1)
     assert operations(letter.grid()[0]) > 10 * logistic
+    few, many = (experiment(datasets=["letter"], methods=of_classes, train_rows=n).grid()[-1] for n in (100, 400))
+    assert operations(many) == pytest.approx(8 * operations(few))
     text = describe(one, one.grid(), [], Path("results/small"), workers=1)
     assert "(trials: 4 counted)" in text
     assert "half or twice that, for the data decides: 2 trials of linear-svm, 2 trials of logistic" in text
