@@ -335,9 +335,10 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
 
     grid = experiment.grid()
     specs, other = filter_specs(grid, only), OtherCode(grid)
-    logged = [] if fresh else [row for row in read_rows(folder / "trials.jsonl") if not other.reason(row)]
+    logged = [] if fresh else other.left_out_of(read_rows(folder / "trials.jsonl"))
     rows = list({row["key"]: row for row in logged}.values())
-    return describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
+    text = describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
+    return f"{text}\n{other.told()}; a run would keep them aside and measure anew" if other.found else text
 
 
 def _finish(folder: Path, summary: Any, json_file: str | None) -> int:

@@ -120,7 +120,9 @@ def test_a_dry_run_does_not_count_rows_of_other_code_as_done(tmp_path, rffbench)
     rffbench("run", "own.yaml")
     assert "2 trials, 2 already done" in rffbench("run", "own.yaml", "--dry-run").stdout
     write(tmp_path, MINE + "# edited\n")
-    assert "2 trials, 1 already done" in rffbench("run", "own.yaml", "--dry-run").stdout
+    told = rffbench("run", "own.yaml", "--dry-run").stdout
+    assert "2 trials, 1 already done" in told
+    assert "1 row was made by other code: ./mine.py:MyFeatures has been edited; a run would keep" in told
     assert "1 row was made by other code" in rffbench("run", "own.yaml").stderr
 
 
