@@ -29,6 +29,10 @@ def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional:
             raise ConfigError(f"{path}, line {line}: no column {name!r}; {hint}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise ConfigError(f"{path}, line {line}: the column {twice[0]!r} is there twice")
+    lacking = [name for name in optional if name not in header]
+    for name in set(header) - {*text, *numbers, *optional}:
+        if near := difflib.get_close_matches(name.strip().lower(), lacking, n=1, cutoff=0.75):
+            raise ConfigError(f"{path}, line {line}: no column {near[0]!r}; is {name!r} meant to be it?")
     numbers = {*numbers, *(name for name in optional if name in header)}
     for line, row in rows[1:]:
         if len(row) != len(header):

@@ -38,6 +38,8 @@ def test_the_spread_may_be_left_out(file):
         ("", "is empty"),
         (HEADER, "holds no cell"),
         (HEADER.replace("expected", "expectd") + ROW, "line 1: no column 'expected'; is 'expectd' meant to be it?"),
+        (HEADER.replace("trials", "tirals") + ROW, "line 1: no column 'trials'; is 'tirals' meant to be it?"),
+        (HEADER.replace("std", " STD") + ROW, "line 1: no column 'std'; is ' STD' meant to be it?"),
         (HEADER + ROW.replace("80.5", "high"), "line 2, column 'expected': must be a number, not 'high'"),
         (HEADER + ROW.replace("80.5", "inf"), "line 2, column 'expected': must be a finite number"),
         (HEADER + ROW.replace("2.0", "-2"), "line 2, column 'tolerance': must be a finite number, 0 or more"),
