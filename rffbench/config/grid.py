@@ -246,6 +246,17 @@ class Sweep:
         return self._agreeing[key]
 
 
+def asked_for(grids: Iterable[Grid]) -> dict[str, dict[str, set[str]]]:
+    """The sizes, as written, that the grids of an experiment have by dataset and method."""
+    asked: dict[str, dict[str, set[str]]] = {}
+    for grid in grids:
+        for dataset in grid.datasets:
+            methods = asked.setdefault(dataset, {})
+            for method in grid.methods_on(dataset):
+                methods.setdefault(method, set()).update(map(str, grid.sizes(dataset, method)))
+    return asked
+
+
 def _says(config: Any, stated: Any) -> bool:
     if isinstance(stated, Mapping):
         return (

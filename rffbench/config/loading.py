@@ -14,6 +14,7 @@ from rffbench import yamlfile
 from rffbench.config import methodfiles
 from rffbench.config.checks import misplaced
 from rffbench.config.experiment import Experiment
+from rffbench.config.grid import Grid, asked_for
 from rffbench.data.cards import Card, add_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.trials.spec import TrialSpec
@@ -27,19 +28,22 @@ def load_experiment(config: str | Path) -> Experiment:
     """
     path = _find(config)
     experiment = yamlfile.load(path, Experiment)
-    experiment.reference = _placed_reference(experiment.reference, path)
+    experiment.reference = _placed_reference(experiment, path)
     return experiment
 
 
-def _placed_reference(reference: str | None, config: Path) -> str | None:
-    """A reference as an absolute path, where it is one of the user's own files; it must be readable."""
-    from rffbench.papers.own import is_path, load_own
+def _placed_reference(experiment: Experiment, config: Path) -> str | None:
+    """The experiment's reference as an absolute path, where it is one of the user's own files; all its lines must be of
+    cells of the experiment."""
+    from rffbench.papers.own import is_path, load_own, place
 
+    reference = experiment.reference
     if reference is None or not is_path(reference):
         return reference
-    path = config.parent / reference
+    path = place(reference, config.parent)
     try:
-        load_own(path)
+        grids = (Grid(protocol.to_dict()) for _, protocol in experiment.protocols())
+        load_own(path).check_places(asked_for(grids), config)
     except ConfigError as error:
         raise ConfigError(f"{yamlfile.place(config, 'reference')}: reference: {error}") from None
     return str(path.resolve())

@@ -21,13 +21,12 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from rffbench.config.grid import Grid
+from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError, ResultsError, RffbenchError, unknown
 from rffbench.papers import Reference, references
@@ -145,7 +144,7 @@ def compare(
         )
     reference = find_reference(name, results.folder)
     if isinstance(reference, OwnReference):
-        reference.check_places(_asked_for(where), where)
+        reference.check_places(asked_for(Grid(resolved) for _, resolved in load_resolved(where)), where)
     reported = _reported(reference, results, reference.numbers())
     other_rows = _other_rows(reference, results)
     cells = _cells(reference, reported, results, tolerance, set(other_rows), summary)
@@ -193,17 +192,6 @@ def _reported(reference: Reference, results: Results, numbers: pd.DataFrame) -> 
 
 def _planned(results: Results) -> list[str]:
     return results.grid.datasets
-
-
-def _asked_for(config: Path) -> dict[str, dict[str, set[str]]]:
-    """The sizes, as written, that a config asks for by dataset and method; of a sweep, those of all its protocols."""
-    asked: dict[str, dict[str, set[str]]] = {}
-    for grid in (Grid(resolved) for _, resolved in load_resolved(config)):
-        for dataset in grid.datasets:
-            methods = asked.setdefault(dataset, {})
-            for method in grid.methods_on(dataset):
-                methods.setdefault(method, set()).update(map(str, grid.sizes(dataset, method)))
-    return asked
 
 
 # ---- Cells -------------------------------------------------------------------------------------------------

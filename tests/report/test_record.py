@@ -10,6 +10,7 @@ from scipy import stats
 
 from rffbench import report
 from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.report import frame, writeup
 from rffbench.report.compare import compare
@@ -103,6 +104,14 @@ def test_a_line_that_is_of_no_cell_of_the_config_is_refused_and_not_passed_over(
         assert str(refused.value) == (
             f"mine.csv, line 3, {said} (every line must be of a cell of {new}/config.yaml; remove one that is of none)"
         )
+        with pytest.raises(ConfigError) as refused:  # before anything is measured
+            load_experiment(new / "config.yaml")
+        assert f"config.yaml, line {line_of_reference(new)}: reference: mine.csv, line 3, {said}" in str(refused.value)
+
+
+def line_of_reference(folder):
+    lines = (folder / "config.yaml").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.startswith("reference:"))
 
 
 def test_of_a_sweep_a_line_may_be_of_any_protocol(tmp_path, recorded):
