@@ -1,7 +1,8 @@
 """How each cell's score moved over runs, and whether and where it changed for good.
 
 A run is a results folder, or a folder as a git commit has it; its date, commit and version are those of its newest
-record in manifest.json. The series of a cell are its means over trials, one per run, in the order of the dates.
+record in manifest.json. The series of a cell are its means, one per run, in the order of the dates: over the trials
+that all runs with the cell have, so that it does not move where a run has more of them.
 
 A change point is looked for by the largest standardised shift of the mean: over every k, the difference of the mean of
 runs k + 1 … n and of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the share of
@@ -43,8 +44,9 @@ SHOWN = 5  # values of a cell on its line
 @dataclass(frozen=True)
 class History:
     """``runs`` has a row for every run, oldest first: place, date, commit, version. ``cells`` has a row for every cell:
-    protocol, dataset, size, method, metric, decimals, values (a mean for every run, NaN where it has none), and of the
-    largest shift the run that it begins with (counted from 1), its size and its p; None where there is none to test."""
+    protocol, dataset, size, method, metric, decimals, trials (how many its runs have in common; 0: the means are of
+    other trials in each), values (a mean for every run, NaN where it has none), and of the largest shift the run that
+    it begins with (counted from 1), its size and its p; None where there is none to test."""
 
     title: str
     runs: pd.DataFrame
@@ -85,7 +87,7 @@ def _about(place: str, folder: Path) -> dict[str, str]:
 
 
 def _cells(runs: Sequence[Protocols]) -> pd.DataFrame:
-    series: dict[tuple[str, ...], list[float]] = {}
+    series: dict[tuple[str, ...], dict[int, pd.Series]] = {}  # by run: the score of each trial
     decimals: dict[str, int] = {}
     for index, protocols in enumerate(runs):
         for labels, results in protocols:
@@ -93,12 +95,18 @@ def _cells(runs: Sequence[Protocols]) -> pd.DataFrame:
                 metric = results.score(dataset)
                 size = size_label(n_features, trials["multiple"].iloc[0])
                 key = (", ".join(labels.values()), dataset, size, method, metric.name)
-                series.setdefault(key, [math.nan] * len(runs))[index] = float(trials[metric.name].mean())
+                scored = trials.set_index("trial")[metric.name].dropna()
+                series.setdefault(key, {}).update({index: scored} if len(scored) else {})
                 decimals[metric.name] = 2 if metric.unit == PERCENT else 4
     rows = []
-    for cell, values in series.items():
-        rows.append((*cell, decimals[cell[-1]], values, *change_point(values)))
-    columns = ["protocol", "dataset", "size", "method", "metric", "decimals", "values", "begins", "shift", "p"]
+    for cell, scores in series.items():
+        table = pd.DataFrame(scores, columns=range(len(runs)))
+        common = table[list(scores)].dropna()
+        values = (common.mean() if len(common) else table.mean()).reindex(table.columns).tolist()
+        rows.append((*cell, decimals[cell[-1]], len(common), values, *change_point(values)))
+    columns = [
+        "protocol", "dataset", "size", "method", "metric", "decimals", "trials", "values", "begins", "shift", "p"
+    ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -161,6 +169,8 @@ def to_text(found: History) -> str:
             lines += textwrap.wrap(
                 _course(cell), WIDTH, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
             )
+        if not all(cell["trials"] for cell in moved):
+            lines.append("other trials: the runs have none of the cell in common, as shards of one experiment.")
     still = len(found.cells) - len(moved)
     lines += ["", f"{still} of {len(found.cells)} cells did not move."]
     if any(cell["p"] == cell["p"] for cell in moved):
@@ -186,7 +196,8 @@ def to_json(found: History) -> str:
 
 def _place(cell: dict[Any, Any]) -> str:
     protocol = f"{cell['protocol']}: " if cell["protocol"] else ""
-    return f"{protocol}{cell['dataset']} {cell['size']} {cell['method']} ({cell['metric']})"
+    apart = "" if cell["trials"] else ", other trials"
+    return f"{protocol}{cell['dataset']} {cell['size']} {cell['method']} ({cell['metric']}{apart})"
 
 
 def _course(cell: dict[Any, Any]) -> str:

@@ -14,8 +14,8 @@ from rffbench.report.history import change_point, history, to_json, to_text
 from tests.helpers import report_log as log
 
 
-def run(folder, score, date=None, method="RFF"):
-    rows = [log.ok(log.spec(method=method, trial=trial), score + trial) for trial in range(3)]
+def run(folder, score, date=None, method="RFF", trials=range(3)):
+    rows = [log.ok(log.spec(method=method, trial=trial), score + trial) for trial in trials]
     log.write(folder, log.config(), rows)
     if date:
         manifest = {"finished": date, "git_commit": "0123456789abcdef", "rffbench": "0.1.0", "earlier_runs": []}
@@ -68,6 +68,15 @@ def test_too_few_runs_or_no_spread_have_no_change_point(series):
 
 def test_a_missing_run_does_not_move_the_change_point():
     assert change_point([70.1, math.nan, 70.0, 70.2, 68.0, 68.1, 67.9])[0] == 5
+
+
+def test_a_cell_does_not_move_because_a_run_has_more_trials(tmp_path):
+    found = history([run(tmp_path / "few", 70.0, trials=range(2)), run(tmp_path / "many", 70.0)])
+    assert found.cells["values"].tolist() == [[70.5, 70.5]]
+    assert found.cells["trials"].tolist() == [2]
+    shards = to_text(history([run(tmp_path / "a", 70.0, trials=[0]), run(tmp_path / "b", 70.0, trials=[1, 2])]))
+    assert "eeg 1d RFF (accuracy, other trials)\n      70.00 → 71.50" in shards
+    assert "the runs have none of the cell in common" in shards
 
 
 def test_runs_stand_in_the_order_of_their_dates(tmp_path):
