@@ -4,18 +4,20 @@
     python scripts/torture.py --add TALLY...
 
 Fault after fault, the kind that has had the least time next, for three hours unless told otherwise, and each kind once
-at least. What is done of each kind, and what is asked of rffbench then, stands in tests/helpers/faults.py. Told is each
-fault that something was lost by, with the folder as it was left, and in the end the tally as JSON; exit status 1 says
-that something was lost. Every campaign has a seed of its own unless one is given, and so other faults.
+at least. What is done of each kind, and what is asked of rffbench then, stands in faults.py and stops.py of
+tests/helpers. Told is each fault that something was lost by, with the folder as it was left, and in the end the tally
+as JSON; exit status 1 says that something was lost. Every campaign has a seed of its own unless one is given, and so
+other faults.
 
 With --write the tally joins those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made from
-all of them; so do tallies that were printed, with --add. Campaigns that other code made the faults of are left out.
+all of them; so do tallies that were printed, with --add. Kinds whose faults were made by other code are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import json
 import os
 import platform
@@ -26,6 +28,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +38,30 @@ sys.path.insert(0, str(ROOT))
 import rffbench  # noqa: E402
 from rffbench.execution.environment import git_commit  # noqa: E402
 from rffbench.execution.failure import without_folders  # noqa: E402
-from tests.helpers.faults import KINDS, Lost, Place, Skipped, workshop  # noqa: E402
+from tests.helpers import faults  # noqa: E402
+from tests.helpers.faults import Lost, Place, Skipped, workshop  # noqa: E402
+from tests.helpers.stops import stops  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
 MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: what makes faults, and asks what is kept
+KINDS = {**faults.KINDS, "stops": stops}
 COUNTS = ("rounds", "tried", "lost")
 
 
-def version() -> str:
-    """What made a campaign's faults: equal for campaigns that can be summed."""
-    sources = b"".join((ROOT / "tests" / "helpers" / each).read_bytes() for each in MADE_BY)
+@cache
+def version(kind: str) -> str:
+    """What makes the faults of a kind: equal for campaigns of which it can be summed."""
+    files = dict.fromkeys([*MADE_BY, Path(inspect.getfile(KINDS[kind])).name])
+    sources = b"".join((ROOT / "tests" / "helpers" / each).read_bytes() for each in files)
     return hashlib.sha256(sources).hexdigest()[:12]
 
 
 def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
     """Faults of these kinds for so long; the tally."""
-    tally: dict[str, Any] = {kind: {"rounds": 0, "tried": 0, "lost": 0, "seconds": 0.0} for kind in kinds}
+    tally: dict[str, Any] = {
+        kind: {"faults": version(kind), "rounds": 0, "tried": 0, "lost": 0, "seconds": 0.0} for kind in kinds
+    }
     losses: list[dict[str, Any]] = []
     with workshop() as work:
         started = time.monotonic()
@@ -85,7 +95,7 @@ def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
     for count in tally.values():
         count["seconds"] = round(count["seconds"], 1)
     return {
-        "faults": version(), "commit": git_commit(), "rffbench": rffbench.__version__,
+        "commit": git_commit(), "rffbench": rffbench.__version__,
         "python": platform.python_version(), "os": platform.platform(),
         "processors": os.cpu_count(), "date": datetime.now(UTC).date().isoformat(), "seed": seed,
         "minutes": round((time.monotonic() - started) / 60, 1), "kinds": tally, "losses": losses,
@@ -93,8 +103,15 @@ def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
 
 
 def known(campaigns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of this version, each once, in the order of their days."""
-    mine = {(each["commit"], each["seed"]): each for each in campaigns if each["faults"] == version()}
+    """Each once, in the order of their days, with the kinds whose faults are made as they are now."""
+    mine = {}
+    for each in campaigns:
+        kinds = {
+            kind: count for kind, count in each["kinds"].items() if kind in KINDS and count["faults"] == version(kind)
+        }
+        losses = [loss for loss in each["losses"] if loss["kind"] in kinds]
+        if kinds:
+            mine[each["commit"], each["seed"]] = {**each, "kinds": kinds, "losses": losses}
     return sorted(mine.values(), key=lambda each: each["date"])
 
 
@@ -107,7 +124,7 @@ def page(campaigns: list[dict[str, Any]]) -> str:
         "# Reliability\n",
         "Written by `python scripts/torture.py --write`; the numbers are in `reliability.json`. The script does to",
         "rffbench what happens to programs, fault after fault, and holds it to what is promised.\n",
-        f"**{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''}** of the same kinds of faults ran for",
+        f"**{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''}** of the same faults ran for",
         f"**{minutes:.0f} minutes** together, each with a seed and so with faults of its own.\n",
         "| kind | faults tried | survived | lost |",
         "|---|--:|--:|--:|",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.execution_workers import measured, spec
-from tests.helpers.faults import KINDS, Lost, same
+from tests.helpers.faults import Lost, same
 
 ROOT = Path(__file__).parents[1]
 of_script = importlib.util.spec_from_file_location("torture", ROOT / "scripts" / "torture.py")
@@ -23,7 +23,7 @@ def test_nothing_is_lost_by_faults_of_any_kind():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     tally = json.loads(done.stdout)["kinds"]
-    assert {kind for kind, count in tally.items() if count["tried"] or "skipped" in count} == set(KINDS)
+    assert {kind for kind, count in tally.items() if count["tried"] or "skipped" in count} == set(torture.KINDS)
 
 
 def log(path, *rows):
@@ -42,12 +42,13 @@ def test_a_campaign_notices_rows_that_are_lost_doubled_or_differ(change, tmp_pat
         same(log(tmp_path / "log.jsonl", *changed), whole)
 
 
-def campaign(seed, tried, lost=0, **changes):
+def campaign(seed, tried, lost=0, faults=None):
+    counts = {"faults": faults or torture.version("torn"), "rounds": tried, "tried": tried, "lost": lost}
     losses = [{"kind": "torn", "round": 1, "faults": ["cut"], "lost": "a row is lost"}] * lost
     return {
-        "faults": torture.version(), "commit": "c" * 40, "rffbench": "0.1.0", "python": "3.11.7", "os": "Linux",
+        "commit": "c" * 40, "rffbench": "0.1.0", "python": "3.11.7", "os": "Linux",
         "processors": 2, "date": "2026-01-02", "seed": seed, "minutes": 4.0, "losses": losses,
-        "kinds": {"torn": {"rounds": tried, "tried": tried, "lost": lost, "seconds": 9.0}}, **changes,
+        "kinds": {"torn": {**counts, "seconds": 9.0}},
     }  # fmt: skip
 
 
