@@ -85,7 +85,7 @@ def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
                 count["lost"] += 1
                 losses.append({"kind": kind, "round": count["rounds"], "faults": tried, "lost": without_folders(what)})
                 kept = Path(tempfile.mkdtemp(prefix="torture-")) / "as-left"
-                shutil.copytree(place.folder, kept, symlinks=True)
+                shutil.copytree(place.folder, kept, symlinks=True, ignore=_special)
                 print(
                     f"{kind}, round {count['rounds']}, {', '.join(tried)}: {what}\n  as left: {kept}", file=sys.stderr
                 )
@@ -100,6 +100,12 @@ def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
         "processors": os.cpu_count(), "date": datetime.now(UTC).date().isoformat(), "seed": seed,
         "minutes": round((time.monotonic() - started) / 60, 1), "kinds": tally, "losses": losses,
     }  # fmt: skip
+
+
+def _special(folder: str, names: list[str]) -> list[str]:
+    """Sockets and pipes, which cannot be copied."""
+    paths = {name: Path(folder, name) for name in names}
+    return [name for name, path in paths.items() if not (path.is_file() or path.is_dir() or path.is_symlink())]
 
 
 def known(campaigns: list[dict[str, Any]]) -> list[dict[str, Any]]:

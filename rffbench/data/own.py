@@ -28,7 +28,7 @@ from rffbench import yamlfile
 from rffbench.data import openml
 from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
-from rffbench.data.parse import Lines, is_number, open_npz, read_npz, read_parquet, svmlight
+from rffbench.data.parse import Lines, is_number, not_utf8, open_npz, read_npz, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
@@ -44,7 +44,6 @@ NO_NAMES = {*MISSING, "inf", "infinity"}
 SAMPLE_LINES = 100  # by which delimiter and header are recognised
 RULES = ("half", "random", "given", "given-sampled")
 BLOCK_ROWS = 20_000
-LINE_SHOWN = 40  # characters of one that is no text
 NAMES_SHOWN = 12  # of the inputs, in a description
 CLASSES_SHOWN = 40  # in a description
 MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
@@ -307,15 +306,8 @@ def _see_text(
 
 
 def _not_utf8(path: Path) -> DataError:
-    """What is said of the first line that is not."""
-    with open_content(path, path.name) as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                shown = line.decode("utf-8", "replace").strip()[:LINE_SHOWN]
-                return DataError(f"{path.name}: line {number}, {shown!r}, is not UTF-8 text; save it as UTF-8")
-    return DataError(f"{path.name}: is not UTF-8 text; save it as UTF-8")
+    with open_content(path, path.name) as lines:
+        return not_utf8(path.name, lines)
 
 
 def _values(number: int) -> str:

@@ -12,7 +12,7 @@ import re
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
@@ -36,6 +36,7 @@ from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 
 BLOCK_BYTES = 1 << 25  # of a block's X
+LINE_SHOWN = 40  # characters of one that is no text
 MOST_INDEX = 2**31 - 1  # of a LIBSVM file's columns, which scikit-learn reads as 32-bit numbers
 
 
@@ -65,7 +66,22 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
         with _naming(card, path):
             for member in members(path, file):
                 with open_content(path, file.name, member, limit=card.most_bytes) as stream:
-                    yield from _read_file(card, file, stream)
+                    try:
+                        yield from _read_file(card, file, stream)
+                    except UnicodeDecodeError:
+                        with open_content(path, file.name, member, limit=card.most_bytes) as lines:
+                            raise not_utf8(f"{card.name}: {path}", lines) from None
+
+
+def not_utf8(what: str, lines: Iterable[bytes]) -> DataError:
+    """Of the file ``what``, its first of ``lines`` that is not UTF-8."""
+    for number, line in enumerate(lines, 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            shown = line.decode("utf-8", "replace").strip()[:LINE_SHOWN]
+            return DataError(f"{what}: line {number}, {shown!r}, is not UTF-8 text; save it as UTF-8")
+    return DataError(f"{what}: is not UTF-8 text; save it as UTF-8")
 
 
 @contextmanager
@@ -189,6 +205,8 @@ def _table(card: Card, lines: Lines, target: int, ignore: tuple[int, ...] = (), 
                     lines, max_rows=_block_rows(card), ndmin=2, converters=converters or None, encoding="utf-8",
                     **options,
                 )  # fmt: skip
+        except UnicodeDecodeError:
+            raise
         except ValueError as error:
             raise ValueError(_of_line(lines, str(error))) from error
         if not len(table):

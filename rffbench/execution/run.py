@@ -114,7 +114,7 @@ def run_experiment(
         _replace(folder / "config.yaml", experiment.to_yaml(folder))
 
         def done(result: TrialResult) -> None:
-            if not (_not_its_own(result.status, result.error) and tally.says_already(result)):
+            if not earlier.says_already(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
 
@@ -150,6 +150,10 @@ def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
     return status == "unavailable" or bool(error and error.get("environment"))
 
 
+def _told(status: str, error: Mapping[str, Any] | None) -> str:
+    return f"{status}: {error.get('message') if error else ''}"
+
+
 def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earlier:
     """What a log says of a grid's trials; rows that other code made are moved out of it."""
     other = OtherCode(grid)
@@ -174,7 +178,7 @@ class _Earlier:
 
     def __init__(self, folder: Path, by_key: Mapping[str, TrialSpec], rows: Iterable[Row]) -> None:
         self.statuses: dict[str, str] = {}
-        self._lost: set[str] = set()  # trials that failed on no account of their own
+        self._lost: dict[str, str] = {}  # trials that failed on no account of their own, and how
         by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
@@ -189,9 +193,14 @@ class _Earlier:
 
     def _stands(self, key: str, row: Row) -> None:
         self.statuses[key] = row["status"]
-        self._lost.discard(key)
-        if _not_its_own(row["status"], row.get("error")):
-            self._lost.add(key)
+        self._lost.pop(key, None)
+        if _not_its_own(row["status"], error := row.get("error")):
+            self._lost[key] = _told(row["status"], error)
+
+    def says_already(self, result: TrialResult) -> bool:
+        """Whether a trial fails again as it did, on no account of its own: a second row would say nothing new."""
+        again = _not_its_own(result.status, result.error)
+        return again and self._lost.get(result.spec.key) == _told(result.status, result.error)
 
     def settles(self, spec: TrialSpec, retry_failed: bool) -> bool:
         """Whether a trial is not to be done again: it is ok, or failed on its own account and nobody asks for more."""
@@ -234,10 +243,6 @@ class _Tally:
         self._counts[result.status] += 1
         self._work_left -= self._left.pop(result.spec.key)
         self._report()
-
-    def says_already(self, result: TrialResult) -> bool:
-        """Whether the trial's latest row has the same status."""
-        return self.statuses.get(result.spec.key) == result.status
 
     def _report(self) -> None:
         if self._progress is None:

@@ -164,7 +164,7 @@ def test_failed_trials_are_tried_again_only_on_request(tmp_path):
     assert len(rows(tmp_path)) == 3
 
 
-def test_unavailable_data_is_always_tried_again_and_logged_once(tmp_path):
+def test_unavailable_data_is_always_tried_again_and_logged_once_a_reason(tmp_path):
     experiment = FakeExperiment([spec(dataset="lost"), spec(dataset="deadly"), spec()])
     for _ in range(2):
         summary = carry_out(experiment, tmp_path)
@@ -172,6 +172,9 @@ def test_unavailable_data_is_always_tried_again_and_logged_once(tmp_path):
     statuses = {row["dataset"]: row["status"] for row in rows(tmp_path)}
     assert statuses == {"lost": "unavailable", "deadly": "killed", "digits": "ok"}
     assert len(rows(tmp_path)) == 3
+    carry_out(experiment, tmp_path, executor=local(experiment, ensure="tests.helpers.execution_workers:ensure_later"))
+    lost = [row["error"]["message"] for row in rows(tmp_path) if row["dataset"] == "lost"]
+    assert lost == ["lost: no server answers", "lost: its checksum is wrong"]
     everything_is_there = local(experiment, ensure="builtins:len")
     assert carry_out(experiment, tmp_path, executor=everything_is_there).ok == 3
 
