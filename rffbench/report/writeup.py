@@ -126,7 +126,7 @@ def _rest(comparison: Comparison) -> list[str]:
 
 def claims_table(comparison: Comparison) -> Table:
     """A line a claim and dataset, those that hold first."""
-    claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"])
+    claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"], stub=3)
     claims.rows = [
         [
             finding.verdict,

@@ -73,7 +73,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
         raise ResultsError(f"none of {', '.join(places)} can be read: {passed_over[0]}")
     text = render(
         "page.html",
-        [vega(), own_file("page.js")],
+        [vega(), own_file("tables.js") + own_file("page.js")],
         version=__version__,
         title=sections[0].title if len(sections) == 1 else "Experiments on random features",
         places=", ".join(places),
@@ -129,7 +129,8 @@ def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
         ("trials", f"{statuses['ok']:,}", f"ok{f'; {lost}' if lost else ''}"),
     ]
     if counted:
-        tiles.append(("cells within tolerance", f"{within:,}", f"of {counted:,} reported"))
+        given = " or ".join(dict.fromkeys(section.given for section in sections if section.counted))
+        tiles.append(("cells within tolerance", f"{within:,}", f"of {counted:,} {given}"))
     if sum(claims[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
         tiles.append(("claims held", f"{claims[HOLDS]:,}", f"{claims[REFUTED]:,} refuted, {claims[OPEN]:,} open"))
     return tiles
@@ -185,6 +186,7 @@ def _history_sheets(found: History) -> _Course:
         "Scores over runs",
         [*protocol, "dataset", "s", "method", "metric", *numbers, "shift", "from run", "p"],
         chosen_by=("protocol", "dataset", "method"),
+        stub=3 + len(protocol),
         notes=["shift: the largest standardised shift of the mean; p by permuting the runs, for one cell alone."],
     )
     for cell in found.cells.to_dict("records"):

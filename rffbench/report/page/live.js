@@ -5,12 +5,6 @@ const connection = document.getElementById("connection");
 const main = document.getElementById("experiments");
 const shown = new Map(); // of every experiment its parts, and what they last showed
 
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
 function tell(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
@@ -20,7 +14,7 @@ function duration(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-function table(name, header, rows) {
+function table(name, header, rows, stub) {
   const cells = (row, kind) => row.map((text) => element(kind, { textContent: text }));
   const head = cells(header, "th");
   for (const each of head) each.scope = "col";
@@ -29,6 +23,8 @@ function table(name, header, rows) {
   const box = element("div", { className: "scroll", tabIndex: 0 }, made);
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", name);
+  made.dataset.stub = stub;
+  keepInView(made);
   return box;
 }
 
@@ -72,14 +68,14 @@ function show(about) {
     parts.last.result = result;
     const notes = about.table ? about.table.notes : [about.problem];
     parts.result.replaceChildren(
-      ...(about.table ? [element("h3", { textContent: "Table" }), table(`${about.name}: table`, about.table.header, about.table.rows)] : []),
+      ...(about.table ? [element("h3", { textContent: "Table" }), table(`${about.name}: table`, about.table.header, about.table.rows, about.table.stub)] : []),
       ...notes.map((note) => element("p", { className: "note", textContent: note })),
     );
   }
   const failures = JSON.stringify(about.failures);
   if (failures !== parts.last.failures) {
     parts.last.failures = failures;
-    const lines = table(`${about.name}: failures`, ["trials", "status", "message", "where"], about.failures);
+    const lines = table(`${about.name}: failures`, ["trials", "status", "message", "where"], about.failures, 1);
     parts.failures.replaceChildren(...(about.failures.length ? [element("h3", { textContent: "Failures" }), lines] : []));
   }
 }

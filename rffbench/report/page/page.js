@@ -9,12 +9,6 @@ async function unpacked(text) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
 // ---- Light and dark ------------------------------------------------------------------------------------------
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -130,6 +124,7 @@ for (const sheet of document.querySelectorAll(".sheet")) {
   const table = sheet.querySelector("table");
   makeSortable(table);
   makeFilterable(sheet, table);
+  keepInView(table);
 }
 
 // ---- Figures -------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def results_sheet(
         here,
         protocols[0][1].metrics,
         swept=1 < len(protocols) <= MOST_PROTOCOLS,
-        reported=any(reported),
+        given=comparison.reference.given if comparison is not None and any(reported) else "",
         costs=[name for name in COSTS if any((each["metric"] == name).any() for each in summaries)],
         named=len(_scores(protocols)) > 1,
     )
@@ -50,14 +50,14 @@ def results_sheet(
         [*table.lines(labels, results, summary, papers)]
         for (labels, results), summary, papers in zip(protocols, summaries, reported, strict=True)
     ]
-    sheet = Sheet("Results", table.names, chosen_by=("protocol", "dataset", "method", "verdict"))
+    sheet = Sheet("Results", table.names, chosen_by=("protocol", "dataset", "method", "verdict"), stub=3 + table.swept)
     if len(protocols) <= MOST_PROTOCOLS:
         sheet.lines = [line for each in lines for line in each]
     else:
         sheet.lines = lines[0]
         sheet.protocols = {protocol_label(labels): each for (labels, _), each in zip(protocols, lines, strict=True)}
     sheet.lines += table.unmeasured(reported[0])
-    sheet.notes = _legend(protocols, comparison if table.reported else None)
+    sheet.notes = _legend(protocols, comparison if table.given else None)
     return sheet
 
 
@@ -68,13 +68,13 @@ def protocol_label(labels: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which columns the table has, and its lines. ``swept``: the protocol is one; ``named``: of several scores, the
-    hint says which."""
+    """Which columns the table has, and its lines. ``swept``: the protocol is one; ``given``: what the numbers
+    beside those measured are called, if there are any; ``named``: of several scores, the hint says which."""
 
     here: str
     metrics: Mapping[str, Metric]
     swept: bool
-    reported: bool
+    given: str
     costs: list[str]
     named: bool
 
@@ -82,7 +82,7 @@ class _Columns:
     def names(self) -> list[str]:
         return [
             *(["protocol"] if self.swept else []), "dataset", "s", "method", "measured",
-            *(["reported", "difference", "verdict"] if self.reported else []),
+            *([self.given, "difference", "verdict"] if self.given else []),
             "trials", *(self.metrics[name].short for name in self.costs),
         ]  # fmt: skip
 
@@ -109,7 +109,7 @@ class _Columns:
                 *([Cell(protocol)] if self.swept else []),
                 Cell(dataset), Cell(size, n_features), Cell(method),
                 _measured(metric, measured.get(metric.name), self.named),
-                *(_against(paper, metric) if self.reported else []),
+                *(_against(paper, metric) if self.given else []),
                 _trials(ended, results.planned_trials(n_features, multiple)),
                 *(_cost(results.metrics[name], measured.get(name), disturbed) for name in self.costs),
             ]  # fmt: skip
@@ -204,10 +204,10 @@ def _legend(shown: Protocols, comparison: Comparison | None) -> list[str]:
         "the baselines.",
     ]
     if comparison is not None:
-        table = comparison.reference.table
-        unit = "percent of the reported number" if table and table.tolerance_unit == "percent" else "points"
+        table, given = comparison.reference.table, comparison.reference.given
+        unit = f"percent of the {given} number" if table and table.tolerance_unit == "percent" else "points"
         notes.append(
-            f"Difference: measured less reported, in {unit}; on hover Welch's interval, 95 %. {REPRODUCED}: within the "
+            f"Difference: measured less {given}, in {unit}; on hover Welch's interval, 95 %. {REPRODUCED}: within the "
             f"tolerance, and the interval covers 0 or cannot be had; {CLOSE}: within it, but the interval excludes 0; "
             f"{DIFFERS}: beyond it."
         )

@@ -34,8 +34,9 @@ _Record = dict[str, Any]
 class Section:
     """What the page says of an experiment.
 
-    ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the reported numbers;
-    ``claims`` counts verdicts. ``facts`` and ``runs`` say where it was measured, ``command`` how to do it again.
+    ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of
+    ``citation``, ``given`` being what these are called; ``claims`` counts verdicts. ``facts`` and ``runs`` say where it
+    was measured, ``command`` how to do it again.
     ``charts`` is `chart_data`, with the lines of the protocols to choose from; ``ranks`` the critical-difference
     diagram as the address of an image, and in words.
     """
@@ -52,6 +53,7 @@ class Section:
     tolerance: str = ""
     said: str = ""
     citation: str = ""
+    given: str = ""
     claims: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
@@ -113,6 +115,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
             "tolerance": writeup.tolerance_text(comparison) if len(comparison.counted) else "",
             "said": writeup.summary_line(comparison),
             "citation": comparison.reference.citation,
+            "given": comparison.reference.given,
             "claims": Counter(finding.verdict for finding in comparison.findings),
         }
     sheets += _ranking_sheets(protocols)

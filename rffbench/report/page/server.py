@@ -29,7 +29,8 @@ def make_server(place: Path, port: int = 0) -> ThreadingHTTPServer:
     made to lead here, is refused. ResultsError where there are no results, ConfigError where the port is taken.
     """
     watch = Watch(place)
-    page = render("live.html", [own_file("live.js")], may_ask="'self'", place=str(place), seconds=SECONDS).encode()
+    script = own_file("tables.js") + own_file("live.js")
+    page = render("live.html", [script], may_ask="'self'", place=str(place), seconds=SECONDS).encode()
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "rffbench", ""

@@ -54,6 +54,7 @@ class Line:
 class Sheet:
     """A table with a ``title``; ``chosen_by`` names the columns whose values can be chosen from, ``notes`` explain.
 
+    The first ``stub`` columns say what a row is of, and stay in view beside the others on a narrow screen; 4 at most.
     ``protocols`` are the lines of each protocol of a sweep, by its label, where the reader chooses one; ``lines`` has
     the first's.
     """
@@ -63,6 +64,7 @@ class Sheet:
     lines: list[Line] = field(default_factory=list)
     chosen_by: Sequence[str] = ()
     notes: Sequence[str] = ()
+    stub: int = 1
     protocols: Mapping[str, Sequence[Line]] = field(default_factory=dict)
 
     def others(self) -> list[Any]:
@@ -98,7 +100,7 @@ def sheet_of(
         Line([Cell(text, value, tone=(tones or {}).get(text, "")) for text, value in zip(row, numbers, strict=True)])
         for row, numbers in zip(table.rows, values, strict=True)
     ]
-    return Sheet(title or table.title, table.header, lines, chosen_by, table.notes)
+    return Sheet(title or table.title, table.header, lines, chosen_by, table.notes, table.stub)
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:

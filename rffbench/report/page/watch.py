@@ -114,7 +114,7 @@ def _read(folder: Path, marks: _Marks) -> _Experiment:
         table = folder_table(protocols)
         found.title = printable(protocols[0][1].title)
         texts = [[printable(text) for text in row] for row in [table.header, *table.rows, table.notes]]
-        found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1]}
+        found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1], "stub": table.stub}
         if (sheet := failures_sheet(protocols)) is not None:
             found.failures = [[printable(cell.text) for cell in line.cells] for line in sheet.lines]
     except Exception as error:  # of one experiment; the others are followed all the same

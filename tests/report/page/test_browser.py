@@ -225,6 +225,31 @@ def test_it_is_readable_in_the_dark_and_on_a_narrow_screen_and_breaks_no_rule_of
     check_by_axe(tab)
 
 
+def test_on_a_narrow_screen_what_a_row_is_of_stays_beside_its_numbers(shown):
+    tab = shown("mine", viewport={"width": 400, "height": 800})
+    table = tab.sheet("#sheet-1-1").locator(".scroll")
+    row = table.locator("tbody tr").last
+    before = [row.locator("td").nth(place).bounding_box()["x"] for place in range(4)]
+    table.evaluate("each => (each.scrollLeft = each.scrollWidth)")
+    cells = [row.locator("td").nth(place) for place in range(4)]
+    after = [cell.bounding_box()["x"] for cell in cells]
+    assert after[:3] == pytest.approx(before[:3], abs=1)  # dataset, s and method
+    assert after[3] < before[3]
+    room = table.bounding_box()
+    end = cells[2].bounding_box()["x"] + cells[2].bounding_box()["width"]
+    assert end - room["x"] <= 0.67 * room["width"]
+
+
+def test_names_that_would_fill_a_narrow_screen_do_not_all_stay(shown):
+    tab = shown("hostile", viewport={"width": 400, "height": 800})
+    table = tab.sheet("#sheet-1-1").locator(".scroll")
+    table.evaluate("each => (each.scrollLeft = each.scrollWidth)")
+    row = table.locator("tbody tr").first
+    first, third = (row.locator("td").nth(place).bounding_box() for place in (0, 2))
+    assert first["x"] >= table.bounding_box()["x"]
+    assert third["x"] < first["x"]
+
+
 def check_by_axe(tab):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
     found = axe.Axe().run(tab.page)

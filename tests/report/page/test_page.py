@@ -20,6 +20,7 @@ from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import load_protocols
 from rffbench.report.page import write_page
 from rffbench.report.page.sheet import sheet_of
+from rffbench.report.record import record
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import Table
 from tests.helpers import html, pages
@@ -108,7 +109,8 @@ def test_it_says_its_language_and_every_table_has_headings_and_every_image_words
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git checkout")
 def test_what_it_is_made_of_goes_into_the_package():
     files = [str(path) for path in (ROOT / "rffbench" / "report" / "page").iterdir() if path.is_file()]
-    assert {"page.html", "page.css", "page.js", "live.html", "live.js"} <= {Path(file).name for file in files}
+    names = {Path(file).name for file in files}
+    assert {"page.html", "page.css", "page.js", "tables.js", "live.html", "live.js"} <= names
     ignored = subprocess.run(["git", "check-ignore", "--no-index", *files], cwd=ROOT, capture_output=True, text=True)
     assert ignored.stdout == ""  # hatch leaves out what git ignores
 
@@ -124,6 +126,18 @@ def test_first_comes_what_ran_and_how_it_compares(page):
     verdicts = [row["verdict"].text for row in html.table(sheet(page, "Results"))]
     assert int(within[1]) == sum(verdict in ("reproduced", "close") for verdict in verdicts)
     assert re.fullmatch(r"\d+ \d+ refuted, \d+ open", tiles["claims held"])
+
+
+def test_a_reference_of_ones_own_is_called_recorded(tmp_path):
+    record(pages.write(tmp_path / "first"), tmp_path / "first.csv")
+    own = made(pages.write(tmp_path / "both" / "mine", reference="../../first.csv"))
+    assert {"recorded", "difference", "verdict"} <= html.table(sheet(own, "Results"))[0].keys()
+    assert "12 of 12 recorded" in own.one("dl", class_="tiles").text
+    assert "Recorded: first.csv." in own.text
+    assert "reported" not in own.one("main").text.lower()
+    pages.write(tmp_path / "both" / "paper", reference="liu2020-table3")
+    both = made(tmp_path / "both")
+    assert "of 24 recorded or reported" in both.one("dl", class_="tiles").text
 
 
 def test_a_cell_has_measured_beside_reported_with_the_intervals_and_a_link_of_its_own(page):
