@@ -97,6 +97,11 @@ class Reference(_Strict):
         return "reported"
 
     @property
+    def difference_unit(self) -> str:
+        """What differences from its numbers are in: points, or percent of them where its tolerance is."""
+        return "%" if self.table and self.table.tolerance_unit == "percent" else "points"
+
+    @property
     def citation(self) -> str:
         """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
         (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML

@@ -57,7 +57,7 @@ class Search:
         """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""
         table = Table(
             f"{self.title}: protocols by distance to {self.reference.citation}",
-            ["dataset", "rank", *self.axes, f"distance ({_unit(self.reference)})", "95 %", "first"],
+            ["dataset", "rank", *self.axes, f"distance ({self.reference.difference_unit})", "95 %", "first"],
         )
         for dataset, ranked in self.ranking.groupby("dataset", sort=False):
             for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
@@ -223,7 +223,3 @@ def _overall(
     cells = sum(int(part["cells"].iloc[0]) for part in parts.values())
     trials = min(int(part["trials"].iloc[0]) for part in parts.values())
     return _ranked(mean_square**0.5, ALL, cells, trials, stated, axes)
-
-
-def _unit(reference: Reference) -> str:
-    return "%" if reference.table and reference.table.tolerance_unit == "percent" else "points"

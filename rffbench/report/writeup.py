@@ -179,7 +179,7 @@ def _without(table: Table, heading: str) -> Table:
 
 
 def _cells_table(comparison: Comparison) -> Table:
-    unit, metrics, given = _unit(comparison), comparison.results.metrics, comparison.reference.given
+    unit, metrics, given = comparison.reference.difference_unit, comparison.results.metrics, comparison.reference.given
     table = Table(
         f"{comparison.results.title}: measured against {comparison.reference.citation}",
         ["dataset", "s", "method", given, "measured", f"difference ({unit})", _INTERVAL, "verdict"],
@@ -217,7 +217,7 @@ def _cells_table(comparison: Comparison) -> Table:
 
 def _sums_table(comparison: Comparison) -> Table:
     """A line a dataset and method."""
-    unit = _unit(comparison)
+    unit = comparison.reference.difference_unit
     kinds = [REPRODUCED, CLOSE, DIFFERS, NOT_MEASURED]
     if (comparison.cells["verdict"] == OTHER_ROWS).any():
         kinds.insert(3, OTHER_ROWS)
@@ -297,17 +297,12 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: VERDICTS.index(finding.verdict))
 
 
-def _unit(comparison: Comparison) -> str:
-    table = comparison.reference.table
-    return "%" if table and table.tolerance_unit == "percent" else "points"
-
-
 def tolerance_text(comparison: Comparison) -> str:
     """``1 point``, ``5 %``, or that every cell has its own."""
     allowed = sorted(set(comparison.cells["tolerance"].dropna()))
     if len(allowed) > 1:
         return "each cell's own tolerance"
-    unit = _unit(comparison)
+    unit = comparison.reference.difference_unit
     return f"{allowed[0]:g} {unit.removesuffix('s') if allowed[0] == 1 else unit}"
 
 

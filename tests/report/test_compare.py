@@ -317,11 +317,16 @@ def test_the_files_hold_every_cell_and_every_claim(compared):
 
 def test_the_figure_has_reported_and_measured_curves_of_every_method_with_bands(compared):
     folder, comparison, _, _ = compared
-    (panel,) = (axes for axes in compare_figures._comparison_figure(comparison, ["eeg"]).axes)
+    panel, below = compare_figures._comparison_figure(comparison, ["eeg"]).axes
     lines = [(line.get_linestyle(), len(line.get_xdata())) for line in panel.get_lines()]
     assert lines.count(("--", 8)) == 4  # what the paper reports of four methods
     assert lines.count(("-", 2)) == 2  # what was measured of two
     assert len(panel.collections) == 8
+    assert [bars[0].get_ydata().tolist() for bars in below.containers] == [
+        cells["difference"].dropna().tolist() for _, cells in comparison.counted.groupby("method", sort=False)
+    ]
+    low, high = below.get_ylim()
+    assert low <= -1 < 1 <= high  # the tolerance
     assert image.imread(folder / "figures" / "compare.png").std() > 0.05
 
 

@@ -21,10 +21,9 @@ from rffbench.report.figures.style import (
     legend_below,
     legend_label,
     log_axis,
-    note_size,
     panels,
-    room_for_text,
     size_axis,
+    small_print,
     spread,
     style_of,
     tidy_panel,
@@ -167,11 +166,8 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
     if over_root:
         axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
     axis.set_yscale("log")
-    room_for_text(axis, len(slopes) + 1, "bottom")
+    small_print(axis, ["exponents:", *slopes], "bottom")
     log_axis(axis.yaxis)
-    lines = "\n".join(["exponents:", *slopes])
-    axis.text(0.03, 0.03, lines, transform=axis.transAxes, fontsize=note_size(), va="bottom",
-              bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
     axis.set_xlabel("frequencies m")
     every = pd.concat([found[relation] for relation in panel.relations if relation in found])
     size_axis(axis, every[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))

@@ -1,4 +1,4 @@
-"""Figures of a comparison: reported and measured curves, one panel per dataset."""
+"""Figures of a comparison: reported and measured curves, and below their differences, one panel per dataset."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from rffbench.report.figures.style import (
 from rffbench.report.frame import as_written
 
 _PANELS_A_ROW = 4
+_DIFFERENCES = 1.5  # inches of height of the panels below the curves
 _LETTER = 0.045  # inches of height that a letter of a method's name takes, which stands aslant
 _MEASURED: dict[str, Any] = {"color": "#0072B2", "marker": "o", "linestyle": ""}
 _REPORTED: dict[str, Any] = {
@@ -45,6 +46,7 @@ _REPORTED: dict[str, Any] = {
 def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: str = "screen") -> list[Path]:
     """Write figures/compare.png: mean and ± one standard deviation, reported dashed, measured in full lines.
 
+    Where the two lie on each other a reader could not tell them apart: below is their difference, with its interval.
     One panel per dataset with a cell both measured and reported; nothing is written if no dataset has one.
     """
     both = comparison.cells.dropna(subset=["reported", "measured"])
@@ -58,12 +60,14 @@ def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), s
 def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     by = _size_column(comparison)
     both = comparison.cells.dropna(subset=["reported", "measured"])
-    sized = comparison.cells[by].notna().any()
+    sized = both.groupby("dataset")[by].nunique().max() > 1
     width = 2.5 if sized else 3.4
     named = 0.0 if sized else _LETTER * both["method"].map(lambda name: len(as_written(name))).max()
-    figure, axes = panels(len(datasets), width, 2.6 + named, most=_PANELS_A_ROW, least=4.6, above=0.6)
+    figure, axes = panels(
+        len(datasets), width, 2.6 + named, most=_PANELS_A_ROW, least=4.6, above=0.6, under=_DIFFERENCES * sized
+    )
     labels = [score_of(comparison.reference, comparison.results, dataset).label for dataset in datasets]
-    for panel, dataset in zip(axes, datasets, strict=True):
+    for panel, dataset in zip(axes, datasets, strict=False):
         cells = comparison.cells[comparison.cells["dataset"] == dataset]
         (_draw_curves if sized else _draw_points)(panel, cells, comparison)
         panel.set_title(comparison.results.called(dataset))
@@ -72,6 +76,12 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         place = axes[index].get_subplotspec()
         if (place is not None and place.is_first_col()) or label != labels[index - 1]:
             axes[index].set_ylabel(label)
+    for index, (panel, dataset) in enumerate(zip(axes[len(datasets) :], datasets, strict=False)):
+        _draw_differences(panel, comparison.cells[comparison.cells["dataset"] == dataset], comparison)
+        tidy_panel(panel)
+        axes[index].set_xlabel("")
+        if (place := panel.get_subplotspec()) is not None and place.is_first_col():
+            panel.set_ylabel(f"difference ({comparison.reference.difference_unit})")
     given = comparison.reference.given
     handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label=given, **_REPORTED)]
     if sized:
@@ -89,7 +99,9 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
             Line2D([], [], label=f"{given} (small marks)", color="#444444", linestyle="--"),
         ]
     legend_below(figure, {str(handle.get_label()): handle for handle in handles})
-    headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"))
+    shaded = ", shaded: within the tolerance" if both["tolerance"].nunique() == 1 else ""
+    differences = f"below: measured less {given}, bars: its 95 % interval{shaded}" if sized else ""
+    headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"), differences)
     return figure
 
 
@@ -112,6 +124,32 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
             panel.fill_between(
                 x, mean - std, mean + std, color=style["color"], linewidth=0, alpha=0.22 if which == "measured" else 0.1
             )
+    _size_axis(panel, cells, by)
+
+
+def _draw_differences(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> None:
+    """Measured less reported, with the interval where there is one; the tolerance, where it is one for all. What is
+    less than any tolerance looks small."""
+    by = _size_column(comparison)
+    both = cells.dropna(subset=["difference", by])
+    panel.axhline(0, color="#888888", linewidth=0.8)
+    tolerance = float(both["tolerance"].min())
+    if comparison.cells["tolerance"].nunique() == 1:
+        panel.axhspan(-tolerance, tolerance, color="#888888", alpha=0.15, linewidth=0)
+    for method, curve in both.groupby("method", sort=False):
+        x = aside(curve[by], *_place(comparison, str(method)))
+        difference = curve["difference"].to_numpy(float)
+        interval = np.nan_to_num(np.abs(curve[["low", "high"]].to_numpy(float).T - difference))
+        look = {"linestyle": "-", "linewidth": 0.9, "markersize": 3.2}
+        panel.errorbar(
+            x, difference, yerr=interval, capsize=1.4, elinewidth=0.7, **_of_method(comparison, str(method)) | look
+        )
+    low, high = panel.get_ylim()
+    panel.set_ylim(min(low, -tolerance), max(high, tolerance))
+    _size_axis(panel, cells, by)
+
+
+def _size_axis(panel: Axes, cells: pd.DataFrame, by: str) -> None:
     panel.set_xscale("log")
     sizes = pd.DataFrame({"n_features": cells[by], "multiple": cells["multiple"]}).dropna(subset=["n_features"])
     size_axis(panel, sizes.drop_duplicates().sort_values("n_features"))
@@ -119,7 +157,7 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
 
 
 def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> None:
-    """A table without sizes: one line per method."""
+    """A table without sizes, or of one: one line per method."""
     cells = cells[cells["reported"].notna()]
     places = np.arange(len(cells))
     panel.errorbar(

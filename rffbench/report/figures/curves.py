@@ -80,7 +80,7 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
         row[0].set_ylabel(score.label)
     _legend(figure, rows[0][0])
     counts = curves.groupby(["method", "n_features"])["trial"].nunique()
-    notes = [f"at s = {', '.join(at)}, by λ, {each}" for each, at in same.items()]
+    notes = [f"at s\u00a0=\u00a0{', '.join(at)}, by λ, {each}" for each, at in same.items()]
     headline(figure, f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)",
              spread(counts, "bands"), *notes)  # fmt: skip
     return figure

@@ -16,10 +16,9 @@ from rffbench.report.figures.style import (
     legend_below,
     legend_label,
     log_axis,
-    note_size,
     panels,
-    room_for_text,
     size_axis,
+    small_print,
     spread,
     style_of,
     tidy_panel,
@@ -65,9 +64,7 @@ def dimension_figure(results: Results) -> Figure | None:
     found = crossovers(results)
     if found and names[-1] == "feature_s":
         lines = [f"quicker than {found[0].baseline}:", *(as_written(str(each)) for each in found)]
-        room_for_text(axes[-1], len(lines), "top")
-        axes[-1].text(0.03, 0.97, "\n".join(lines), transform=axes[-1].transAxes, fontsize=note_size(), va="top",
-                        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0})  # fmt: skip
+        small_print(axes[-1], lines, "top")
     handles, labels = axes[0].get_legend_handles_labels()
     legend_below(figure, dict(zip(labels, handles, strict=True)))
     contended = "feature_s" in names and bool(trials["contended"].any())

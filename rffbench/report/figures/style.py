@@ -132,10 +132,18 @@ def fitting(width: float) -> float:
 
 
 def panels(
-    count: int, width: float, height: float, *, most: int = 12, least: float = 0.0, above: float = 0.0
+    count: int,
+    width: float,
+    height: float,
+    *,
+    most: int = 12,
+    least: float = 0.0,
+    above: float = 0.0,
+    under: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels of about this width and height, in inches, ``most`` in a row; it is at least
-    ``least`` wide, and has the height ``above`` besides."""
+    ``least`` wide, and has the height ``above`` besides. Each has another one of the height ``under`` below it, if that
+    is given: they are the second half of the list."""
     columns = min(count, most)
     total = fitting(max(width * columns, least))
     narrowest = _current.get().narrowest
@@ -143,11 +151,16 @@ def panels(
         columns = min(columns, max(int(total / narrowest), 1))
     rows = -(-count // columns)
     columns = -(-count // rows)
-    figure = Figure(figsize=(total, height * rows + above), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
-    for unused in axes[count:]:
-        unused.remove()
-    return figure, axes[:count]
+    heights = [height, under] if under else [height]
+    figure = Figure(figsize=(total, sum(heights) * rows + above), layout="constrained")
+    grid = figure.subplots(rows * len(heights), columns, squeeze=False, height_ratios=heights * rows)
+    axes: list[Axes] = []
+    for kind in range(len(heights)):
+        alike = list(grid[kind :: len(heights)].ravel())
+        axes += alike[:count]
+        for unused in alike[count:]:
+            unused.remove()
+    return figure, axes
 
 
 def headline(figure: Figure, title: str, *notes: str) -> None:
@@ -212,7 +225,7 @@ def coinciding(curves: Mapping[str, pd.Series], logarithmic: bool) -> list[str]:
     return said
 
 
-_SEEN, _EQUAL = 0.005, 1e-9  # of an axis, what is too little to be seen; what rounding does
+_SEEN, _EQUAL = 0.012, 1e-9  # of an axis, the width of a line; what rounding does
 
 
 def _apart(curve: pd.Series, other: pd.Series) -> float:
@@ -230,6 +243,8 @@ def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
         labels.append(size_label(count, multiple) if roomy else "")
         last = here if roomy else last
     panel.set_xticks(counts, labels)
+    if len(counts) == 1:  # the methods stand around it
+        panel.set_xlim(counts[0] / 1.2, counts[0] * 1.2)
     panel.xaxis.set_minor_locator(NullLocator())
 
 
@@ -280,12 +295,23 @@ def log_axis(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def room_for_text(panel: Axes, lines: int, where: Literal["top", "bottom"]) -> None:
-    """Lengthen a logarithmic y axis so that this many lines of small print hide no curve."""
+def small_print(panel: Axes, lines: Sequence[str], where: Literal["top", "bottom"]) -> None:
+    """Write lines into a panel, those that are longer than it is wide in several, and lengthen its logarithmic y axis
+    so that they hide no curve."""
+    place, figure = panel.get_subplotspec(), panel.get_figure(root=True)
+    columns = place.get_gridspec().ncols if place else 1
+    width = (figure.get_figwidth() if figure else 0.0) / columns - _TICK_LABELS
+    letters = max(int(width * 72 / (0.58 * note_size())), 12)
+    lines = [part for line in lines for part in textwrap.wrap(line, letters, subsequent_indent="   ")]
+    panel.text(0.03, 0.03 if where == "bottom" else 0.97, "\n".join(lines), transform=panel.transAxes, va=where,
+               fontsize=note_size(), bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1})  # fmt: skip
     low, high = panel.get_ylim()
-    share = min(0.06 * lines + 0.03, 0.7)  # of the axis as it will be
+    share = min(0.06 * len(lines) + 0.03, 0.7)  # of the axis as it will be
     factor = (high / low) ** (share / (1 - share))
     panel.set_ylim(low / (factor if where == "bottom" else 1), high * (factor if where == "top" else 1))
+
+
+_TICK_LABELS = 0.65  # inches that the numbers beside a panel take, and the room around it
 
 
 def tidy_panel(panel: Axes) -> None:

@@ -346,6 +346,26 @@ def test_curves_count_as_the_same_only_where_no_reader_could_tell_them_apart():
     assert style.coinciding(curves, logarithmic=True) == []  # 1 and 1.1 are apart there
 
 
+def test_curves_closer_than_a_line_is_wide_are_named():
+    lower, upper = (pd.Series([0.0, 100.0], [1, 2]) + shift for shift in (0.0, 1.0))
+    assert style.coinciding({"a": lower, "b": upper, "c": lower + 3}, logarithmic=False) == ["a ≈ b"]
+
+
+@pytest.mark.parametrize("width", [2.6, 5.0])
+def test_small_print_stays_in_its_panel_and_hides_no_curve(width):
+    lines = [f"CountSketch-Gaussian (B = {number}): from d ≈ 1041" for number in range(3)]
+    with style.drawn_in("screen"):
+        figure, panels = style.panels(2, width, 2.8)
+        for panel, where in zip(panels, ("top", "bottom"), strict=True):
+            panel.loglog([1, 100], [1, 10])
+            style.small_print(panel, lines, where)
+        style.settle_ticks(figure)
+    for panel in panels:
+        text, curve = panel.texts[0].get_window_extent(), panel.lines[0].get_window_extent()
+        assert panel.bbox.x0 <= text.x0 < text.x1 <= panel.bbox.x1
+        assert text.y0 >= curve.y1 or text.y1 <= curve.y0
+
+
 def test_the_ticks_of_an_axis_have_one_notation():
     assert style.notation([0.001, 0.5, 20.0]) == ["0.001", "0.5", "20"]
     assert style.notation([0.88, 0.9, 0.92]) == ["0.88", "0.90", "0.92"]
