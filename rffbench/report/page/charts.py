@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from rffbench.report.figures.dataset import without_size
-from rffbench.report.figures.style import STYLES
-from rffbench.report.frame import Protocols, Results, cell_places, size_label
+from rffbench.report.figures.style import style_of
+from rffbench.report.frame import Protocols, Results, as_written, cell_places, size_label
 from rffbench.report.page.pareto import pareto_front
 from rffbench.trials.metrics import BYTES, PERCENT, TIMES, Metric
 
@@ -69,7 +69,7 @@ def _points(rows: alt.Chart, x: alt.X, y: alt.Y) -> alt.Chart:
         shape=alt.Shape("shape:N", scale=None),
         fill=alt.Fill("fill:N", scale=None),
         tooltip=[
-            alt.Tooltip("method:N"), alt.Tooltip("size:N", title="s"), alt.Tooltip("at:N", title="x"),
+            alt.Tooltip("written:N", title="method"), alt.Tooltip("size:N", title="s"), alt.Tooltip("at:N", title="x"),
             alt.Tooltip("value:N", title="mean ± std"), alt.Tooltip("n:Q", title="trials"), alt.Tooltip("note:N"),
         ],
     )  # fmt: skip
@@ -86,7 +86,7 @@ def _spec(*layers: alt.Chart) -> dict[str, Any]:
 
 def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[str, Any]:
     """The numbers of an experiment's charts, from its protocols and their summaries: what its methods look like, what
-    was measured, and every cell.
+    was measured, and every cell. Names are those of the config, and as people write them.
 
     Of a dataset ``levels`` are the methods without a size, whose numbers are lines across. A cell is a list: the place
     of its protocol, dataset and method in their lists, the size, the size as written, whether seconds are contended,
@@ -108,9 +108,17 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
         for dataset in datasets
     }
     return {
-        "methods": [{"name": name, **_style(index)} for index, name in enumerate(methods)],
+        "methods": [{"name": name, "written": as_written(name), **_style(index)} for index, name in enumerate(methods)],
         "protocols": [", ".join(labels.values()) for labels, _ in protocols],
-        "datasets": [{"name": name, "score": _score(protocols, name), "levels": levels[name]} for name in datasets],
+        "datasets": [
+            {
+                "name": name,
+                "written": _called(protocols, name),
+                "score": _score(protocols, name),
+                "levels": levels[name],
+            }
+            for name in datasets
+        ],
         "metrics": {name: _about(metric) for name, metric in metrics.items() if name in measured},
         "costs": [name for name, metric in metrics.items() if name in measured and _is_cost(metric)],
         "counts": "columns" if results.grid.setting("count") == "columns" else "frequencies s",
@@ -153,7 +161,7 @@ def _mark_fronts(results: Results, dataset: str, cells: list[list[Any]]) -> None
 
 
 def _style(index: int) -> dict[str, Any]:
-    style = STYLES[index % len(STYLES)]
+    style = style_of(index)
     line = style["linestyle"]
     return {
         "color": style["color"],
@@ -172,6 +180,10 @@ def _is_cost(metric: Metric) -> bool:
 
 def _score(protocols: Protocols, dataset: str) -> str:
     return next(each.score(dataset).name for _, each in protocols if dataset in each.datasets)
+
+
+def _called(protocols: Protocols, dataset: str) -> str:
+    return next(each.called(dataset) for _, each in protocols if dataset in each.datasets)
 
 
 def _rounded(value: float) -> float | None:

@@ -176,7 +176,7 @@ class Figures {
     place.hidden = false;
     const controls = element("div", { className: "controls" });
     place.append(controls);
-    this.dataset = this.choice(controls, "dataset", about.datasets.map((each) => each.name));
+    this.dataset = this.choice(controls, "dataset", about.datasets.map((each) => each.written));
     this.protocol = this.choice(controls, "protocol", about.protocols);
     this.bands = this.check(controls, "± one standard deviation", true);
     place.append(this.methods());
@@ -216,7 +216,7 @@ class Figures {
     for (const [place, method] of this.about.methods.entries()) {
       const box = element("input", { type: "checkbox", checked: true });
       box.addEventListener("input", () => (box.checked ? this.hidden.delete(place) : this.hidden.add(place)));
-      legend.append(element("label", {}, box, swatch(method), method.name));
+      legend.append(element("label", {}, box, swatch(method), method.written));
     }
     return legend;
   }
@@ -295,7 +295,7 @@ class Figures {
       const color = method.color === "#000000" ? this.colors.text : method.color;
       const across = levels.includes(place) && sizes.length > 0;
       for (const x of across ? [Math.min(...sizes), Math.max(...sizes)] : [at[0]]) rows.push({
-        x, mean, std, low, high: mean + (std || 0), n: trials, size: across ? ANY : size, n_features: n, method: method.name, color,
+        x, mean, std, low, high: mean + (std || 0), n: trials, size: across ? ANY : size, n_features: n, method: method.name, written: method.written, color,
         fill: disturbed ? this.colors.page : color, shape: method.shape, dash: across ? [6, 4] : method.dash, front: fronts.includes(chosen),
         at: across ? ANY : number(x), value: std === null ? number(mean) : `${number(mean)} ± ${number(std)}`,
         note: disturbed ? "other work used the processors" : "",
@@ -328,24 +328,34 @@ class Figures {
     chart.dataset = dataset.name;
     chart.xName = chart.kind === "plane" ? chosen.label : about.counts;
     chart.yName = score ? score.label : "";
-    chart.name = [dataset.name, chart.yName, chart.kind === "plane" ? chosen.label : ""].join(" ");
-    const spread = this.bands.checked ? `; ${chart.kind === "plane" ? "bars" : "bands"}: ± one standard deviation over trials` : "";
+    chart.name = [dataset.written, chart.yName, chart.kind === "plane" ? chosen.label : ""].join(" ");
+    const sized = chart.kind === "curves" ? rows.filter((row) => row.size !== ANY) : [];
+    const alone = sized.every((row) => row.x === sized[0].x) && sized[0]; // of a single size the methods are the axis
+    const spread = this.bands.checked ? `; ${chart.kind === "plane" || alone ? "bars" : "bands"}: ± one standard deviation over trials` : "";
     const hollow = rows.some((row) => row.note) ? "; hollow: other work used the processors" : "";
     chart.heading.textContent =
       chart.kind === "plane"
-        ? `${dataset.name}: ${chart.yName} against ${chosen.label}; the line joins the Pareto front${spread}${hollow}`
-        : `${dataset.name}: ${chart.yName} against ${about.counts}${spread}${hollow}`;
+        ? `${dataset.written}: ${chart.yName} against ${chosen.label}; the line joins the Pareto front${spread}${hollow}`
+        : `${dataset.written}: ${chart.yName} ${alone ? `of every method, at ${about.counts} = ${alone.size}` : `against ${about.counts}`}${spread}${hollow}`;
     chart.box.setAttribute("aria-label", `${chart.heading.textContent}. ${rows.length} points; their numbers are in the table and in the CSV.`);
     const spec = structuredClone(data.charts[chart.kind]);
     spec.datasets = { rows };
     spec.layer = spec.layer.filter((layer) => this.bands.checked || !layer.encoding.y2);
+    if (alone) for (const layer of spec.layer) {
+      if (layer.encoding.y2) layer.mark = { type: "rule" }; // a band of one size is a bar
+      layer.encoding.x = { field: "written", type: "nominal", sort: null, axis: { labelAngle: -30, labelLimit: 150, labelOverlap: false } };
+    }
     const counts = [...new Set(rows.map((row) => row.x))].sort((a, b) => a - b);
     for (const { encoding } of spec.layer) {
+      encoding.y.title = chart.yName;
+      encoding.y.scale = scale(chart.logY.checked);
+      if (alone) {
+        encoding.x.title = "";
+        continue;
+      }
       encoding.x.title = chart.xName;
       encoding.x.scale = { ...scale(chart.logX.checked), nice: false, padding: 12 };
       if (chart.kind === "curves") Object.assign(encoding.x.axis, { values: counts, format: "~f" });
-      encoding.y.title = chart.yName;
-      encoding.y.scale = scale(chart.logY.checked);
     }
     const latest = (chart.draws = (chart.draws || 0) + 1);
     for (const button of chart.buttons) button.disabled = !rows.length;

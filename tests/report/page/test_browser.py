@@ -10,6 +10,7 @@ from rffbench.plaintext import printable
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
 from tests.helpers import pages
+from tests.helpers import report_log as log
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -64,8 +65,15 @@ def files(tmp_path_factory):
     pages.write_hostile(folder / "hostile")
     pages.write(folder / "both" / "one")
     pages.write(folder / "both" / "two")
+    methods = {"RFF (sigma=1)": log.METHODS["RFF"], "QMC": log.METHODS["QMC"]}
+    rows = [
+        {**log.ok(log.spec(method=name, trial=trial), 70 + trial), "method": label}
+        for label, name in zip(methods, ("RFF", "QMC"), strict=True)
+        for trial in range(3)
+    ]
+    pages.write(folder / "single", rows, methods=methods, n_features=["1d"])
     pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
-    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "swept")}
+    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
 
 
 @pytest.fixture
@@ -140,6 +148,15 @@ def test_a_figure_hides_methods_takes_its_bands_off_and_has_logarithmic_axes(sho
     logarithmic = ticks.all_text_contents()
     tab.page.get_by_label("logarithmic metric").uncheck()
     playwright.expect(ticks).not_to_have_text(logarithmic)
+
+
+def test_of_a_single_size_the_methods_are_the_axis_and_names_are_as_people_write_them(shown):
+    figure = shown("single").page.locator(".figure").first
+    playwright.expect(figure.locator("h4")).to_contain_text(
+        "EEG: test accuracy (%) of every method, at frequencies s = 1d"
+    )
+    playwright.expect(figure.locator(".mark-rule[class*=layer_] line")).to_have_count(2)  # bars
+    assert {"RFF (σ = 1)", "QMC"} <= set(figure.locator(".role-axis-label text").all_text_contents())
 
 
 def test_without_methods_a_figure_says_so_and_offers_no_download(shown):
@@ -269,6 +286,12 @@ def test_printed_it_has_every_experiment_open(shown):
     printed = len(tab.page.pdf())
     assert tab.page.locator("details.experiment[open]").count() == 2
     assert printed > 0.95 * len(tab.page.pdf())  # also the first time all figures are there
+
+
+def test_printed_no_table_is_wider_than_the_paper(shown):
+    tab = shown("mine", viewport={"width": 700, "height": 900})
+    tab.page.emulate_media(media="print")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
 def test_hostile_names_do_nothing(shown):

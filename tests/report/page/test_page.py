@@ -140,6 +140,15 @@ def test_a_reference_of_ones_own_is_called_recorded(tmp_path):
     assert "of 24 recorded or reported" in both.one("dl", class_="tiles").text
 
 
+def test_no_two_methods_of_a_figure_look_alike(tmp_path):
+    methods = {f"RFF {number}": log.METHODS["RFF"] for number in range(12)}
+    rows = [{**log.ok(log.spec(), 70.0), "method": label} for label in methods]
+    page = made(pages.write(tmp_path / "mine", rows, methods=methods, n_features=["1d"]))
+    looks = [(each["color"], each["shape"], tuple(each["dash"])) for each in
+             data_of(page)["sections"]["results:mine"]["methods"]]  # fmt: skip
+    assert len(set(looks)) == len(methods)
+
+
 def test_a_cell_has_measured_beside_reported_with_the_intervals_and_a_link_of_its_own(page):
     results = sheet(page, "Results")
     row = next(row for row in html.table(results) if (row["s"].text, row["method"].text) == ("2d", "Ours"))
