@@ -88,7 +88,7 @@ class Registry:
         if point is None:
             raise ConfigError(unknown(self.what, name, self.names()))
         if name in self._built_in:
-            return point.load()
+            return _built_in(point)
         try:
             found = load_added(point)
             if _listed(found) is None:
@@ -235,6 +235,9 @@ class Registry:
         return rows
 
 
+_built_in = cache(EntryPoint.load)  # a config asks for every method at every size
+
+
 def load_added(point: EntryPoint) -> Any:
     """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
     that they end the process or wait for ever."""
@@ -314,7 +317,7 @@ def _at_most(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
 
 
-_signature = cache(inspect.signature)  # a config asks for every method at every size
+_signature = cache(inspect.signature)
 
 
 @cache

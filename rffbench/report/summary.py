@@ -47,9 +47,9 @@ def summarise(results: Results) -> pd.DataFrame:
         present[dataset] = [i for i, name in enumerate(names) if measured[i] or name == results.score(dataset).name]
         metrics = [results.metrics[names[i]] for i in present[dataset]]
         better |= {(dataset, *cell) for cell in significantly_better(results, dataset, metrics)}
-    rows = []
+    rows, multiples = [], trials["multiple"].tolist()
     for (dataset, n_features, method), places in cell_places(trials).items():
-        multiple, lost = trials["multiple"].iat[places[0]], int(failed[places].sum())
+        multiple, lost = multiples[places[0]], int(failed[places].sum())
         for i, *numbers in zip(present[dataset], *_moments(values[places][:, present[dataset]]), strict=True):
             significant = int((dataset, n_features, method, names[i]) in better)
             rows.append((dataset, n_features, multiple, method, names[i], *numbers, lost, significant))
