@@ -21,7 +21,7 @@ function table(name, header, rows, stub) {
   const made = element("table", {}, element("thead", {}, element("tr", {}, ...head)),
                        element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row, "td")))));
   const box = element("div", { className: "scroll", tabIndex: 0 }, made);
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-label", name);
   made.dataset.stub = stub;
   keepInView(made);

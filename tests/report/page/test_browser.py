@@ -267,6 +267,15 @@ def test_names_that_would_fill_a_narrow_screen_do_not_all_stay(shown):
     assert third["x"] < first["x"]
 
 
+def test_with_several_experiments_open_it_breaks_no_rule_of_axe(shown):
+    tab = shown("both")
+    for name in ("one", "two"):
+        tab.page.locator("#overview").get_by_role("link", name=name).click()
+        tab.page.locator(f"[id='results:{name}']").locator(".chart svg").last.wait_for()
+    assert tab.page.locator("details.experiment[open]").count() == 2
+    check_by_axe(tab)
+
+
 def check_by_axe(tab):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
     found = axe.Axe().run(tab.page)
