@@ -316,6 +316,12 @@ ROWS = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(20))
 WRONG_DATA = [
     ("x.csv", ROWS + '"1,2,a\n' + ROWS, "", "line 21 begins a quote that is not closed"),
     ("x.csv", "".join(f"0,{i};1,5;{'ab'[i % 2]}\n" for i in range(20)), "", "write decimals with a point, and nothing"),
+    (
+        "x.csv",
+        "".join(f"{i}.000,5;2;{'ab'[i % 2]}\n" for i in range(20)),
+        "",
+        "'0.000,5' is no finite number; write",
+    ),
     ("x.csv", "".join(f"{i + 5},1,l{i}\n" for i in range(30)), "", "is another one in each of the 30 rows"),
     ("x.csv", "".join(f"{i},{i > 3},{i % 2}\n" for i in range(20)), ", header: false", "leave the column out"),
     ("x.csv", "a,True,y\n" + ROWS + "1,x,a\n", "", "ignore: ['True']}"),
@@ -338,7 +344,18 @@ WRONG_DATA = [
     ("x.csv", ROWS.replace(",b", ",a"), ", task: classification", "a second class is needed"),
     ("x.csv", ROWS, ", ignore: [2]", "ignore: names the target, 2"),
     ("x.csv", ROWS, ", split: {rule: random, train: 0}", "split.train: must be greater than 0, not 0"),
-    ("x.csv", ROWS, ", split: {rule: random, train: 1.0}", "train must be so many rows or a share below 1, not 1.0"),
+    (
+        "x.csv",
+        ROWS,
+        ", split: {rule: random, train: 1.0}",
+        "must be so many rows, or a share of them, such as 0.8",
+    ),
+    (
+        "x.csv",
+        ROWS,
+        ", split: {rule: random, train: 80%}",
+        "must be so many rows, or a share of them, such as 0.8",
+    ),
     ("x.csv", ROWS, ", split: {train: 0.5}", "split: has no rule; it is one of half, random"),
     ("x.csv", ROWS, ", split: given", "the rule given needs 'train' and 'test'"),
     ("x.npz", "not an archive", "", "it is no archive that numpy.savez wrote"),

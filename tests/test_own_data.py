@@ -49,6 +49,18 @@ def test_data_by_path_is_run_and_nothing_that_is_written_tells_its_folder(rffben
     assert "test RMSE of second" in " ".join(shown.split())  # lines are wrapped
 
 
+def test_a_bare_name_is_a_file_where_no_dataset_is_called_so(rffbench_in, mine):
+    (mine / "mine.csv").rename(mine / "mine.data")
+    (mine / "digits").write_text(YES)  # a dataset's name stays one
+    (mine / "own.yaml").write_text(CONFIG.replace("./mine.csv", "mine.data").replace("{path", "digits\n  - {path"))
+    result = rffbench_in(mine, "run", "own.yaml", "--dry-run")
+    assert result.returncode == 0, result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[:4] for line in lines if line[:1] in (["mine"], ["digits"])] == [
+        ["mine", "3", "10", "10"], ["digits", "64", "898", "899"],
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
     def accuracy(results):
@@ -74,6 +86,7 @@ def test_another_file_of_the_same_name_is_told_apart(rffbench_in, mine):
         ("target: b", "targets: b", "unknown key 'targets'; did you mean 'target'?"),
         ("name: second", "name: eeg", "there is another dataset called 'eeg' already; give this one a name of its own"),
         ("target: b", "target: [b]", "line 5"),
+        ("data/other.csv, target: b", "card.yaml", "card.yaml is a card, which says this itself: change it there"),
         ("task: regression", "task: sorting", "must be classification or regression, not 'sorting'"),
         (
             "name: second",

@@ -95,7 +95,7 @@ class OwnData(BaseModel):
 def dataset_name(value: Any, info: ValidationInfo) -> Any:
     """The name of a dataset given by its name or, as a user's own, by a path; such a file is looked at, and its card
     known by the name from here on. A path is relative to the config's folder."""
-    from rffbench.data.cards import add_card, read_card
+    from rffbench.data.cards import add_card, is_card, read_card
     from rffbench.data.openml import SCHEME
     from rffbench.data.own import is_data_path, kind_of, look, openml_card
     from rffbench.data.shards import is_url
@@ -106,7 +106,8 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
             return add_card(openml_card(value))
         except ConfigError as error:
             raise ValueError(str(error)) from None
-    if isinstance(value, str) and not is_data_path(value):
+    folder = (info.context or {}).get("folder", Path())
+    if isinstance(value, str) and not is_data_path(value) and (is_card(value) or not (folder / value).is_file()):
         return value
     if not isinstance(value, str | dict):
         raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {shown(value)}")
@@ -124,11 +125,13 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
         if key not in OwnData.model_fields:
             raise Misplaced(unknown("key", key, OwnData.model_fields), key)
     own = OwnData.model_validate(given)
-    path = (info.context or {}).get("folder", Path()) / Path(own.path).expanduser()
+    path = folder / Path(own.path).expanduser()
     try:
         if is_url(own.path) or path.is_dir():
             return add_card(look_at_folder(own.path if is_url(own.path) else str(path.resolve()), **_of_shards(own)))
         if path.suffix in (".yaml", ".yml"):
+            if besides := [key for key in given if key != "path"]:
+                raise Misplaced(f"{own.path} is a card, which says this itself: change it there", besides[0])
             return add_card(read_card(path))
         return add_card(look(path, **own.model_dump(exclude={"path"})).card())
     except RffbenchError as error:

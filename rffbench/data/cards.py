@@ -117,7 +117,7 @@ class CsvFormat(_Model):
     """Delimited numbers with the target in column ``target``, counted from 0, negative from the end.
 
     ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
-    the characters ``quote``, a delimiter is part of a value.
+    the characters ``quote``, a delimiter is part of a value. A blank as the delimiter stands for any number of them.
     """
 
     kind: Literal["csv"]

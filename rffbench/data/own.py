@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -35,13 +35,14 @@ from rffbench.errors import ConfigError, DataError, unknown
 
 PACKED = (".gz", ".bz2", ".xz")
 KINDS = {
-    ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".txt": "libsvm",
-    ".parquet": "parquet",
+    ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".parquet": "parquet",
+    ".txt": "text",
 }  # fmt: skip
 DELIMITERS = (",", "\t", ";", "|", " ")
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # what other programs write for no value
 NO_NAMES = {*MISSING, "inf", "infinity"}
-SAMPLE_LINES = 100  # by which delimiter and header are recognised
+SAMPLE_LINES = 100  # by which delimiter and header are recognised, and what a text is that its name does not tell
+LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
 RULES = ("half", "random", "given", "given-sampled")
 BLOCK_ROWS = 20_000
 NAMES_SHOWN = 12  # of the inputs, in a description
@@ -98,8 +99,24 @@ def is_data_path(text: str) -> bool:
 
 
 def kind_of(path: str | Path) -> str | None:
-    """The format that a file's name tells, if it is one that is read here."""
+    """The format that a file's name tells, if it is one that is read here; "text" where its lines must tell it."""
     return KINDS.get(_endings(Path(path))[0])
+
+
+def _kind_of_lines(path: Path) -> str:
+    """What a text is whose name does not tell it, as UCI's ``.data``, and LIBSVM's files without an ending."""
+    with open_content(path, path.name) as stream:
+        sample = list(islice(iter(lambda: stream.readline(CHUNK), b""), SAMPLE_LINES))
+    if any(b"\0" in line for line in sample):
+        raise ConfigError(
+            f"{path.name}: data by path is text (CSV, LIBSVM), .npz or .parquet, or these with {', '.join(PACKED)}; "
+            "this is none of them"
+        )
+    if re.match(rb"\s*[@%]", next((line for line in sample if line.strip()), b"")):
+        raise ConfigError(
+            f"{path.name}: looks like ARFF, which is read by a card alone; save it as CSV, or write a card"
+        )
+    return "libsvm" if any(map(LIBSVM_LINE.match, sample)) else "csv"
 
 
 def look(
@@ -121,14 +138,12 @@ def look(
     kind = kind_of(path)
     if re.match(r"https?:/", str(path)):
         raise ConfigError(f"{str(path).replace(':/', '://')}: is a URL; download it and give the file")
-    if kind is None:
-        if path.is_dir():
-            _find(path)
-        raise ConfigError(f"{path.name}: data by path is one of {', '.join(KINDS)}, or these with {', '.join(PACKED)}")
     _find(path)
     stem = path.name[: len(path.name) - sum(map(len, _endings(path)))]
     name = name or re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "data"
     try:
+        if kind in (None, "text"):
+            kind = _kind_of_lines(path)
         if kind == "csv":
             content = _see_text(path, target, task, ignore, header)
         else:
@@ -139,7 +154,7 @@ def look(
         raise
     except Exception as error:  # readers of other libraries raise many things
         what = f"it {error}" if isinstance(error, Unpackable) else error
-        raise DataError(f"{path.name}: cannot be read as {kind}: {what}") from error
+        raise DataError(f"{path.name}: cannot be read as {kind or 'text'}: {what}") from error
     return _taken_for(path, name, content, task, split)
 
 
@@ -196,9 +211,10 @@ def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict
     if rule["rule"] not in RULES:
         raise ConfigError(f"{path.name}: split: {unknown('rule', rule['rule'], RULES)}")
     for part in ("train", "test"):
-        if isinstance(share := rule.get(part), float):
-            if not 0 < share < 1:
-                raise ConfigError(f"{path.name}: split: {part} must be so many rows or a share below 1, not {share}")
+        if isinstance(share := rule.get(part), float | str):
+            if isinstance(share, str) or not 0 < share < 1:
+                what = f"so many rows, or a share of them, such as 0.8, not {share!r}"
+                raise ConfigError(f"{path.name}: split: {part} must be {what}")
             rule[part] = round(share * rows)
     if isinstance(train := rule.get("train"), int) and rule.get("test") is None:
         if train >= rows:
@@ -223,7 +239,7 @@ def _see_text(
     if not sample:
         raise DataError(f"{path.name}: is empty; it must have one line per row")
     delimiter = _delimiter(sample)
-    first, *others = list(csv.reader(sample, delimiter=delimiter))
+    first, *others = _cells(sample, delimiter)
     if header is None:
         header = _is_header(first, others)
     names = [each.strip() for each in first] if header else []
@@ -243,8 +259,13 @@ def _see_text(
     def place(line: int, column: int) -> str:
         return f"line {line}, column {column + 1}" + (f" ({names[column]!r})" if names else "")
 
-    missing, faults, targets = [], [], []
-    layout: dict[str, Any] = {"sep": delimiter, "header": None, "dtype": str, "keep_default_na": False}
+    missing: list[tuple[int, int, str]] = []
+    targets: list[np.ndarray] = []
+    words: dict[int, tuple[int, str]] = {}  # of a column the first value that is no number, and its line
+    of_words: Counter[int] = Counter()
+    counting = {column: True for column in inputs if names and not names[column]}  # unnamed, and numbering the rows
+    separator = r"\s+" if delimiter == " " else delimiter
+    layout: dict[str, Any] = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False}
     with open_content(path, path.name) as stream:
         try:
             blocks = pandas.read_csv(
@@ -257,14 +278,20 @@ def _see_text(
                 block = block[(block != "").any(axis=1)]  # blank lines have no values
                 if waiting and len(block):
                     block, waiting = block.iloc[1:], False
+                above = sum(map(len, targets))
                 for column in (*inputs, at):
                     text = block[column].str.strip()
                     numbers = pandas.to_numeric(text, errors="coerce").astype(float)
                     none = text.str.casefold().isin(MISSING)
                     missing += [(line, column, text[line]) for line in block.index[none]]
                     if column != at or task == "regression":
-                        for line in block.index[~none & ~np.isfinite(numbers)][:1]:
-                            faults.append((line, column, text[line]))
+                        wrong = block.index[~none & ~np.isfinite(numbers)]
+                        of_words[column] += len(wrong)
+                        if len(wrong):
+                            words.setdefault(column, (wrong[0], text[wrong[0]]))
+                    if column in counting:
+                        places = np.arange(above, above + len(block))
+                        counting[column] &= any(np.array_equal(numbers, places + first) for first in (0, 1))
                 targets.append(block[at].str.strip().to_numpy(dtype=object))
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
@@ -282,18 +309,23 @@ def _see_text(
     if missing:
         line, column, value = min(missing)
         with open_content(path, path.name) as stream:
-            has = len(next(csv.reader(islice(Lines(stream), line - 1, line), delimiter=delimiter)))
+            has = len(_cells(islice(Lines(stream), line - 1, line), delimiter)[0])
         if has < width:
             raise DataError(f"{path.name}: line {line} has {_values(has)}, line 1 has {width}")
         more = f" here and in {len(missing) - 1} more" if len(missing) > 1 else ""
         said.append(f"{place(line, column)}: the value is missing ({value!r}){more}; fill it, or remove such rows")
-    for line, column, value in sorted(faults)[:1]:
-        advice = (
-            "write decimals with a point, and nothing between thousands" if re.fullmatch(r"[-+]?\d+(,\d+)+", value)
-            else "make it a number" if column == at
-            else "make it a number, or leave the column out: {path: …, ignore: " + _written(names, column) + "}"
-        )  # fmt: skip
-        said.append(f"{place(line, column)}: {value!r} is no finite number; {advice}")
+    if words:
+        line, column = min((line, column) for column, (line, _) in words.items())
+        inputs_of_words: list[str | int] = [names[each] if names else each for each in sorted(set(words) - {at})]
+        # In UCI's files the label often comes first.
+        first_label = target is None and set(words) == {0} and of_words[0] == len(y)
+        mended = _mended(words[column][1], None if column == at else inputs_of_words, first_label)
+        said.append(f"{place(line, column)}: {words[column][1]!r} is no finite number{mended}")
+    for column in (column for column, counts in counting.items() if counts):
+        said.append(
+            f"column {column + 1}, which has no name, numbers the rows; leave it out: "
+            f"{{path: …, ignore: [{column}]}}, or give it a name"
+        )
     if task == "regression" or (task is None and not said and _all_numbers(y) and not _few_whole_numbers(y)):
         y = y.astype(np.float64) if not said else y
     format_: dict[str, Any] = {"kind": "csv", "target": at - width, "delimiter": delimiter, "header": header}
@@ -305,6 +337,20 @@ def _see_text(
     return Content(format_, len(inputs), y, title, [names[i] for i in inputs if names], len(missing), said)
 
 
+def _mended(value: str, columns: list[str | int] | None, may_be_target: bool) -> str:
+    """What mends a value that is no number, ``columns`` being all those of inputs that hold such; None, the target."""
+    if re.fullmatch(r"[-+]?\d+(\.\d+)*(,\d+)+(\.\d+)*", value):
+        return "; write decimals with a point, and nothing between thousands"
+    if columns is None:
+        return "; make it a number"
+    out = f"{{path: …, ignore: {_written(columns)}}}"
+    if len(columns) > 1:
+        more = "one column" if len(columns) == 2 else f"{len(columns) - 1} columns"
+        return f", nor are values of {more} more; make them numbers, or leave the columns out: {out}"
+    label = f"; if it is the target: {{path: …, target: {_written(columns)[1:-1]}}}" if may_be_target else ""
+    return f"; make it a number, or leave the column out: {out}{label}"
+
+
 def _not_utf8(path: Path) -> DataError:
     with open_content(path, path.name) as lines:
         return not_utf8(path.name, lines)
@@ -314,16 +360,23 @@ def _values(number: int) -> str:
     return "one value" if number == 1 else f"{number} values"
 
 
+def _cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """The values of every line; blanks in a row part two values as one does."""
+    if delimiter == " ":
+        return list(csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True))
+    return list(csv.reader(lines, delimiter=delimiter))
+
+
 def _delimiter(sample: list[str]) -> str:
     """The one by which all lines have the same number of values, and the most of these are numbers: of ``0,5;1,5;a``,
     the semicolon; of several, that of the most values."""
     found: dict[str, tuple[float, int, int]] = {}
     for delimiter in DELIMITERS:
-        rows = list(csv.reader(sample, delimiter=delimiter))
+        rows = _cells(sample, delimiter)
         widths = Counter(map(len, rows))
         width, lines = widths.most_common(1)[0]
         if width > 1 and lines >= 0.9 * widths.total():  # a line that is too short is told by its number
-            numbers = [_is_number(value.replace(",", ".")) for row in rows for value in row]
+            numbers = [_is_number(re.sub(r"(?<=\d)[.,](?=\d)", "", value)) for row in rows for value in row]
             found[delimiter] = (sum(numbers) / len(numbers), width, -DELIMITERS.index(delimiter))
     return max(found, key=lambda each: found[each], default=",")
 
@@ -358,9 +411,9 @@ def _has_quotes(path: Path) -> bool:
         return any(b'"' in piece for piece in iter(lambda: stream.read(CHUNK), b""))
 
 
-def _written(names: list[str], column: int) -> str:
-    """The list of a column, as YAML has it."""
-    return yamlfile.dump([names[column] if names else column]).strip()
+def _written(columns: Sequence[str | int]) -> str:
+    """A list of columns, as YAML has it."""
+    return " ".join(yamlfile.dump(list(columns)).split())
 
 
 # ---- The other formats -------------------------------------------------------------------------------------
@@ -404,6 +457,11 @@ def _see_npz(path: Path, target: str | int | None, _: object) -> Content:
     label = target or "y"
     if target is None and "y" not in names and len(names) == 2 and "X" in names:
         label = next(name for name in names if name != "X")
+    if inputs not in names or label not in names:
+        raise ConfigError(
+            f"{path.name}: holds {', '.join(names) or 'no array'}; the inputs must be X, or the only array beside the "
+            f"target, and the target {target or 'y, or be named: {path: …, target: …}'}"
+        )
     with open_content(path, path.name) as stream:
         X, y = read_npz(stream, inputs, label)
     if not X.size:
@@ -441,7 +499,7 @@ def _see_parquet(path: Path, target: str | int | None, ignore: tuple[str | int, 
             if infinite.any():
                 faults.append(f"row {infinite.argmax() + 1}, column {names[column]!r}: the value is not finite")
         elif column != at:
-            advice = f"make it numbers, or leave it out: {{path: …, ignore: {_written(names, column)}}}"
+            advice = f"make it numbers, or leave it out: {{path: …, ignore: {_written([names[column]])}}}"
             faults.append(f"row 1, column {names[column]!r}: {str(values.iloc[0])!r} is no number; {advice}")
     values = table.iloc[:, at]
     y = values.to_numpy(dtype=np.float64) if is_number(values) else values.astype(str).to_numpy(dtype=object)

@@ -118,7 +118,8 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
     else:
         assert isinstance(card.format, CsvFormat)
         layout = card.format
-        options: dict[str, Any] = {"delimiter": layout.delimiter, "comments": None, "quotechar": layout.quote}
+        between = None if layout.delimiter == " " else layout.delimiter  # for NumPy, any number of blanks
+        options: dict[str, Any] = {"delimiter": between, "comments": None, "quotechar": layout.quote}
         lines = Lines(stream)
         if layout.header:
             next(filter(str.strip, lines), None)

@@ -77,7 +77,7 @@ def test_an_npz_file_is_read_with_its_arrays_by_their_usual_names(tmp_path, labe
     assert y.tolist() == [1, -1, 1, -1]
     np.savez(tmp_path / "b.npz", pictures=X, y=np.ones(4), digit=np.array(labels))
     np.savez(tmp_path / "c.npz", X=X, digit=np.array(labels))
-    with pytest.raises(DataError, match="it has no array 'X', but pictures, y, digit"):
+    with pytest.raises(ConfigError, match=r"b\.npz: holds pictures, y, digit; the inputs must be X, or the only array"):
         look(tmp_path / "b.npz")
     assert arrays(look(tmp_path / "c.npz"))[1].tolist() == [1, -1, 1, -1]
 
@@ -206,12 +206,72 @@ def test_a_card_that_is_written_stands_for_the_file_and_is_not_written_over(tmp_
         own.write_card(seen, tmp_path / "mine.yml")
 
 
-def test_a_missing_file_is_told_the_nearest_and_an_unknown_ending_those_that_are_read(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.data", YES, "csv"),
+        ("a.data.gz", gzip.compress(YES.encode(), mtime=0), "csv"),
+        ("a.txt", YES.replace(",", "\t"), "csv"),
+        ("a.txt", YES.replace(",", "   "), "csv"),
+        ("a", LIBSVM, "libsvm"),
+        ("a.bz2", bz2.compress(LIBSVM.encode()), "libsvm"),
+        ("a.t", "1\n" + LIBSVM, "libsvm"),  # a row without inputs
+    ],
+)
+def test_a_text_whose_name_does_not_tell_what_it_is_is_told_by_its_lines(tmp_path, name, content, kind):
+    seen = look(file(tmp_path, name, content))
+    assert (seen.name, seen.content.format["kind"]) == ("a", kind)
+    np.testing.assert_array_equal(
+        arrays(seen)[0][-4:], X if kind == "csv" else arrays(look(file(tmp_path, "b.svm", LIBSVM)))[0]
+    )
+
+
+@pytest.mark.parametrize("ends", ["", " "])
+def test_any_number_of_blanks_parts_values_that_stand_below_each_other(tmp_path, ends):
+    rows = [
+        [*(f"{value:10.3f}" for value in row), f"  {label}{ends}"] for row, label in zip(X, [1, 2, 1, 2], strict=True)
+    ]
+    text = "\n\n".join(" ".join(row) for row in rows) + "\n"
+    seen = look(file(tmp_path, "a.csv", 'length  width  "the height" class\n' + text))
+    assert seen.content.names == ["length", "width", "the height"]
+    inputs, y = arrays(seen)
+    np.testing.assert_array_equal(inputs, np.round(X, 3))
+    assert y.tolist() == [-1, 1, -1, 1]
+    with pytest.raises(DataError, match=r"b\.csv: line 3 has 3 values, line 1 has 4"):
+        look(file(tmp_path, "b.csv", "1 2  3 4\n2  3 4 5\n1 2 3\n" + "1 2 3 4\n" * 20))
+
+
+def test_all_columns_of_text_are_named_at_once_and_a_first_one_may_be_the_target(tmp_path):
+    seen = look(file(tmp_path, "a.csv", "n,a,b,c,y\n" + "1,u,2,v,0\n2,w,3,x,1\n" * 3))
+    assert seen.faults == [
+        "line 2, column 2 ('a'): 'u' is no finite number, nor are values of one column more; make them numbers, or "
+        "leave the columns out: {path: …, ignore: [a, c]}"
+    ]
+    seen = look(file(tmp_path, "b.csv", "u,1.5,2\nv,3,5\n" * 3))
+    assert seen.faults[0].endswith("{path: …, ignore: [0]}; if it is the target: {path: …, target: 0}")
+    assert look(tmp_path / "b.csv", target=0).classes == {"u": 3, "v": 3}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_without_a_name_that_numbers_the_rows_is_no_input(tmp_path, first):
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=[0, 1, 0, 1])
+    table.index += first
+    table.to_csv(tmp_path / "a.csv")
+    with pytest.raises(DataError, match=r"column 1, which has no name, numbers the rows; .*ignore: \[0\]"):
+        look(tmp_path / "a.csv").card()
+    np.testing.assert_array_equal(arrays(look(tmp_path / "a.csv", ignore=(0,)))[0], X)
+    table.set_index(pd.Index([3, 1, 2, 4])).to_csv(tmp_path / "b.csv")
+    assert look(tmp_path / "b.csv").card().columns == 4
+
+
+def test_a_missing_file_is_told_the_nearest_and_one_that_is_no_text_what_is_read(tmp_path):
     file(tmp_path, "mine.csv", YES)
     with pytest.raises(ConfigError, match=r"mien\.csv: no such file; did you mean mine\.csv"):
         look(tmp_path / "mien.csv")
-    with pytest.raises(ConfigError, match=r"a\.xls: data by path is one of \.csv, \.tsv"):
-        look(tmp_path / "a.xls")
+    with pytest.raises(ConfigError, match=r"a\.xls: data by path is text \(CSV, LIBSVM\), \.npz or \.parquet"):
+        look(file(tmp_path, "a.xls", b"\xd0\xcf\0\0"))
+    with pytest.raises(ConfigError, match=r"a\.arff: looks like ARFF, .* save it as CSV"):
+        look(file(tmp_path, "a.arff", "% about\n@relation a\n"))
 
 
 def test_a_description_is_not_longer_for_more_classes_and_a_label_is_one_line(tmp_path):
