@@ -37,6 +37,14 @@ IMPORT_S = 30.0  # another package's modules may take to be imported
 STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
 
 NONE = "none"
+IN_CONFIGS = {  # what estimators call what a config says in other words
+    "n_components": "n_features",
+    "gamma": "kernel: {gamma: …}",
+    "sigma": "kernel: {sigma: …}",
+    "random_state": "seed",
+    "alpha": "lambda",
+    "alphas": "lambda",
+}
 """The name of no feature map, or of no solver."""
 
 
@@ -154,6 +162,8 @@ class Registry:
         for key in given:
             if key not in valid:
                 message = unknown(f"parameter of {self._called(name)}:", key, valid)
+                if (said := IN_CONFIGS.get(key)) and (said != "lambda" or said in valid):
+                    message = f"{self._called(name)} has no parameter {key!r} in a config, which says it by {said}"
                 if others := [each for each in self._built_in if key in self.parameters(each)]:
                     message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
