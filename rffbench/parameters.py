@@ -44,6 +44,20 @@ def check_positive(name: str, value: Any) -> None:
         raise WrongParameter(name, f"must be a positive number, got {value!r}")
 
 
+def check_memory(value: Any) -> None:
+    """WrongParameter where ``value`` is no budget: a number of bytes, or None."""
+    if value is not None and (not is_number(value) or value <= 0):
+        raise WrongParameter("memory", f"must be None or a number of bytes, such as 2_000_000_000, got {value!r}")
+
+
+def check_map(value: Any) -> None:
+    """WrongParameter where ``value`` is neither a feature map nor None; a map's class is none yet."""
+    if value is not None and (isinstance(value, type) or not hasattr(value, "transform")):
+        got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        problem = f"must be None or a feature map, such as RandomFourierFeatures(1000), got {got}"
+        raise WrongParameter("features", problem)
+
+
 def is_rule(gamma: Any) -> TypeGuard[str]:
     """Whether ``gamma`` is the name of a rule, not a number."""
     return isinstance(gamma, str) and gamma in GAMMA_RULES

@@ -33,7 +33,7 @@ class Bandwidth:
 
     def _check_kernel(self) -> Kernel:
         """The kernel, with some γ where a rule will give it; ValueError where there is no such kernel or γ."""
-        if is_rule(self.gamma) and self.kernel not in _SCALE_POWER and self.kernel in KERNELS:
+        if isinstance(self.gamma, str) and self.kernel not in _SCALE_POWER and self.kernel in KERNELS:
             raise WrongParameter("gamma", f"must be a number, 1/R of the ball that holds the data, got {self.gamma!r}")
         if isinstance(self.gamma, str) and not is_rule(self.gamma):
             rules = " or ".join(map(repr, GAMMA_RULES))

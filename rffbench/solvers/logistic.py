@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped, not_finite
 from rffbench.linalg.threads import blas_for
-from rffbench.parameters import check_choice, check_count, check_positive
+from rffbench.parameters import check_choice, check_count, check_map, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import (
     Classifier,
@@ -135,6 +135,8 @@ class LogisticClassifierCV(Classifier):
             check_positive("alphas", alpha)
         check_count("folds", self.folds, least=2)
         check_choice("intercept", self.intercept, (True, False))
+        check_memory(self.memory)
+        check_map(self.features)
         check_class_weight(self.class_weight)
         check_choice("method", self.method, get_args(Method))
         check_positive("tolerance", self.tolerance)

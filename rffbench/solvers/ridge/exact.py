@@ -12,7 +12,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import make_kernel
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import check_count
+from rffbench.parameters import check_count, check_memory
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
@@ -40,6 +40,7 @@ class _KernelRidge(Bandwidth):
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification")
         check_class_weight(self.class_weight)
+        check_memory(self.memory)
         self._check_kernel()
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:

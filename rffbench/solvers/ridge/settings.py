@@ -18,7 +18,12 @@ ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the λ to choose from where
 
 def check_penalties(alphas: Sequence[float], lambda_scale: object, center: object) -> None:
     """ValueError, naming the parameter and what would be right, where one is wrong."""
-    grid = np.asarray(alphas, dtype=float)
+    try:
+        grid = np.asarray(alphas, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"every alpha must be a finite number, 0 or more, got {alphas!r}") from None
+    if not grid.ndim:
+        raise WrongParameter("alphas", f"must be a list of numbers, got {alphas!r}")
     if not grid.size:
         raise ValueError("alphas must hold one number at least, got none")
     if grid.ndim != 1 or not (np.isfinite(grid) & (grid >= 0)).all():

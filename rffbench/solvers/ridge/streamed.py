@@ -20,7 +20,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
 from rffbench.rowsource import Stopwatch, dense_rows, row_blocks
 from rffbench.solvers.base import (
     Classifier,
@@ -98,6 +98,8 @@ class _StreamedRidge:
         check_penalties(self._grid()[0], self.lambda_scale, self.center)
         check_scoring(self.scoring, "classification")
         check_choice("path", self.path, (True, False))
+        check_memory(self.memory)
+        check_map(self.features)
         if self.block_rows is not None:
             check_count("block_rows", self.block_rows, least=1)
 
@@ -604,6 +606,7 @@ class _StreamedRidgeCV(_StreamedRidge):
     folds: int
 
     def check_parameters(self) -> None:
+        check_penalties(self.alphas, self.lambda_scale, self.center)  # first: what follows goes through the alphas
         super().check_parameters()
         check_count("folds", self.folds, least=2)
 

@@ -21,7 +21,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import check_squares
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_positive, is_number
+from rffbench.parameters import (
+    WrongParameter,
+    check_choice,
+    check_count,
+    check_memory,
+    check_positive,
+    is_number,
+)
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
@@ -97,6 +104,7 @@ class FullyCorrective(Bandwidth):
             check_positive("alpha", alpha)
         check_choice("lambda_scale", self.lambda_scale, get_args(LambdaScale))
         check_count("steps", self.steps, least=1)
+        check_memory(self.memory)
         check_positive("tol", self.tol)
         check_positive("validation", self.validation)
         if self.validation >= 1:

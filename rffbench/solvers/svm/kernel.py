@@ -13,7 +13,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import GaussianKernel, Kernel, make_kernel
 from rffbench.linalg.kernel_rows import kernel_product, unit_scale
-from rffbench.parameters import WrongParameter, check_choice, check_positive
+from rffbench.parameters import WrongParameter, check_choice, check_memory, check_positive
 from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, checked_rows, read_rows, require_classification
@@ -120,6 +120,7 @@ class KernelSVM(Bandwidth, Classifier):
         check_choice("bias", self.bias, (True, False))
         self._check_kernel()
         check_positive("C", self.C)
+        check_memory(self.memory)
         check_positive("tolerance", self.tolerance)
         _cache_bytes(self.cache)
         if self.loss == "hinge" and not self.bias:

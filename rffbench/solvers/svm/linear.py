@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import check_finite, fitted_map, mapped
-from rffbench.parameters import WrongParameter, check_choice, check_positive
+from rffbench.parameters import WrongParameter, check_choice, check_map, check_memory, check_positive
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows, require_classification
 from rffbench.solvers.feature_rows import FeatureRows
@@ -126,6 +126,8 @@ class LinearSVM(Classifier):
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("method", self.method, get_args(Method))
         check_positive("C", self.C)
+        check_memory(self.memory)
+        check_map(self.features)
         check_positive("tolerance", self.tolerance)
         if self.bias != 0:
             check_positive("bias", self.bias)
