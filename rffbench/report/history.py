@@ -157,7 +157,7 @@ def to_text(found: History) -> str:
     lines = [*textwrap.wrap(f"{found.title}: {len(found.runs)} runs", WIDTH), ""]
     for number, run in enumerate(found.runs.to_dict("records"), 1):
         dirty = "-dirty" if run["commit"].endswith("-dirty") else ""
-        about = f"{run['date'][:16] or 'no date':<17}{run['commit'][:9] + dirty or 'no commit':<16}{run['version']:<8}"
+        about = f"{run['date'][:16] or 'no date':<17}{run['commit'][:9] + dirty:<16}{run['version']:<8}"
         lines.append(f"{number:>3}  {about}{run['place']}")
     moved = [
         cell for cell in found.cells.to_dict("records") if len({_shown(cell, each) for each in cell["values"]}) > 1

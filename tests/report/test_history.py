@@ -103,6 +103,7 @@ def test_of_one_folder_it_is_the_history_of_its_commits(tmp_path, git):
         git("add", "--all")
         git("commit", "--quiet", "--message", "results")
     assert history([place]).cells["values"].tolist() == [[71.0, 72.0]]
+    assert "no commit" not in to_text(history([place]))  # that of rffbench: an installed one has none
     assert history([f"{place}@HEAD~1", place]).cells["values"].tolist() == [[71.0, 72.0]]
     run(tmp_path / "x", 75.0)
     assert history([place]).cells["values"].tolist() == [[71.0, 72.0, 76.0]]

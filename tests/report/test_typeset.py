@@ -75,7 +75,7 @@ def test_a_table_longer_than_a_page_is_several_with_all_rows_and_one_label():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex")
-@pytest.mark.parametrize("document", ["twocolumn", "onecolumn", "twocolumn,a4paper,11pt"])
+@pytest.mark.parametrize("document", ["twocolumn", "onecolumn", "twocolumn,a4paper,11pt", "12pt"])
 def test_tex_sets_what_is_written_within_the_columns_and_pages_there_are(tmp_path, document):
     body = [to_latex(table, columns) for table in (plain(2), plain(), plain(90), hostile()) for columns in (1, 2)]
     lines = [rf"\documentclass[{document}]{{article}}", r"\usepackage{booktabs,graphicx}", r"\begin{document}",
