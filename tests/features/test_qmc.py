@@ -1,5 +1,7 @@
 """Low-discrepancy sequences: known points, scipy's own, skips, leaps, and edges."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -35,6 +37,14 @@ def test_reverse_radix_points_have_values_computed_by_hand():
         3 / 5 + 3 / 25 + 3 / 125 + 2 / 625 + 4 / 3125,
     ]
     np.testing.assert_allclose(points(1, 3, scramble="rr2", skip=999)[0], by_hand, rtol=1e-13)
+
+
+def test_scrambled_points_of_many_columns_take_little_more_memory_than_themselves():
+    tracemalloc.start()
+    points(4, 1500, scramble=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4e6  # scipy's engine holds 250 MB
 
 
 @pytest.mark.parametrize(("skip", "leap"), [(1, 0), (5, 0), (3, 2), (1000, 700)])
