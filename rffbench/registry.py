@@ -37,6 +37,8 @@ IMPORT_S = 30.0  # another package's modules may take to be imported
 STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
 
 NONE = "none"
+"""The name of no feature map, or of no solver."""
+
 IN_CONFIGS = {  # what estimators call what a config says in other words
     "n_components": "n_features",
     "gamma": "kernel: {gamma: …}",
@@ -45,7 +47,6 @@ IN_CONFIGS = {  # what estimators call what a config says in other words
     "alpha": "lambda",
     "alphas": "lambda",
 }
-"""The name of no feature map, or of no solver."""
 
 
 @dataclass(frozen=True)
