@@ -32,8 +32,8 @@ class Crossover:
     def __str__(self) -> str:
         if self.faster_from is None:
             return f"{self.method}: not quicker"
-        crossing = f"≈ {self.at:.0f}" if self.at else f"= {self.faster_from} or less"
-        return f"{self.method}: from d {crossing}"
+        crossing = f"≈\u00a0{self.at:.0f}" if self.at else f"= {self.faster_from} or less"
+        return f"{self.method}: from\u00a0d\u00a0{crossing}"
 
 
 def by_dimension(results: Results) -> pd.DataFrame | None:

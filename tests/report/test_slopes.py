@@ -184,7 +184,7 @@ def test_the_figure_against_the_dimension_says_where_they_cross(dimension_result
     assert {axis.get_xlabel() for axis in figure.axes} == {"dimension d"}
     seconds = figure.axes[-1].containers[1][0].get_ydata(orig=False)
     np.testing.assert_allclose(seconds, [quick for _, quick in DIMENSIONS.values()])
-    assert "Fastfood: from d ≈ 406" in figure.axes[-1].texts[0].get_text()
+    assert "Fastfood: from\u00a0d\u00a0≈\u00a0406" in figure.axes[-1].texts[0].get_text()
     assert "crossover.csv" in [path.name for path in report.redraw(dimension_results)]
 
 
