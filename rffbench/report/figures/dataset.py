@@ -33,8 +33,9 @@ from rffbench.trials.metrics import MAP_MEASURES, PERCENT, SCORES, TIMES
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured at two sizes."""
     own, score = results.own_metrics, results.score(dataset).name
-    wanted = [results.metrics[name] for name in
-              dict.fromkeys([*MAP_MEASURES, score, "relative_rmse", *own, "feature_s"])]  # fmt: skip
+    if score == "rmse" and "relative_rmse" in set(summary["metric"]):  # the same curves, in a unit that papers have
+        score = "relative_rmse"
+    wanted = [results.metrics[name] for name in dict.fromkeys([*MAP_MEASURES, score, *own, "feature_s"])]
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = without_size(results, summary)

@@ -87,6 +87,17 @@ def test_redrawing_gives_the_same_bytes(tmp_path):
     assert {file: file.read_bytes() for file in report.redraw(path, FORMATS)} == first
 
 
+def test_the_error_of_a_regression_stands_in_one_unit(tmp_path):
+    rows = [
+        log.ok(log.spec(multiple=size, trial=trial), 10 / size, metric="rmse") for size in SIZES for trial in (0, 1)
+    ]
+    for row in rows:
+        row["metrics"]["relative_rmse"] = row["metrics"]["rmse"] / 80
+    config = log.config(n_features=[f"{size}d" for size in SIZES])
+    panels = drawn(log.write(tmp_path, config, rows)).axes
+    assert [panel.get_title()[4:] for panel in panels if "RMSE" in panel.get_title()] == ["relative test RMSE"]
+
+
 def test_a_png_opens_and_is_not_blank(tmp_path):
     *_, png = report.redraw(folder(tmp_path))
     pixels = image.imread(png)
