@@ -87,6 +87,6 @@ def unknown(what: str, name: object, valid: Iterable[object]) -> str:
     """``unknown dataset 'egg'; did you mean 'eeg'?``, with all valid names if none is similar."""
     names = [str(each) for each in valid]
     near = [each for each in names if each.casefold() == str(name).casefold()]
-    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = near or difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(names) or 'none'}"
     return f"unknown {what} {name!r}; {hint}"
