@@ -123,6 +123,9 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return make_spectral_kernel(self.kernel, self.bandwidth).inverse_cdf(points)
 
 
+FEW_COLUMNS = 1000  # of which scipy's Halton engine holds 120 MB of permutations; of 8,000 it would 10 GB
+
+
 def low_discrepancy_points(
     s: int, d: int, *, sequence: str, scramble: bool | str, skip: int, leap: int, rng: Generator
 ) -> NDArray[np.float64]:
@@ -132,6 +135,8 @@ def low_discrepancy_points(
     index = skip + (leap + 1) * np.arange(s)
     if sequence == "sobol":
         points = _leaped(qmc.Sobol(d, scramble=bool(scramble), seed=rng), s, skip, leap)
+    elif scramble is True and d <= FEW_COLUMNS:
+        points = _leaped(qmc.Halton(d, scramble=True, seed=rng), s, skip, leap)
     elif scramble is True:
         points = _owens_halton(index, d, rng)
     else:
@@ -164,7 +169,7 @@ def _halton(index: NDArray[np.int64], d: int, *, reverse_radix: bool) -> NDArray
 
 def _owens_halton(index: NDArray[np.int64], d: int, rng: Generator) -> NDArray[np.float64]:
     """Halton points of the given indices with Owen's random permutation of every digit that a float64 tells: to the
-    digit those of scipy's ``qmc.Halton``, which holds the permutations of all columns, 10 GB of 8,000."""
+    digit those of scipy's ``qmc.Halton``, which is quicker, and holds the permutations of all columns."""
     points = np.zeros((len(index), d))
     [rng] = rng.spawn(1)  # as scipy's engines do
     for j, base in enumerate(_primes(d)):

@@ -9,6 +9,7 @@ from scipy.stats import qmc
 
 from rffbench import QuasiMonteCarloFeatures
 from rffbench.features import make_features
+from rffbench.features import qmc as features_qmc
 from rffbench.features.qmc import low_discrepancy_points
 from rffbench.kernels import SPECTRAL_KERNELS
 
@@ -45,6 +46,13 @@ def test_scrambled_points_of_many_columns_take_little_more_memory_than_themselve
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4e6  # scipy's engine holds 250 MB
+
+
+@pytest.mark.parametrize("d", [4, 60])
+def test_they_are_those_of_few_columns_to_the_digit(d, monkeypatch):
+    few = points(50, d, scramble=True, skip=7, leap=3)
+    monkeypatch.setattr(features_qmc, "FEW_COLUMNS", 0)
+    np.testing.assert_array_equal(points(50, d, scramble=True, skip=7, leap=3), few)
 
 
 @pytest.mark.parametrize(("skip", "leap"), [(1, 0), (5, 0), (3, 2), (1000, 700)])
