@@ -96,11 +96,12 @@ class _Experiment:
         }
 
     def _seconds_left(self, work: float) -> float | None:
-        """For so much work, at the pace of the trials done since the run started; None where nothing runs."""
-        if not (self.running and self.started and self.work and work):
+        """For so much work, at the pace that the last trial showed, as the run itself tells it: later, time has gone
+        into trials that are not done. None where nothing runs."""
+        last = _time(self.last)
+        if not (self.running and self.started and last and self.work and work):
             return None
-        gone = (datetime.now(UTC) - self.started).total_seconds()
-        return max(gone, 0.0) * work / self.work
+        return max((last - self.started).total_seconds(), 1.0) * work / self.work
 
 
 def _read(folder: Path, marks: _Marks) -> _Experiment:
