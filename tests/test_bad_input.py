@@ -71,6 +71,7 @@ WRONG = [
     ("datasets:", "must be a list, such as [a, b], not nothing"),
     ("datasets: []", "datasets: must not be empty"),
     ("datasets: digits", "must be a list, such as [a, b], not 'digits'"),
+    (f"datasets: [{'d' * 300}]", "datasets.1: unknown dataset 'ddd"),  # which could be the name of no file
     ("datasets: [digits, digits]", "'digits' is given twice"),
     ("datasets: [./]", "holds no shards"),
     ("datasets: ['https://x.org/a.csv']", "is a URL; download it and give the file"),

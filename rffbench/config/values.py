@@ -6,6 +6,7 @@ name is looked up in it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
@@ -107,7 +108,7 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
         except ConfigError as error:
             raise ValueError(str(error)) from None
     folder = (info.context or {}).get("folder", Path())
-    if isinstance(value, str) and not is_data_path(value) and (is_card(value) or not (folder / value).is_file()):
+    if isinstance(value, str) and not is_data_path(value) and (is_card(value) or not os.path.isfile(folder / value)):
         return value
     if not isinstance(value, str | dict):
         raise ValueError(f"must be a dataset's name, a path, or {{path: …, target: …}}, not {shown(value)}")
