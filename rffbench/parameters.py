@@ -45,8 +45,9 @@ def check_positive(name: str, value: Any) -> None:
 
 
 def check_memory(value: Any) -> None:
-    """WrongParameter where ``value`` is no budget: a number of bytes, or None."""
-    if value is not None and (not is_number(value) or value <= 0):
+    """WrongParameter where ``value`` is no budget: a number of bytes, or None. Below 0 is what a process has left that
+    holds too much already: MemoryBudgetError says by how much."""
+    if value is not None and not is_number(value):
         raise WrongParameter("memory", f"must be None or a number of bytes, such as 2_000_000_000, got {value!r}")
 
 
