@@ -21,6 +21,7 @@ import re
 import shutil
 import signal
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -923,10 +924,12 @@ def list_datasets(json_file: str | None) -> int:
             continue
         positive = sum(share for label, share in about["balance"].items() if label in about["positive"])
         balance = f"{positive:.1%} are +1" if positive else about["task"]
-        _print(
+        line = (
             f"{name:<22}{about['rows']:>8}{about['columns']:>9}  {'yes' if about['cached'] else 'no':<8}"
             f"{balance:<18}{about['licence']}"
         )
+        cut = sys.stdout.isatty() and len(line) > _width()  # `datasets info` has the licence whole
+        _print(f"{line[: _width() - 1]}…" if cut else line)
     if json_file:
         _write_json(found, json_file)
     _tell(f"cache: {cache_folder()}")
@@ -1059,12 +1062,16 @@ def methods() -> int:
 
 
 def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> None:
-    _print(f"  {name:<22}{summary}")
+    texts = [summary]
     if parameters:
         defaults = (
             f"{key}: {json.dumps(value, ensure_ascii=False, default=repr)}" for key, value in parameters.items()
         )
-        _print(f"  {'':<22}{{{', '.join(defaults)}}}")
+        texts.append(f"{{{', '.join(defaults)}}}")
+    width = max(_width() - 24, 30) if sys.stdout.isatty() else sys.maxsize
+    lines = [line for text in texts for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+    for index, line in enumerate(lines):
+        _print(f"  {'' if index else name:<22}{line}")
 
 
 @cli.command("check-method")

@@ -533,6 +533,20 @@ def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
     assert b"4/4" in shown
 
 
+@pytest.mark.parametrize("command", [["methods"], ["datasets", "list"]], ids=" ".join)
+def test_a_list_is_no_wider_than_the_terminal_and_whole_without_one(command, rffbench, environment):
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rffbench", *command], env=environment, stdout=child, stderr=child
+    )
+    os.close(child)
+    shown = read_all(parent).decode().splitlines()
+    assert process.wait(timeout=60) == 0
+    whole = rffbench(*command).stdout.splitlines()
+    assert max(map(len, shown)) <= 80 < max(map(len, whole))
+
+
 # ---- Output of a table --------------------------------------------------------------------------------------
 
 
