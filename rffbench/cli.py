@@ -41,10 +41,10 @@ from rffbench.completion import (
     complete_metric,
     complete_only,
 )
-from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError
+from rffbench.errors import ConfigError, DataError, LeftOut, RffbenchError, refusals
 from rffbench.plaintext import printable, spelt_out
 from rffbench.terminal import LinesAboveBar
-from rffbench.units import duration, so_many
+from rffbench.units import duration, first_of, so_many
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -365,7 +365,7 @@ def _finish(folder: Path, summary: Any, json_file: str | None) -> int:
     if lost:
         reasons = sorted(_reasons(folder).items(), key=lambda each: -len(each[1]))
         for reason, places in reasons[:REASONS_SHOWN]:
-            methods, datasets = (_named(names) for names in zip(*places, strict=True))
+            methods, datasets = (first_of([*dict.fromkeys(names)], NAMES_SHOWN) for names in zip(*places, strict=True))
             _say(f"  {len(places)} × {reason} ({methods} on {datasets})")
         if rest := reasons[REASONS_SHOWN:]:
             _say(f"  {sum(len(places) for _, places in rest)} × {len(rest)} other reasons")
@@ -392,12 +392,6 @@ def _reasons(folder: Path) -> dict[str, list[tuple[str, str]]]:
     for (dataset, method, *_), reason in failed.items():
         reasons.setdefault(reason, []).append((method, dataset))
     return reasons
-
-
-def _named(names: Sequence[str]) -> str:
-    """The first of the names, each once, and how many more there are."""
-    once = list(dict.fromkeys(names))
-    return ", ".join(once[:NAMES_SHOWN]) + (f" and {len(once) - NAMES_SHOWN} more" if len(once) > NAMES_SHOWN else "")
 
 
 class _Progress:
@@ -928,8 +922,7 @@ def list_datasets(json_file: str | None) -> int:
             f"{name:<22}{about['rows']:>8}{about['columns']:>9}  {'yes' if about['cached'] else 'no':<8}"
             f"{balance:<18}{about['licence']}"
         )
-        cut = sys.stdout.isatty() and len(line) > _width()  # `datasets info` has the licence whole
-        _print(f"{line[: _width() - 1]}…" if cut else line)
+        _print(line if len(line) <= _room() else f"{line[: _room() - 1]}…")  # `datasets info` has the licence whole
     if json_file:
         _write_json(found, json_file)
     _tell(f"cache: {cache_folder()}")
@@ -1068,8 +1061,8 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> Non
             f"{key}: {json.dumps(value, ensure_ascii=False, default=repr)}" for key, value in parameters.items()
         )
         texts.append(f"{{{', '.join(defaults)}}}")
-    width = max(_width() - 24, 30) if sys.stdout.isatty() else sys.maxsize
-    lines = [line for text in texts for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+    room = max(_room() - 24, 30)
+    lines = [line for text in texts for line in textwrap.wrap(text, room, break_on_hyphens=False)]
     for index, line in enumerate(lines):
         _print(f"  {'' if index else name:<22}{line}")
 
@@ -1120,16 +1113,16 @@ def validate(config: str) -> int:
     """Check a config without running it."""
     from rffbench.config.loading import load_experiment
     from rffbench.execution import check_executor
-    from rffbench.execution.devices import no_device
-    from rffbench.solvers import not_installed
+    from rffbench.execution.devices import check_device
+    from rffbench.solvers import check_installed
 
     experiment = load_experiment(config)
     unchecked = check_executor(*experiment.runs_on())
     _warn_of_cards()
     if unchecked:
         _say(f"not checked: {unchecked}")
-    devices = no_device(each.device for _, each in experiment.protocols())
-    for missing in (*devices, *not_installed(experiment.solvers())):
+    devices = refusals(check_device, dict.fromkeys(each.device for _, each in experiment.protocols()))
+    for missing in (*devices, *refusals(check_installed, experiment.solvers())):
         _say(f"it cannot run here: {missing}")
     _print(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
     return 0
@@ -1223,6 +1216,11 @@ def _told(what: str) -> bool:
 def _width() -> int:
     """The columns of the terminal; 80 where there is none."""
     return shutil.get_terminal_size().columns
+
+
+def _room() -> int:
+    """The columns of the terminal; without one a line may be as long as it is."""
+    return _width() if sys.stdout.isatty() else sys.maxsize
 
 
 @contextlib.contextmanager

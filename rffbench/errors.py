@@ -3,7 +3,8 @@
 import difflib
 import signal
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rffbench.units import amount
 
@@ -68,6 +69,23 @@ class Fallback(UserWarning):
 
 class LeftOut(UserWarning):
     """A report passes over something that it cannot read; the message names it."""
+
+
+def refusals(check: Callable[[Any], object], values: Iterable[Any]) -> list[str]:
+    """What ``check`` has against the values, each message of a ConfigError once."""
+    messages = []
+    for value in values:
+        try:
+            check(value)
+        except ConfigError as error:
+            messages.append(str(error))
+    return list(dict.fromkeys(messages))
+
+
+def not_utf8(path: object, error: UnicodeDecodeError) -> ConfigError:
+    """What is said of a file, read as a whole, that is no text: the line that is none."""
+    line = error.object.count(b"\n", 0, error.start) + 1
+    return ConfigError(f"{path}, line {line}: is not UTF-8 text; save it as UTF-8")
 
 
 def is_ctrl_c(error: BaseException) -> bool:

@@ -97,7 +97,7 @@ class Registry:
         if point is None:
             raise ConfigError(unknown(self.what, name, self.names()))
         if name in self._built_in:
-            return _built_in(point)
+            return _loaded(point)
         try:
             found = load_added(point)
             if _listed(found) is None:
@@ -246,7 +246,7 @@ class Registry:
         return rows
 
 
-_built_in = cache(EntryPoint.load)  # a config asks for every method at every size
+_loaded = cache(EntryPoint.load)  # a config asks for every method at every size
 
 
 def load_added(point: EntryPoint) -> Any:

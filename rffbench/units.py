@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -33,6 +33,12 @@ def quantity(units: dict[str, int], example: str) -> Callable[[object], object]:
 def so_many(number: int, what: str) -> str:
     """``1 trial``, ``2 trials``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def first_of(names: Sequence[str], most: int, more: str = "more") -> str:
+    """``a, b and 3 more``: the first ``most`` names, and how many there are besides."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} {more}" if rest > 0 else "")
 
 
 def duration(seconds: float) -> str:

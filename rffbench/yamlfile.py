@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
-from rffbench.errors import ConfigError, unknown
+from rffbench.errors import ConfigError, not_utf8, unknown
 from rffbench.units import amount
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -173,8 +173,7 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        number = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}, line {number}: is not UTF-8 text; save it as UTF-8") from error
+        raise not_utf8(path, error) from error
     try:
         loader = _Loader(text)
         node = loader.get_single_node()

@@ -196,4 +196,4 @@ def _seconds(estimate: Estimate, workers: int) -> float:
 
 
 def _listed(trials: Counter[str]) -> str:
-    return ", ".join(f"{count} trial{'s' * (count > 1)} of {solver}" for solver, count in trials.items())
+    return ", ".join(f"{so_many(count, 'trial')} of {solver}" for solver, count in trials.items())

@@ -150,7 +150,7 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
             try:
                 load_svmlight_file(io.BytesIO(line), n_features=columns, zero_based=False)
             except (ValueError, OverflowError):
-                shown = line[:40].decode("utf-8", "replace").strip()
+                shown = line[:LINE_SHOWN].decode("utf-8", "replace").strip()
                 what = "a line must be: label index:value …, the indices rising from 1, all of them numbers"
                 fault = _svmlight_fault(line.decode("utf-8", "replace"), columns or MOST_INDEX)
                 raise ValueError(f"line {number}, {shown!r}: {fault}{what}") from error

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from rffbench.errors import ConfigError
 
 EXTRA = "pip install 'rffbench[cuda]'"
@@ -28,14 +26,3 @@ def check_device(device: str) -> None:
     else:
         why = "sees no CUDA device: is there a GPU, its driver loaded, CUDA_VISIBLE_DEVICES not empty?"
     raise ConfigError(f"device: {device}: PyTorch {torch.__version__} {why} (device: cpu needs none)")
-
-
-def no_device(devices: Iterable[str]) -> list[str]:
-    """What `check_device` says of the devices, each once."""
-    messages = []
-    for device in dict.fromkeys(devices):
-        try:
-            check_device(device)
-        except ConfigError as error:
-            messages.append(str(error))
-    return messages

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rffbench.errors import ConfigError, unknown
+from rffbench.errors import ConfigError, not_utf8, unknown
 
 
 def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional: Collection[str] = ()) -> pd.DataFrame:
@@ -69,8 +69,7 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        number = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}, line {number}: is not UTF-8 text; save it as UTF-8") from None
+        raise not_utf8(path, error) from None
     reader = csv.reader(io.StringIO(content), strict=True)
     rows = []
     try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from rffbench.report.frame import Protocols, Results, experiment_folders, load_p
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import mean_interval, welch_interval
 from rffbench.trials.metrics import PERCENT, TIMES, Metric
+from rffbench.units import first_of
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"
 LOST, UNMEASURED, ONLY_OLD, ONLY_NEW = "lost", "not measured", "only in old", "only in new"
@@ -257,7 +258,7 @@ def _costs(old: pd.DataFrame, new: pd.DataFrame, results: Results, same_machine:
 def _notes(protocols: tuple[Protocols, Protocols]) -> list[str]:
     before, after = (each[0][1] for each in protocols)
     keys = changed_keys(before.config, after.config)
-    notes = [f"The configs differ in {first_of(keys)}."] if keys else []
+    notes = [f"The configs differ in {first_of(keys, MOST_KEYS, 'more keys')}."] if keys else []
     if before.grid.setting("seed") != after.grid.setting("seed"):
         notes.append("The seeds differ, so that trials are not paired: intervals are Welch's.")
     labels = [{tuple(each.items()) for each, _ in side} for side in protocols]
@@ -270,12 +271,6 @@ def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The keys, dotted, whose values differ in two configs, but for what changes no trial."""
     flat = [dict(_flat(config)) for config in (old, new)]
     return [key for key in dict.fromkeys((*flat[0], *flat[1])) if flat[0].get(key) != flat[1].get(key)]
-
-
-def first_of(keys: Sequence[str]) -> str:
-    """The first keys, and how many more there are."""
-    more = len(keys) - MOST_KEYS
-    return ", ".join(keys[:MOST_KEYS]) + (f" and {more} more keys" if more > 0 else "")
 
 
 def other_code(name: str, one: str, was: str, other: str, now: str) -> str:

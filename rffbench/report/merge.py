@@ -17,10 +17,11 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, line_of, read_rows
 from rffbench.identity import canonical_json
 from rffbench.papers.own import is_path
-from rffbench.report.diff import changed_keys, code, first_of, other_code
+from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
 from rffbench.report.frame import experiment_folders
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec
+from rffbench.units import first_of
 
 ROUNDING = 1e-5  # relative: kernel errors are the same in single precision alone
 
@@ -69,7 +70,8 @@ def _merged(shards: Sequence[Path], into: Path) -> Merged:
     for shard, config in zip(shards[1:], configs[1:], strict=True):
         if keys := changed_keys(configs[0], config):
             raise ResultsError(
-                f"{shards[0]} and {shard} are no shards of one experiment: their configs differ in {first_of(keys)}"
+                f"{shards[0]} and {shard} are no shards of one experiment: their configs differ in "
+                f"{first_of(keys, MOST_KEYS, 'more keys')}"
             )
     rows, repeated = _rows(shards, swept=bool(configs[0].get("sweep")))
     config, manifest = dict(configs[0]), _manifest(shards)

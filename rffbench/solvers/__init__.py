@@ -17,7 +17,7 @@ which its training is timed as a whole, ``alpha_``, the λ it took, ``metrics_``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from rffbench.errors import ConfigError
@@ -33,7 +33,6 @@ __all__ = [
     "check_on_device",
     "check_solver",
     "make_solver",
-    "not_installed",
     "parameters",
     "spec",
 ]
@@ -143,17 +142,6 @@ def check_installed(config: Mapping[str, Any]) -> None:
     does not ask for it, so that a config can be checked without."""
     if config["name"] in MACHINES:
         make_solver(config, task="classification").check_installed()
-
-
-def not_installed(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What `check_installed` says of the solvers, each message once."""
-    messages = []
-    for config in configs:
-        try:
-            check_installed(config)
-        except ConfigError as error:
-            messages.append(str(error))
-    return list(dict.fromkeys(messages))
 
 
 def make_solver(

@@ -21,14 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.bandwidth import Bandwidth
 from rffbench.kernels import check_squares
-from rffbench.parameters import (
-    WrongParameter,
-    check_choice,
-    check_count,
-    check_memory,
-    check_positive,
-    is_number,
-)
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive, is_number
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
