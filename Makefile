@@ -17,7 +17,7 @@ demo: $(INSTALLED)    ## a first run: four methods on two bundled datasets, in a
 	$(BIN)/rffbench run configs/quickstart.yaml --results demo
 
 test: $(TOOLS)    ## the tests, but for slow ones (set RFFBENCH_MIRROR to a folder of data files for those that need data)
-	$(BIN)/python -m pytest -m "not regression and not slow" --numprocesses auto --maxprocesses 4
+	$(BIN)/python -m pytest -m "not regression and not slow and not long" --numprocesses auto --maxprocesses 4
 
 check: $(TOOLS)   ## ruff (rules and format), mypy, and who may import whom
 	$(BIN)/ruff check .
@@ -38,7 +38,7 @@ reproduction: $(TOOLS)  ## from results/: docs/reproduction.md, and every table,
 	$(BIN)/python scripts/reproduction.py
 	$(BIN)/python scripts/include_tables.py
 
-docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; a warning is an error
+docs: $(TOOLS)        ## the pages as a site, docs/_build/index.html; needs a package index the first time; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 
 lowest: $(TOOLS)      ## the quickstart with the lowest versions of the dependencies: the same λ and accuracies?

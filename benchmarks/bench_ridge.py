@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import svd
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
@@ -16,6 +17,9 @@ from rffbench import RandomFourierFeatures, StreamedRidgeCV
 LAMBDAS, FOLDS = [0.05, 0.1, 0.5, 1.0], 5
 LARGE = (100_000, 2048)
 EEG_128D = (7_490, 3_584)
+TINY = [0.0, 1e-20, 1e-16, 1e-12, 1e-8, 1e-4]  # λ that the normal equations lose, and some that they do not
+LARGER = [1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2]  # as many that they do not
+SVD_SHAPES = [(20_000, 256), (20_000, 1024)]
 GOALS = {"grid": 8.0, "memory": 10.0, "single": 1.3, "rate": 0.6, "eeg": 5.0}
 
 
@@ -23,6 +27,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     """On all threads; the peers' data are ready-made features, float64."""
     repeats = 3 if quick else 5
     large, eeg = ((10_000, 512), (1_500, 700)) if quick else (LARGE, EEG_128D)
+    by_svd = SVD_SHAPES[:1] if quick else SVD_SHAPES
     count = thread_counts()[-1]
     with threads(count):
         details = {"threads": count, "dtype": "float64", "folds": FOLDS, "lambdas": LAMBDAS}
@@ -32,6 +37,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             _against_dgemm(large, repeats, details),
             _memory(large, details),
             _against_grid_search(eeg, GOALS["eeg"], repeats, details),
+            *(row for shape in by_svd for row in _by_svd(shape, repeats, details)),
         ]
 
 
@@ -95,8 +101,57 @@ def _against_dgemm(shape: tuple[int, int], repeats: int, details: dict) -> dict[
     )  # fmt: skip
 
 
+def _by_svd(shape: tuple[int, int], repeats: int, details: dict) -> list[dict[str, Any]]:
+    """The singular values, what they cost beside the normal equations, and against those of the whole Z."""
+    Z, y = features_and_target(*shape)
+    details = {**details, "lambdas": TINY}
+    fit, whole = svd_ridge(Z, y), svd_of_all_rows(Z, y)
+    normal = StreamedRidgeCV(LARGER, folds=FOLDS, lambda_scale="trace", center=False, method="cholesky")
+    model, errors = fit(), whole()
+    name = f"ridge by singular values, {FOLDS} folds, {len(TINY)} λ, {_name(shape)}"
+    return [
+        compare(name, fit, whole, goal=None, repeats=repeats, peer_name="scipy.linalg.svd of each fold's Z",
+                largest_difference=float(np.abs(model.cv_results_["fold_test_error"] - errors).max()), **details),
+        compare(f"{name}: times the cost", fit, lambda: normal.fit(Z, y), goal=None, bound="at most", repeats=repeats,
+                peer_name="the normal equations", **details),
+        result(f"extra memory, {name}", [extra_memory(_work, "svd", *shape) / 1e6],
+               [extra_memory(_work, "whole svd", *shape) / 1e6], goal=None, bound="at least",
+               peer_name="scipy.linalg.svd of each fold's Z", unit="MB",
+               planned_mb=svd_model().bytes_to_fit(*shape) / 1e6, **details),
+    ]  # fmt: skip
+
+
+def svd_model() -> StreamedRidgeCV:
+    return StreamedRidgeCV(TINY, folds=FOLDS, lambda_scale="trace", center=False, method="svd")
+
+
+def svd_ridge(Z: NDArray, y: NDArray) -> Callable[[], Any]:
+    return lambda: svd_model().fit(Z, y)
+
+
+def svd_of_all_rows(Z: NDArray, y: NDArray) -> Callable[[], Any]:
+    """What one writes with SciPy: the singular values of each fold's training rows, then every λ; held-out errors."""
+
+    def solve(Z: NDArray, y: NDArray) -> NDArray[np.float64]:
+        U, sigma, Vt = svd(Z, full_matrices=False, check_finite=False)
+        kept = sigma > Z.shape[1] * np.finfo(float).eps * sigma[0]
+        U, sigma, Vt = U[:, kept], sigma[kept], Vt[kept]
+        penalties = np.array(TINY) * (sigma @ sigma)
+        return Vt.T @ ((U.T @ y)[:, None] / (sigma[:, None] + penalties / sigma[:, None]))
+
+    def fit() -> NDArray[np.float64]:
+        errors = np.empty((len(TINY), FOLDS))
+        for fold, (train, held) in enumerate(KFold(FOLDS).split(Z)):
+            errors[:, fold] = np.square(Z[held] @ solve(Z[train], y[train]) - y[held, None]).mean(axis=0)
+        solve(Z, y)
+        return errors
+
+    return fit
+
+
 def _work(kind: str, n: int, p: int) -> Callable[[], Any]:
-    return {"ours": ours, "peer": grid_search}[kind](*features_and_target(n, p))
+    works = {"ours": ours, "peer": grid_search, "svd": svd_ridge, "whole svd": svd_of_all_rows}
+    return works[kind](*features_and_target(n, p))
 
 
 def _memory(shape: tuple[int, int], details: dict) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from importlib import import_module
 from math import isnan
 from pathlib import Path
 from statistics import median
+from subprocess import CalledProcessError
 from typing import Any
 
+from rffbench.errors import RffbenchError
 from rffbench.execution import environment
 
 HERE = Path(__file__).parent
@@ -28,6 +31,7 @@ TITLES = {
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
     "load": "Long logs and small tasks",
+    "logistic": "Logistic regression of several classes",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",
     "sparse": "Sparse random features",
@@ -53,14 +57,23 @@ def main(arguments: list[str] | None = None) -> None:
     measured: dict[str, Any] = {}
     if output is not None and (output / "performance.json").exists():
         measured = json.loads((output / "performance.json").read_text())
+    missing = []
     for name in given.names or names():
-        results = import_module(f"benchmarks.bench_{name}").run(quick=given.quick)
+        try:
+            results = import_module(f"benchmarks.bench_{name}").run(quick=given.quick)
+        except (RffbenchError, CalledProcessError) as error:  # data that cannot be had here
+            said = error.stderr if isinstance(error, CalledProcessError) else error
+            missing.append(name)
+            print(f"{name}: not measured: {said or error}", file=sys.stderr)
+            continue
         measured[name] = {"environment": environment.record(), "results": results}
         print(section(name, measured[name]), flush=True)
         if output is not None:  # after each, so that an interruption loses little
             output.mkdir(parents=True, exist_ok=True)
             (output / "performance.json").write_text(json.dumps(measured, indent=1) + "\n")
             (output / "performance.md").write_text(page(measured))
+    if missing:
+        parser.exit(1, f"not measured: {', '.join(missing)}\n")
 
 
 def names() -> list[str]:

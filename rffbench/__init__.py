@@ -1,27 +1,37 @@
 """rffbench: a benchmark suite for random-feature kernel approximation.
 
-The names below load on first use, so that ``import rffbench`` and ``rffbench --help`` stay quick.
+``rffbench.run`` and ``rffbench.load`` give an experiment's results (`rffbench.api`); ``rffbench.plugin`` has what own
+maps, kernels, solvers, metrics and executors derive from. The names below load on first use, so that
+``import rffbench`` and ``rffbench --help`` stay quick.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rffbench.api import Results as Results
+    from rffbench.api import load as load
+    from rffbench.api import run as run
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "run": "rffbench.api",
+    "load": "rffbench.api",
+    "Results": "rffbench.api",
     "RandomFourierFeatures": "rffbench.features.fourier",
-    "QuasiMonteCarloFeatures": "rffbench.features.qmc",
-    "LeverageScoreFeatures": "rffbench.features.leverage",
-    "SurrogateLeverageFeatures": "rffbench.features.leverage",
-    "PerceptronFeatures": "rffbench.features.perceptron",
+    "QuasiMonteCarloFeatures": "rffbench.features.quadrature",
+    "LeverageScoreFeatures": "rffbench.features.weighted",
+    "SurrogateLeverageFeatures": "rffbench.features.weighted",
+    "PerceptronFeatures": "rffbench.features.activation",
     "OrthogonalRandomFeatures": "rffbench.features.structured",
     "StructuredOrthogonalFeatures": "rffbench.features.structured",
     "FastfoodFeatures": "rffbench.features.structured",
     "SRHTFeatures": "rffbench.features.structured",
-    "CountSketchGaussianFeatures": "rffbench.features.countsketch",
-    "CompactFeatures": "rffbench.features.compact",
-    "TrainingEfficientFeatureMap": "rffbench.features.tefm",
-    "NystroemFeatures": "rffbench.features.nystroem",
+    "CountSketchGaussianFeatures": "rffbench.features.structured",
+    "CompactFeatures": "rffbench.features.structured",
+    "TrainingEfficientFeatureMap": "rffbench.features.data_dependent",
+    "NystroemFeatures": "rffbench.features.data_dependent",
     "StreamedRidge": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeCV": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge.streamed",

@@ -24,7 +24,7 @@ import sys
 import textwrap
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
@@ -37,6 +37,7 @@ from rffbench.completion import (
     complete_config,
     complete_dataset,
     complete_executor,
+    complete_kernel,
     complete_method,
     complete_metric,
     complete_only,
@@ -48,6 +49,7 @@ from rffbench.units import duration, first_of, so_many
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
+    from rffbench.kernels.checks import Check
 
 FORMATS = ("png", "pdf", "svg")
 INTERRUPTED = 130
@@ -97,7 +99,9 @@ def _stand_in_for_closed_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDWR)
-            if nothing != number:
+            if nothing == number:
+                os.set_inheritable(number, True)  # workers have standard streams, too
+            else:
                 os.dup2(nothing, number)
             setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False))
 
@@ -133,6 +137,8 @@ class _Output(io.TextIOWrapper):
         except BrokenPipeError:
             self._write_nowhere()
             return len(text)
+        except OSError as error:
+            raise self._unwritten(error) from None
 
     def flush(self) -> None:
         try:
@@ -140,6 +146,13 @@ class _Output(io.TextIOWrapper):
         except BrokenPipeError:
             self._write_nowhere()
             super().flush()
+        except OSError as error:
+            raise self._unwritten(error) from None
+
+    def _unwritten(self, error: OSError) -> OSError:
+        """The error with a name of what could not be written to, a full disk for one; the rest goes nowhere."""
+        self._write_nowhere()
+        return OSError(error.errno, error.strerror, "standard output")
 
     def _write_nowhere(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
@@ -471,6 +484,15 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
     return formats
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
+    if value is None:
+        return []
+    names = [each.strip() for each in value.split(",")]
+    if "" in names:
+        raise click.BadParameter(f"{value!r} must be names, separated by commas")
+    return list(dict.fromkeys(names))
+
+
 @cli.command()
 @click.argument("results", type=FILE)
 @click.option(
@@ -489,15 +511,30 @@ def _formats(_context: click.Context, _parameter: click.Parameter, value: str) -
     show_default=True,
     help="With paper, figures are as wide as one or both columns of an article (3.25 or 6.75 inches), in 8 pt.",
 )
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 2),
+    help="With --style paper: how many columns of an article every figure is wide. [default: as many as it needs]",
+)
+@click.option(
+    "--panels",
+    callback=_names,
+    shell_complete=complete_metric,
+    metavar="NAME,NAME",
+    help="The metrics that have a panel, separated by commas: time, memory, or any of summary.csv.",
+)
 @_quiet_option
-def plot(results: Path, formats: list[str], style: str) -> int:
+def plot(results: Path, formats: list[str], style: str, columns: int | None, panels: list[str]) -> int:
     """Draw the figures and write the tables of RESULTS again.
 
     Both are made from the trials alone. The figures are all there are, those of `compare` too.
     """
     from rffbench.report import experiment_folders, redraw
 
-    return _in_every(experiment_folders(results), lambda folder: _name_files(redraw(folder, formats, style)))
+    if columns and style != "paper":
+        raise click.UsageError("--columns goes with --style paper alone")
+    draw = lambda folder: _name_files(redraw(folder, formats, style, columns, panels))  # noqa: E731
+    return _in_every(experiment_folders(results), draw)
 
 
 def _label(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -522,7 +559,9 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
     help="How many columns of an article it is set across, in tex and typst.",
 )
 @click.option("--metric", metavar="NAME", shell_complete=complete_metric,
-              help="A metric: time, memory or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
+              help="time, memory, columns, or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
+@click.option("--at-seconds", type=POINTS, metavar="T",
+              help="Each method at the largest size whose mean training time is at most T seconds.")  # fmt: skip
 @click.option("--no-seconds", "seconds", flag_value=False, default=True, help="Without times beside the scores.")
 @click.option("--best", type=click.Choice(["bold", "none"]), default="none", show_default=True,
               help="How the best of the methods is set, in tex, typst and md.")  # fmt: skip
@@ -536,6 +575,7 @@ def table(
     form: str | None,
     columns: int,
     metric: str | None,
+    at_seconds: float | None,
     seconds: bool,
     best: str,
     caption: str | None,
@@ -554,7 +594,7 @@ def table(
     folders = experiment_folders(results)
     if (label or output) and len(folders) > 1:
         raise click.UsageError(f"{results} holds {len(folders)} experiments; --label and --output are for one")
-    shown = Shown(metric, seconds, best == "bold", written=form is not None)
+    shown = Shown(metric, seconds, best == "bold", written=form is not None, at_seconds=at_seconds)
     found = []
 
     def show(folder: Path) -> None:
@@ -564,6 +604,7 @@ def table(
             made = make_table(folder, shown)
             text = set_table(made, form, columns, caption, label) if form else made.to_text(_width())
             if output:
+                output.parent.mkdir(parents=True, exist_ok=True)
                 output.write_text(text, encoding="utf-8")
                 _name_files([output])
             else:
@@ -804,16 +845,17 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
 def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
     """Compare the results NEW with the results OLD, cell by cell.
 
-    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3. The exit
-    status is 1 if a score is worse by more than the tolerance, or if trials fail that were ok, and 3 if no cell could
-    be compared.
+    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3. A score is
+    worse where the interval of its difference lies beyond the tolerance, with Holm's correction for all cells; a cell
+    that too few trials leave open is "not settled". The exit status is 1 if a score is worse, if trials fail that were
+    ok, or if a log has lines that cannot be read; it is 3 if no cell could be compared.
     """
     from rffbench.report.diff import diff_folders
     from rffbench.report.diff_writeup import cases, to_json, to_text
     from rffbench.report.junit import to_junit
     from rffbench.report.revision import results_at
 
-    with results_at(old) as before, results_at(new) as after:
+    with _left_out() as told, results_at(old) as before, results_at(new) as after:
         differences, alone = diff_folders(before, after, tolerance, (old, new))
     _print("\n".join(map(to_text, differences)), nl=False)
     for line in alone:
@@ -824,7 +866,7 @@ def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Pat
         junit.write_text(to_junit([(each.name, cases(each)) for each in differences]), encoding="utf-8")
     if not any(each.compared for each in differences):
         return DataError.exit_status
-    return 1 if any(each.outside for each in differences) else 0
+    return 1 if told or any(each.outside for each in differences) else 0
 
 
 @cli.command()
@@ -839,11 +881,12 @@ def history(places: tuple[str, ...], json_file: str | None) -> int:
     from rffbench.report.history import history as history_of
     from rffbench.report.history import to_json, to_text
 
-    found = history_of(places)
+    with _left_out() as told:
+        found = history_of(places)
     _print(to_text(found), nl=False)
     if json_file:
         _write_json_text(to_json(found), json_file)
-    return 0
+    return 1 if told else 0
 
 
 @cli.command()
@@ -980,25 +1023,46 @@ def info(name: str) -> int:
 
 
 @datasets.command("describe")
-@click.argument("file", type=FILE)
+@click.argument("file", type=FILE, metavar="FILE|NAME", shell_complete=complete_dataset)
 @click.option("--target", metavar="COLUMN", help="The target's column, by name or counted from 0. [default: the last]")
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="What the target is.")
 @click.option("--write-card", "card", type=FILE, help="Write a card, FILE.yaml, to be edited.")
 def describe_file(file: Path, target: str | None, task: Any, card: Path | None) -> int:
-    """Say what a data file of your own holds.
+    """Say what a data file of your own holds, or a dataset.
 
-    A config takes the file by its path, or the card that is written.
+    Counts the repeated rows, and the test rows that are in the training part too. A config takes the file by its path,
+    or the card that is written.
     """
+    from rffbench.data import repeated_rows
+    from rffbench.data.cards import is_card
     from rffbench.data.own import described, look, write_card
 
+    if is_card(str(file)) and not file.exists():
+        if target or task or card:
+            raise ConfigError(f"{file} is a dataset with a card; --target, --task and --write-card are for a file")
+        return _describe_dataset(str(file))
     number = target is not None and target.lstrip("-").isdigit()
     seen = look(file, target=int(target) if number and target else target, task=task)
-    for what, value in described(seen):
+    for what, value in [*described(seen), *([] if seen.faults else repeated_rows(seen.card(), [file]))]:
         _print(f"{what:<14}{value}")
     if card:
         write_card(seen, card)
         _name_files([card])
     return DataError.exit_status if seen.faults else 0
+
+
+def _describe_dataset(name: str) -> int:
+    """A dataset with a card: its shape and its repeated rows; it is fetched where that is needed."""
+    from rffbench.data import ensure, load_card, repeated_rows
+
+    card = load_card(name)
+    with _Download() as progress:
+        ensure(name, progress)
+    said = [("dataset", card.title), ("rows", f"{card.rows}"), ("inputs", f"{card.columns}"), ("task", card.task)]
+    said += [("class", f"{label}: {count}, {count / card.rows:.1%}") for label, count in card.classes.items()]
+    for what, value in [*said, *repeated_rows(card)]:
+        _print(f"{what:<14}{value}")
+    return 0
 
 
 def _known_dataset(name: str) -> None:
@@ -1034,28 +1098,35 @@ def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
 
 
 @cli.command()
-def methods() -> int:
-    """List feature maps, solvers and kernels.
+@click.option("--for", "wanted", multiple=True, metavar="KEY=VALUE",
+              help="Those that serve kernel=NAME, or task=classification or regression.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with everything that is known of each.")
+def methods(wanted: Sequence[str], as_json: bool) -> int:
+    """List feature maps, solvers, kernels and metrics.
 
-    Each has its parameters and their defaults with it.
+    Each has its parameters with their defaults, and what it serves.
     """
-    from rffbench import features, solvers
-    from rffbench.kernels import KERNELS
+    from rffbench.config.catalogue import catalogue, in_words
 
-    _print("feature maps:")
-    for row in features.describe():
-        _print_method(row["name"], row["summary"], row["parameters"])
-    _print("\nsolvers:")
-    for row in solvers.describe():
-        _print_method(row["name"], row["summary"], row["parameters"])
-    _print("\nkernels:")
-    for name, kernel in KERNELS.items():
-        _print_method(name, (kernel.__doc__ or "").partition("\n")[0], {"sigma": 1.0, "gamma": None})
+    pairs = [text.partition("=") for text in wanted]
+    for key, equals, value in pairs:
+        if not (equals and value):
+            raise ConfigError(f"--for {key}{equals}: must be KEY=VALUE, for example kernel=laplacian")
+    found = catalogue({key: value for key, _, value in pairs})
+    if as_json:
+        _print(json.dumps(found, ensure_ascii=False, indent=2, default=repr))
+        return 0
+    headings = {"maps": "feature maps", "solvers": "solvers", "kernels": "kernels", "metrics": "metrics"}
+    for index, (kind, heading) in enumerate(headings.items()):
+        _print(f"{'' if not index else chr(10)}{heading}:")
+        for row in found[kind]:
+            summary = row.get("summary") or row["title"]
+            _print_method(row["name"], str(summary), row.get("parameters", {}), in_words(row))
     return 0
 
 
-def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> None:
-    texts = [summary]
+def _print_method(name: str, summary: str, parameters: Mapping[str, Any], serves: str) -> None:
+    texts = [summary, *([serves] if serves else [])]
     if parameters:
         defaults = (
             f"{key}: {json.dumps(value, ensure_ascii=False, default=repr)}" for key, value in parameters.items()
@@ -1064,7 +1135,7 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any]) -> Non
     room = max(_room() - 24, 30)
     lines = [line for text in texts for line in textwrap.wrap(text, room, break_on_hyphens=False)]
     for index, line in enumerate(lines):
-        _print(f"  {'' if index else name:<22}{line}")
+        _print(f"  {'' if index else name + ' ':<22}{line}")
 
 
 @cli.command("check-method")
@@ -1078,8 +1149,26 @@ def check_method(method: str) -> int:
     """
     from rffbench.features.checks import check_map
 
+    return _print_checks(check_map(method))
+
+
+@cli.command("check-kernel")
+@click.argument("kernel", metavar="KERNEL", shell_complete=complete_kernel)
+def check_kernel(kernel: str) -> int:
+    """Check a kernel: one of one's own, ./mine.py:MyKernel, or any by its name.
+
+    Prints what each check found: the exact form, that it is positive semi-definite, what gamma means, the parameters,
+    and that what is drawn for random features gives the exact form at the right rate, nested. Where the first fails the
+    others are skipped. The exit status is 1 if one fails.
+    """
+    from rffbench.kernels.checks import check_kernel
+
+    return _print_checks(check_kernel(kernel))
+
+
+def _print_checks(checks: Iterable[Check]) -> int:
     failed = 0
-    for check in check_map(method):
+    for check in checks:
         failed += check.ok is False
         _print(f"{'-' if check.ok is None else 'ok' if check.ok else 'FAILED':<8}{check.name:<14}{check.found}")
     return 1 if failed else 0
@@ -1111,6 +1200,7 @@ def new(kind: str, name: str) -> int:
 @click.argument("config", type=TEXT, shell_complete=complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
+    from rffbench.config.columns import planned_columns, unequal_columns
     from rffbench.config.loading import load_experiment
     from rffbench.execution import check_executor
     from rffbench.execution.devices import check_device
@@ -1124,6 +1214,8 @@ def validate(config: str) -> int:
     devices = refusals(check_device, dict.fromkeys(each.device for _, each in experiment.protocols()))
     for missing in (*devices, *refusals(check_installed, experiment.solvers())):
         _say(f"it cannot run here: {missing}")
+    if unequal := unequal_columns(planned_columns(experiment.firsts())):
+        _say(f"warning: {unequal}")
     _print(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
     return 0
 

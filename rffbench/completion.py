@@ -42,11 +42,17 @@ def complete_method(_context: click.Context, _parameter: click.Parameter, begun:
     return _named((row["name"] for row in describe()), begun)
 
 
+def complete_kernel(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from rffbench.kernels import NAMED
+
+    return _named(NAMED.names(), begun)
+
+
 def complete_metric(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from rffbench.report.table import ALIASES
+    from rffbench.report.table import ALIASES, COLUMNS
     from rffbench.trials.metrics import METRICS
 
-    return _named([*ALIASES, *METRICS], begun)
+    return _named([*ALIASES, COLUMNS, *METRICS], begun)
 
 
 def complete_executor(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 GAMMA_RULES = ("scale", "median")
-"""The names that γ may have in place of a number (`rffbench.features.bandwidth.gamma_of_rows`)."""
+"""The names that γ may have in place of a number (`rffbench.kernels.bandwidth.gamma_of_rows`)."""
 
 
 class WrongParameter(ValueError):

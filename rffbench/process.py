@@ -80,21 +80,29 @@ def tree_memory(pid: int) -> int | None:
     Where there are none it is quick; else the system must look at every page.
     """
     own = private_memory(pid)
-    tree = [pid, *_descendants(pid)]
+    tree = [pid, *descendants(pid)]
     if own is None or len(tree) == 1:
         return own
     shares = [_shares(member) for member in tree]
     return max(own, sum(shares))
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """The processes that a process started, and those that they did."""
     found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    for path in children_files(pid):
         with contextlib.suppress(OSError):
             for child in map(int, path.read_text().split()):
-                found += [child, *_descendants(child)]
+                found += [child, *descendants(child)]
     return found
+
+
+def children_files(pid: int) -> list[Path]:
+    """The files that hold the children of a process's threads; none where it has ended, also while they are listed."""
+    try:
+        return list(Path(f"/proc/{pid}/task").glob("*/children"))
+    except OSError:
+        return []
 
 
 def _shares(pid: int) -> int:

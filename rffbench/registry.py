@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import chdir, contextmanager, nullcontext, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -33,6 +33,7 @@ from rffbench.errors import ConfigError, is_ctrl_c, unknown
 from rffbench.parameters import WrongParameter
 from rffbench.units import duration
 
+UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
 IMPORT_S = 30.0  # another package's modules may take to be imported
 STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
 
@@ -63,8 +64,8 @@ class Registry:
     """Factories by name: ``built_in`` ones, name to ``module:attribute``, and those of the entry-point group.
 
     ``what`` they are is said in messages, ``none`` is what their absence means. ``common`` names what an experiment
-    says of all alike: no parameter of a config's own, and given to those factories that ask for it. ``own_files``:
-    a name may also be that of a class in a file (`rffbench.ownfile`).
+    says of all alike: no parameter of a config's own, and given to those factories that ask for it. Where ``none`` is
+    None, 'none' is no name. ``own_files``: a name may also be that of a class in a file (`rffbench.ownfile`).
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Registry:
         group: str,
         *,
         common: tuple[str, ...],
-        none: str,
+        none: str | None,
         own_files: bool = False,
     ) -> None:
         self.what, self.group, self.common, self.none, self.own_files = what, group, common, none, own_files
@@ -82,7 +83,8 @@ class Registry:
 
     def names(self) -> list[str]:
         """The names a config may give: built-in ones first, ``none`` last. A built-in name can't be taken over."""
-        return [*self._built_in, *sorted(set(self._added()) - set(self._built_in)), NONE]
+        absent = [] if self.none is None else [NONE]
+        return [*self._built_in, *sorted(set(self._added()) - set(self._built_in)), *absent]
 
     def _added(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self.group)}
@@ -147,7 +149,7 @@ class Registry:
 
     def parameters(self, name: str) -> Mapping[str, Parameter]:
         """The parameters that a config may set, by their names there."""
-        return {} if name == NONE else parameters_of(self.factory(name), self.common)
+        return {} if name == NONE and self.none else parameters_of(self.factory(name), self.common)
 
     def defaults(self, name: str) -> dict[str, Any]:
         """The same with their defaults as YAML would say them."""
@@ -196,11 +198,14 @@ class Registry:
         """A ValueError of the factory, or of what it made, is the config's fault; so is any error of code that is not
         built in. What it prints goes to standard error."""
         try:
-            with nullcontext() if name in self._built_in else outlived(), redirect_stdout(sys.stderr):
+            if name in self._built_in:
                 yield
+            else:
+                with _at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr):
+                    yield
         except (ConfigError, MemoryError):
             raise
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
+        except (Exception, SystemExit, KeyboardInterrupt, _TooLong) as error:
             if is_ctrl_c(error) or (name in self._built_in and not isinstance(error, ValueError)):
                 raise
             parameter = error.parameter if isinstance(error, WrongParameter) else None
@@ -227,11 +232,15 @@ class Registry:
         if not methods and (part is not None or not lines):
             return ""
         said = str(error) if isinstance(error, WrongParameter) else _problem(error, "it ends the process")
+        if isinstance(error, _TooLong):
+            said = f"it is not done after {duration(IMPORT_S)}"
         return f"{self._called(name)}: {', '.join(methods[:1] + lines[-1:])}: {said}"
 
     def summary(self, name: str) -> str:
         """What it is, in a line."""
-        return self.none if name == NONE else (inspect.getdoc(self.factory(name)) or name).partition("\n")[0]
+        if name == NONE and self.none:
+            return self.none
+        return (inspect.getdoc(self.factory(name)) or name).partition("\n")[0]
 
     def describe(self) -> list[dict[str, Any]]:
         """Of each, for listings: its name, a line of summary, and the parameters with their defaults. What cannot be
@@ -269,7 +278,10 @@ def _problem(error: BaseException, ends: str = "it ends the process when it is i
     if isinstance(error, KeyboardInterrupt):
         return "it raises KeyboardInterrupt"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {text}".removesuffix(": ")
+    hint = ""
+    if type(error).__name__ in UNPICKLED:
+        hint = "; other processes cannot import one's own file: use threads, as joblib's Parallel(prefer='threads')"
+    return f"{type(error).__name__}: {text}".removesuffix(": ") + hint
 
 
 @contextmanager
@@ -342,7 +354,9 @@ def parameters_of(factory: Any, common: tuple[str, ...]) -> Mapping[str, Paramet
         signature = inspect.signature(factory, eval_str=True)
     except Exception:  # another package's annotations may need what is imported for type checkers alone
         signature = inspect.signature(factory)
-    choices, texts = getattr(factory, "choices", {}), _descriptions(inspect.getdoc(factory) or "")
+    choices, texts = getattr(factory, "choices", {}), dict[str, str]()
+    for each in reversed(getattr(factory, "__mro__", [factory])):  # a parameter may be a base class's
+        texts |= _descriptions(inspect.cleandoc(each.__doc__ or ""))
     found = {}
     for name, each in signature.parameters.items():
         if name in common or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):

@@ -94,7 +94,8 @@ title: "{name}"
 datasets: [digits]          # names (rffbench datasets list), or paths of own files: ./mine.csv
 preprocess: minmax          # none, minmax, standard, clip, sample-l2, ...; a list of them; per dataset too
 kernel: {{name: gaussian, sigma: 2.0}}   # exp(-|x-x'|^2/(2*sigma^2)); median: from the data
-n_features: [16, 1d, 2d]    # frequencies; 2d is twice the input dimension
+n_features: [32, 2d, 4d]    # columns; 2d is twice the input dimension
+count: columns              # every method gets as many; without it, frequencies: RFF makes two columns of each
 methods:                    # label: feature map (rffbench methods), or one's own: ./mine.py:MyFeatures
   RFF: {{features: fourier}}
   QMC: {{features: qmc}}

@@ -25,14 +25,14 @@ TESTS = {
     "units.py": ["test_units.py"],
     "seeds.py": ["test_seeds.py"],
     "identity.py": ["test_identity.py"],
-    "kernels.py": ["test_kernels.py"],
+    "kernels/shift_invariant.py": ["kernels/test_every_kernel.py"],
     "report/theory.py": ["report/test_theory.py"],
     "report/significance.py": ["report/test_tables.py", "report/test_statistics.py", "report/test_compare.py"],
     "report/verdicts.py": ["report/test_claims.py"],
     "report/judge.py": ["report/test_claims.py"],
     "report/claims.py": ["report/test_claims.py"],
     "trials/spec.py": ["trials/test_spec.py"],
-    "features/fourier.py": ["features/test_every_map.py", "features/test_leverage.py"],
+    "features/fourier/random_fourier.py": ["features/test_every_map.py", "features/weighted/test_leverage.py"],
     "solvers/ridge/fold_statistics.py": ["solvers/ridge/test_streamed.py"],
 }
 KILLED, SURVIVED = {1, 3, 24, 36, -24, 152}, {0, 33}  # mutmut's: tests fail or never end; they pass, or none runs it

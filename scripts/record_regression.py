@@ -27,7 +27,12 @@ from rffbench.report.summary import summarise
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "rffbench" / "papers" / "rffbench_regression.csv"
-RELEASED = {"RFF": "RFF", "QMC": "QMC", "leverage-RFF released": "leverage-RFF", "Ours released": "Ours"}
+RELEASED = {
+    "RFF": "RFF",
+    "QMC": "QMC",
+    "leverage-RFF reweighted": "leverage-RFF",
+    "surrogate-RFF reweighted": "surrogate-RFF",
+}
 SAME_PROTOCOL = ("magic04", "cod-rna", "covtype")  # scaled and solved as in results/table3
 CELL = ["dataset", "multiple", "method"]
 SPREADS = 3

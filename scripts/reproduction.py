@@ -44,7 +44,7 @@ INTRODUCTION = """\
 
 Does it reproduce? One row for each experiment; the name leads to its details. Each paper has a page of its own, with
 what had to be assumed, what is off, and every cell and claim. `make reproduction` writes all of them from `results/`;
-no number here is typed by hand.
+no number here is typed by hand, and `tests/test_findings.py` computes those in sentences.
 """
 
 EXPLANATION = """\
@@ -55,12 +55,28 @@ Welch's 95 % interval of the difference covers 0 (or the paper gives no spread),
 tolerance and the interval excludes 0, and *differs* beyond it; what differs is in **bold**. A ratio of costs is
 reproduced within a factor of two of the paper's, and differs where the other method is the cheaper.
 
-**Claims** are the paper's sentences, each with the range that its words ask for. A claim is judged on all its sizes
-together: a trial's number is the mean over sizes of its differences (accuracy, in points) or of the logarithms of its
-ratios (errors, times, sizes), and the interval over trials is Student's, at 95 %. It *holds* where the whole interval
-lies in the range and *does not hold* where none of it does; else there is *not enough evidence*, and the page says
-how many trials with the same mean and spread would settle it. What was not measured, or in a single trial, is not
-judged.
+Where the table has it, a line says how many cells would come out with **other methods' columns**: one method's numbers
+everywhere, or two methods exchanged. A count that is hardly higher than these says little.
+
+**Claims** are the paper's sentences, each with the range that its words ask for. A trial's number is the mean over
+sizes of its differences (accuracy, in points) or of the logarithms of its ratios (errors, times, sizes), and the 95 %
+interval of its mean over trials is Student's. A claim *holds* where the whole interval lies in the range and *does not
+hold* where none of it does; else there is *not enough evidence*, and the page says how many trials with the same mean
+and spread would settle it. A range with two bounds asks for equivalence, by two one-sided tests (Schuirmann 1987): the
+90 % interval has to lie within. A claim that means every size is judged at each: it holds where it holds at all of
+them, and fails where it fails at any, after Holm's correction; the page also says what the mean over sizes would give.
+What was not measured, or in a single trial, is not judged.
+
+**What an interval covers** stands beside it. *This dataset*: other random splits of the same rows, and other draws of
+the features. *Draws only*: the split is given, so all trials have the same rows. *New rows*: other rows of this kind.
+Random halves of one dataset overlap, so the spread over trials understates what other rows would change; Nadeau and
+Bengio (Machine Learning 52, 2003) multiply the variance of the mean over J trials by 1 + J·n_test/n_train. Claims are
+judged for this dataset; where new rows would change the verdict on a score, the page says so. No number of trials
+settles a claim about new rows.
+
+**In brackets** stand the claims that hold, or don't, when all claims of an experiment are taken together: of these
+verdicts no more than 5 % are expected to be wrong (Benjamini and Yekutieli, Annals of Statistics 29, 2001), however
+the claims depend on one another.
 
 **Minutes** are the wall-clock time of an experiment's runs, repeated ones too. `rffbench plot results/NAME` makes the
 figures that are not shown here, and the tables as CSV and TeX.
@@ -75,6 +91,7 @@ def main() -> int:
         page = FOLDER / f"{paper['page']}.md"
         pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *map(details, experiments)])
         verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
+        verdicts += [f"{note}\n" for note in paper.get("notes", [])]
     pages[VERDICT_PAGE] = "\n".join([*verdicts, EXPLANATION])
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
@@ -97,6 +114,9 @@ _READ = [
     "claim",
     "asked",
     "evidence",
+    "p",
+    "verdict_adjusted",
+    "stands_in_for",
 ]
 
 
@@ -137,7 +157,23 @@ class Experiment:
     def within(self) -> str:
         if self.both.empty:
             return ""
-        return f"{int((self.both['verdict'] != 'differs').sum())} of {len(self.both)}"
+        missing = f", {self.missing} not measured" if self.missing else ""
+        return f"{int((self.both['verdict'] != 'differs').sum())} of {len(self.both)}{missing}"
+
+    @property
+    def missing(self) -> int:
+        """How many of the paper's cells are not measured."""
+        return int((self.cells["reported"].notna() & self.cells["measured"].isna()).sum())
+
+    def held(self, verdict: str) -> str:
+        """How many claims have the verdict, and in brackets how many when all are taken together."""
+        count, together = self.verdicts[verdict], int((self.claims["verdict_adjusted"] == verdict).sum())
+        return f"{count} ({together})" if count != together else str(count or "")
+
+    @property
+    def stood_in(self) -> int:
+        """How many claims were judged on other data than they name."""
+        return int(self.claims.loc[self.claims["verdict"] != NOT_MEASURED, "stands_in_for"].notna().sum())
 
     @property
     def minutes(self) -> float:
@@ -162,15 +198,17 @@ def _time(text: str) -> datetime:
 def overview(experiments: list[Experiment], page: Path) -> str:
     """The experiments of a paper, one row each, which leads to its ``page``."""
     lines = [
-        "| experiment | cells within tolerance | claims held | refuted | open | minutes | results |",
-        "|---|--:|--:|--:|--:|--:|---|",
+        "| experiment | cells within tolerance | claims held | refuted | open | not measured | minutes | results |",
+        "|---|--:|--:|--:|--:|--:|--:|---|",
     ]
     for each in experiments:
         link = each.link(f"{FOLDER.name}/{page.name}")
         if not each.run:
-            lines.append(f"| {link} | not run yet | | | | | |")
+            lines.append(f"| {link} | not run yet | | | | | | |")
             continue
-        counts = " | ".join(str(each.verdicts[verdict] or "") for verdict in (HOLDS, REFUTED, OPEN))
+        link += " (claims on stand-in data)" if each.stood_in else ""
+        plain = (str(each.verdicts[verdict] or "") for verdict in (OPEN, NOT_MEASURED))
+        counts = " | ".join([each.held(HOLDS), each.held(REFUTED), *plain])
         where = f"[{each.name}](../results/{each.name})"
         lines.append(f"| {link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
     return "\n".join([*lines, ""])
@@ -198,6 +236,12 @@ def outcome(each: Experiment) -> str:
     if judged := sum(each.verdicts[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
         said.append(f"of {judged} claims {each.verdicts[HOLDS]} hold, {each.verdicts[REFUTED]} do not")
         said[-1] += f", {each.verdicts[OPEN]} are open" if each.verdicts[OPEN] else ""
+        together = Counter(each.claims["verdict_adjusted"])
+        if (together[HOLDS], together[REFUTED]) != (each.verdicts[HOLDS], each.verdicts[REFUTED]):
+            said[-1] += f" (all together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
+        said += [f"{each.stood_in} of them were judged on stand-in data"] * bool(each.stood_in)
+    if each.verdicts[NOT_MEASURED]:
+        said.append(f"{each.verdicts[NOT_MEASURED]} claims were not measured")
     if not said:
         said = ["protocols are ranked by their distance to the paper"] if each.searched else ["nothing to compare with"]
     return "; ".join(said) + "."
@@ -224,8 +268,8 @@ def deviations(each: Experiment) -> list[str]:
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
         found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
         said.append(f"does not hold on {', '.join(dict.fromkeys(found))}: {claim}; asked for {asked}")
-    if missing := int(each.cells["difference"].isna().sum()):
-        said.append(f"{missing} cells of the paper are not measured")
+    if each.missing:
+        said.append(f"{each.missing} cells of the paper are not measured")
     return said
 
 
@@ -240,8 +284,7 @@ def details(each: Experiment) -> str:
     if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])
     lines += [run_of(each.folder), ""]
-    for rows, written in ((each.cells, cells), (each.ratios, ratios), (each.claims, claims)):
-        lines += written(rows)
+    lines += [*cells(each.cells), *other_columns(each), *ratios(each.ratios), *claims(each.claims)]
     if each.searched:
         lines += [(each.folder / "search.md").read_text(encoding="utf-8").strip(), ""]
     return "\n".join([*lines, *files(each.folder, each.figures)])
@@ -267,6 +310,15 @@ def cells(compared: pd.DataFrame) -> list[str]:
     verdicts = Counter(both["verdict"])
     counts = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in VERDICTS.items() if verdicts[verdict])
     return [*lines[1:], f"{len(both)} cells: {counts}.", ""]
+
+
+def other_columns(each: Experiment) -> list[str]:
+    """What compare.md says of the count with other methods' columns."""
+    if not each.compared:
+        return []
+    text = (each.folder / "compare.md").read_text(encoding="utf-8")
+    found = re.findall(r"^The same for other methods' columns: .*$", text, re.M)
+    return [line for sentence in found for line in (sentence, "")]
 
 
 def grid(cells: pd.DataFrame) -> list[str]:
@@ -317,13 +369,17 @@ def claims(compared: pd.DataFrame) -> list[str]:
     lines: list[str] = []
     judged = compared[compared["verdict"] != NOT_MEASURED]
     if len(judged):
-        lines += ["| claim | asked for | dataset | methods | measured | verdict |", "|---|---|---|---|---|---|"]
+        lines += [
+            "| claim | asked for | dataset | methods | measured | p | verdict | all together |",
+            "|---|---|---|---|---|--:|---|---|",
+        ]
         for row in judged.to_dict("records"):
             methods = " : ".join(str(row[which]) for which in ("method", "baseline") if pd.notna(row[which]))
             dataset = f"{row['dataset']} ({row['protocol']})" if pd.notna(row["protocol"]) else row["dataset"]
             asked, told = f"{row['asked']}: {row['because']}", [row["claim"], row["where"]]
             verdict = f"**{row['verdict']}**" if row["verdict"] == REFUTED else row["verdict"]
-            shown = [f"{told[0]} ({told[1]})", asked, dataset, methods, row["evidence"], verdict]
+            shown = [f"{told[0]} ({told[1]})", asked, dataset, methods, row["evidence"], f"{row['p']:.2g}", verdict]
+            shown.append(row["verdict_adjusted"] if row["verdict_adjusted"] != row["verdict"] else "same")
             lines.append(f"| {' | '.join(str(each).replace('|', chr(92) + '|') for each in shown)} |")
         lines.append("")
     unjudged = compared[compared["verdict"] == NOT_MEASURED]

@@ -4,10 +4,10 @@
     python scripts/torture.py --add TALLY...
 
 Fault after fault, the kind that has had the least time next, for three hours unless told otherwise, and each kind once
-at least. What is done of each kind, and what is asked of rffbench then, stands in faults.py and stops.py of
-tests/helpers. Told is each fault that something was lost by, with the folder as it was left, and in the end the tally
-as JSON; exit status 1 says that something was lost. Every campaign has a seed of its own unless one is given, and so
-other faults.
+at least. What is done of each kind, and what is asked of rffbench then, stands in faults.py, stops.py and changes.py
+of tests/helpers. Each fault that something was lost by is printed, with the folder as it was left, and in the end the
+tally as JSON; exit status 1 says that something was lost. Every campaign has a seed of its own unless one is given, and
+so other faults.
 
 With --write the tally joins those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made from
 all of them; so do tallies that were printed, with --add. Kinds whose faults were made by other code are left out.
@@ -38,14 +38,14 @@ sys.path.insert(0, str(ROOT))
 import rffbench  # noqa: E402
 from rffbench.execution.environment import git_commit  # noqa: E402
 from rffbench.execution.failure import without_folders  # noqa: E402
-from tests.helpers import faults  # noqa: E402
+from tests.helpers import changes, faults  # noqa: E402
 from tests.helpers.faults import Lost, Place, Skipped, workshop  # noqa: E402
 from tests.helpers.stops import stops  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
 MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: what makes faults, and asks what is kept
-KINDS = {**faults.KINDS, "stops": stops}
+KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS}
 COUNTS = ("rounds", "tried", "lost")
 
 

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from benchmarks import bench_structured, bench_table, plain_table, run
+from benchmarks import bench_structured, bench_table, bench_text, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
+from rffbench.errors import DataUnavailable
 from rffbench.execution import environment
 from rffbench.trials.alone import run_trial
 from rffbench.trials.spec import TrialSpec
@@ -111,3 +112,14 @@ def test_the_way_that_shares_nothing_gives_every_trial_its_result(embedded):
     asked = [trials.spec("RFF", n_features=4), trials.spec("Ours", n_features=4)]
     bench_table.one_by_one(asked, heard)
     assert [heard.results[spec.key].status for spec in asked] == ["ok", "ok"]
+
+
+def test_benchmarks_without_their_data_are_named_and_end_in_no_traceback(monkeypatch, capsys):
+    def without_data(quick: bool) -> None:
+        raise DataUnavailable("eeg: no source has it")
+
+    monkeypatch.setattr(bench_text, "run", without_data)
+    with pytest.raises(SystemExit) as ended:
+        run.main(["text", "--quick"])
+    assert ended.value.code == 1
+    assert "text: not measured: eeg: no source has it" in capsys.readouterr().err

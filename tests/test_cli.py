@@ -131,7 +131,7 @@ def test_a_run_of_more_than_a_million_trials_asks_for_yes_at_once(rffbench, tmp_
         ("--help | true", 0, ""),
         ("--help 2>&1 | true", 0, ""),
         ("datasets --help | true", 0, ""),
-        ("datasets info digits >/dev/full", 2, "error: [Errno 28] No space left on device\n"),
+        ("datasets info digits >/dev/full", 2, "error: standard output: No space left on device\n"),
         ("datasets info digits >&-", 0, ""),
         ("validate none.yaml >&- 2>&-", 2, ""),
     ],
@@ -372,7 +372,7 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     assert run.returncode == 0, run.stderr
     assert "\r" not in run.stderr  # no bar without a terminal
     assert [row["status"] for row in rows(folder)] == ["ok"] * 8
-    for piece in ("digits", "RFF", "Ours", "±", "wrote results/tiny/table.md", "wrote results/tiny/figures/"):
+    for piece in ("digits", "RFF", "surrogate-RFF", "±", "wrote results/tiny/table.md", "wrote results/tiny/figures/"):
         assert piece in run.stdout
     for name in ("config.yaml", "manifest.json", "summary.csv", "table.csv", "table.md", "table.tex"):
         assert (folder / name).stat().st_size
@@ -382,7 +382,7 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     again = rffbench("run", tiny)
     assert (again.returncode, again.stderr) == (0, "nothing was left to do\n8 trials ok\n")
     assert again.stdout.strip() in run.stdout
-    assert rffbench("run", tiny, COLUMNS="200").stdout == (folder / "table.md").read_text() + "\n"
+    assert rffbench("run", tiny, COLUMNS="400").stdout == (folder / "table.md").read_text() + "\n"
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == written
     (folder / "table.tex").unlink()  # as where a run was killed before it had drawn everything
     assert "wrote results/tiny/figures/" in rffbench("run", tiny).stdout
@@ -440,18 +440,18 @@ def test_compare_says_by_its_exit_status_that_a_claim_fails_or_that_nothing_coul
     config = log.config(n_features=["16d"], reference="liu2020")
     better = [
         log.ok(log.spec(method=method, multiple=16, trial=trial), score + trial)
-        for method, score in (("RFF", 90.0), ("Ours", 75.0))
+        for method, score in (("RFF", 90.0), ("surrogate-RFF", 75.0))
         for trial in range(3)
     ]
     refuted = rffbench("compare", log.write(tmp_path / "refuted", config, better))
     assert refuted.returncode == 1
-    assert re.search("does not hold +Ours beats RFF at 16d", refuted.stdout)
+    assert re.search("does not hold +surrogate-RFF beats RFF at 16d", refuted.stdout)
     for row, score in zip(better, (90, 91, 92, 91, 90, 93), strict=True):  # a gain of 1, −1 and 1
         row["metrics"]["accuracy"] = float(score)
     unsure = rffbench("compare", log.write(tmp_path / "unsure", config, better))
     assert unsure.returncode == 0
-    assert re.search("not enough evidence +Ours beats RFF at 16d", unsure.stdout)
-    lost = [log.lost(log.spec(method=method, multiple=16), "unavailable") for method in ("RFF", "Ours")]
+    assert re.search("not enough evidence +surrogate-RFF beats RFF at 16d", unsure.stdout)
+    lost = [log.lost(log.spec(method=method, multiple=16), "unavailable") for method in ("RFF", "surrogate-RFF")]
     nothing = rffbench("compare", log.write(tmp_path / "nothing", config, lost))
     assert nothing.returncode == 3
     assert "Fewer trials than planned: eeg 16d RFF (0 of 3, 1 unavailable)" in nothing.stdout
@@ -581,6 +581,8 @@ def test_a_table_in_a_format_is_printed_and_writes_no_other_file(rffbench, wide,
     written = rffbench("table", wide, "--format", "csv", "--output", "mine.csv")
     assert (written.returncode, written.stdout) == (0, "wrote mine.csv\n")
     assert "magic04" in (tmp_path / "mine.csv").read_text()
+    assert rffbench("table", wide, "--format", "csv", "--output", "a/new/folder/mine.csv").returncode == 0
+    assert (tmp_path / "a/new/folder/mine.csv").read_text() == (tmp_path / "mine.csv").read_text()
     assert sorted(wide.iterdir()) == before
     refused(rffbench("table", wide, "--metric", "acuracy"), "did you mean 'accuracy'?")
     refused(rffbench("table", wide, "--metric", "rmse"), "no trial has rmse; measured: accuracy")
@@ -614,6 +616,7 @@ def test_what_is_found_in_a_folder_that_cannot_be_written_is_printed(environment
     code = (
         "import errno, pathlib, sys; import rffbench.cli as cli\n"
         "def refuse(path, *_, **__): raise OSError(errno.EROFS, 'Read-only file system', str(path))\n"
+        "import rffbench.files as files; files.replace = refuse\n"
         "pathlib.Path.write_text = refuse; sys.argv = ['rffbench', *sys.argv[1:]]; cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code, command, wide], env=environment, capture_output=True, text=True)
@@ -650,7 +653,7 @@ def test_compare_prints_what_was_measured_and_a_line_for_the_rest(rffbench, tmp_
     assert compared.returncode == 0
     cells = [line for line in compared.stdout.splitlines() if "68.70±0.10" in line]
     assert len(cells) == 2
-    assert compared.stdout.count("not measured") == 2  # the line, and the claims in the sum
+    assert compared.stdout.count("not measured") == 3  # the line, and cells and claims in the sum
     assert "not measured: 30 cells" in compared.stdout
     assert max(len(line) for line in compared.stdout.splitlines() if not line.startswith("wrote ")) <= 80
     assert (folder / "compare.md").read_text().count("not measured") > 30
@@ -817,6 +820,18 @@ def test_diff_exits_by_tolerance_and_writes_json_and_junit(rffbench, tmp_path):
     assert rffbench("diff", "old", "new", "--tolerance", "1").returncode == 0
     assert rffbench("diff", "new", "old").returncode == 0
     refused(rffbench("diff", "old", "new", "--tolerance", "nan"), "must be a number, not nan")
+    with (tmp_path / "new" / "trials.jsonl").open("a") as damaged:
+        damaged.write('{"key": "\n')
+        damaged.write(json.dumps(log.ok(log.spec(trial=2), float("nan"))) + "\n")
+    for command in (("diff", "new", "new"), ("history", "old", "new")):
+        unread = rffbench(*command)
+        assert unread.returncode == 1
+        broken, not_a_number = unread.stderr.splitlines()
+        assert broken.startswith("left out: new/trials.jsonl, line 4: not JSON")
+        assert (
+            not_a_number
+            == "left out: new/trials.jsonl, line 5: RFF: metrics: 'accuracy' must be a finite number, not nan"
+        )
     refused(rffbench("diff", "old@HEAD", "new"), "is in no git repository")
     refused(rffbench("diff", "old", "nowhere"), "nowhere: no such results folder")
 

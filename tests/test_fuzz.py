@@ -25,10 +25,10 @@ from rffbench.data.cards import read_card
 from rffbench.data.own import look
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, read_rows
+from rffbench.execution.manifest import runs_of
 from rffbench.papers.own import load_own
 from rffbench.report.claims import load_claims
 from rffbench.report.frame import load_protocols
-from rffbench.report.merge import runs_of
 from rffbench.report.summary import summarise
 from rffbench.report.table import make_table
 from rffbench.report.typeset import to_latex

@@ -1,6 +1,7 @@
 """From a file of one's own to a table, as a user does it."""
 
 import json
+import re
 
 import pytest
 
@@ -143,3 +144,86 @@ def test_a_folder_of_cards_is_given_by_the_environment(rffbench_in, mine):
     assert none.returncode == 2
     assert "unknown dataset 'written'" in none.stderr
     assert "RFFBENCH_DATASETS: there is no folder" in none.stderr
+
+
+JOBS = ("cook", "nurse", "clerk")
+TABLE = "age,job,happy\n" + "".join(
+    f"{'' if i % 7 == 3 else 20 + i},{'' if i % 11 == 5 else JOBS[i % 3]},{'yes' if i % 4 else 'no'}\n"
+    for i in range(60)
+)
+STEPPED = """
+name: own
+datasets: [./mine.csv]
+preprocess: {steps}
+n_features: [1d]
+methods:
+  RFF: {{features: fourier}}
+solver: {{name: ridge, lambda: [0.1], folds: 2}}
+trials: 3
+kernel_error_points: 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("minmax", r"line 5, column 1 \('age'\): the value is missing .* begin preprocess with impute-most-frequent; "
+         r".*line 2, column 2 \('job'\): 'cook' is no number; put onehot into preprocess"),
+        ("[impute-median, onehot]", r"mine: has missing words: preprocess: \[impute-most-frequent, …\]"),
+        ("[minmax, onehot]", r"onehot comes before the steps that scale: \[onehot, minmax\]"),
+        ("[onehot, impute-median]", r"onehot comes after the steps that fill: \[impute-median, onehot\]"),
+    ],
+)  # fmt: skip
+def test_missing_values_and_words_are_refused_with_the_steps_that_mend_them(rffbench_in, tmp_path, steps, message):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    (tmp_path / "own.yaml").write_text(STEPPED.format(steps=steps))
+    result = rffbench_in(tmp_path, "validate", "own.yaml")
+    assert result.returncode == 2
+    assert re.search(message, result.stderr), result.stderr
+
+
+def test_a_table_with_missing_values_and_words_is_run_with_as_many_columns_in_every_trial(rffbench_in, tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    (tmp_path / "own.yaml").write_text(STEPPED.format(steps="[impute-median, impute-most-frequent, onehot, standard]"))
+    result = rffbench_in(tmp_path, "run", "own.yaml", "--workers", "1")
+    assert result.returncode == 0, result.stderr
+    rows = [json.loads(line) for line in (tmp_path / "results/own/trials.jsonl").read_text().splitlines()]
+    assert [(row["status"], row["n_features"]) for row in rows] == [("ok", 1 + 2 + 3)] * 3  # age, 2 indicators, 3 jobs
+    described = rffbench_in(tmp_path, "datasets", "describe", "mine.csv")
+    assert described.returncode == 0
+    assert "needs         line 5, column 1 ('age')" in described.stdout
+
+
+UNEQUAL = """
+name: own
+datasets: [breast-cancer]
+preprocess: minmax
+n_features: [10, 20]
+methods:
+  RFF: {features: fourier}
+  Mine: {features: ./mine.py:Mine}
+solver: {name: ridge, lambda: [0.1], folds: 2}
+trials: 1
+kernel_error_points: 0
+"""
+
+
+def test_methods_with_unequal_columns_are_told_with_the_numbers_before_and_after_a_run(rffbench_in, tmp_path):
+    rffbench_in(tmp_path, "new", "method", "mine")
+    (tmp_path / "own.yaml").write_text(UNEQUAL)
+    numbers = "breast-cancer s=10: RFF: 20 columns; Mine: 10 columns, and in 1 more cells; `count: columns`"
+    assert numbers in rffbench_in(tmp_path, "validate", "own.yaml").stderr
+    assert numbers in rffbench_in(tmp_path, "run", "own.yaml", "--dry-run").stdout
+    ran = rffbench_in(tmp_path, "run", "own.yaml", "--workers", "1")
+    assert numbers in " ".join(ran.stdout.split())
+    shown = rffbench_in(tmp_path, "table", "results/own", "--metric", "columns").stdout
+    assert [line.split() for line in shown.splitlines() if "20" in line and ":" not in line] == [
+        ["breast-cancer", "10", "20", "10"], ["20", "40", "20"]
+    ]  # fmt: skip
+
+    (tmp_path / "own.yaml").write_text(UNEQUAL + "count: columns\n")
+    validated = rffbench_in(tmp_path, "validate", "own.yaml")
+    assert validated.returncode == 0
+    assert "columns" not in validated.stderr
+    again = rffbench_in(tmp_path, "run", "own.yaml", "--workers", "1", "--results", "equal")
+    assert "unequal" not in again.stdout

@@ -294,3 +294,13 @@ def test_checking_a_method_says_which_line_fails(rffbench, tmp_path):
     checked = rffbench("check-method", "./mine.py:FailsInFit")
     assert checked.returncode == 1
     assert f"in fit, {tmp_path / 'mine.py'}, line {line_of('X.nonesuch', FAULTY)}: AttributeError" in checked.stdout
+
+
+def test_a_map_that_asks_other_processes_for_help_is_told_of_threads(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import pickle\n\nclass Mine:\n"
+        "    def __init__(self, n_components=2):\n        raise pickle.PicklingError('Could not pickle the task')\n"
+    )
+    name = f"{tmp_path}/mine.py:Mine"
+    with pytest.raises(ConfigError, match=r"PicklingError.*use threads, as joblib's Parallel\(prefer='threads'\)"):
+        make_features({"name": name}, kernel="gaussian", gamma=0.5, n_features=4)

@@ -17,6 +17,7 @@ from rffbench.cli import cli
 from rffbench.config.experiment import Experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
+from rffbench.parts import kernels_served
 from rffbench.registry import NONE, Registry
 from rffbench.resources import resource_folder
 
@@ -104,7 +105,7 @@ LEARNERS = in_use(solvers.SOLVERS, SOLVERS)
 
 @pytest.mark.parametrize("name", MAPS)
 def test_the_defaults_that_are_listed_are_those_of_a_map_that_is_given_none(name):
-    kernel = getattr(features.feature_class(name), "choices", {}).get("kernel", ("gaussian",))[0]
+    kernel = kernels_served(features.served(name).kernels)[0]
     made = features.make_features({"name": name}, kernel=kernel, gamma=0.5, n_features=16)
     listed = next(row for row in features.describe() if row["name"] == name)["parameters"]
     assert {key: getattr(made, key) for key in listed} == listed

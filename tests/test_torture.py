@@ -17,7 +17,7 @@ torture = importlib.util.module_from_spec(of_script)
 of_script.loader.exec_module(torture)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_lost_by_faults_of_any_kind():
     command = [sys.executable, "scripts/torture.py", "--minutes", "0.3", "--seed", "7"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -65,12 +65,26 @@ def check_grid(grid: Grid) -> None:
         _check_method(grid, label)
 
 
+def check_inputs(grid: Grid) -> None:
+    """Check that preprocess does what each dataset needs: fills missing values, makes numbers of words."""
+    from rffbench.data.cards import load_card
+    from rffbench.data.preprocess import check_fits
+
+    for dataset in grid.datasets:
+        with located("preprocess"):
+            check_fits(load_card(dataset), grid.setting("preprocess", dataset) or ())
+
+
 def _check_method(grid: Grid, label: str) -> None:
     """Check that the method's map and solver can be made with these parameters, at every size of every dataset."""
     from rffbench.data.cards import load_card
     from rffbench.features import make_features
+    from rffbench.features.hooks import hook
+    from rffbench.kernels import kernel_argument, kernel_of
+    from rffbench.kernels.checks import check_own_kernel
     from rffbench.solvers import SOLVERS, check_map, check_on_device, make_solver
     from rffbench.trials.metrics import CURVES, check_measurable
+    from rffbench.trials.scores import check_given
 
     features, device = grid.features(label), grid.setting("device")
     solver, kernel = grid.setting("solver", method=label), grid.setting("kernel", method=label)
@@ -88,14 +102,20 @@ def _check_method(grid: Grid, label: str) -> None:
             raise Misplaced(message, "methods", label, "datasets", index)
     datasets = grid.datasets_of(label)
     tasks: list[Any] = sorted({load_card(dataset).task for dataset in datasets})
+    argument = kernel_argument(kernel)
+    for dataset in datasets:
+        try:
+            kernel_of({**kernel, "gamma": 1.0}).check_inputs(load_card(dataset).columns)
+        except ValueError as error:
+            raise Misplaced(f"of {dataset}: {error}", *own["kernel"], "lengths") from None
+    with located(*own["kernel"]):
+        check_own_kernel(kernel)
     known = 1.0 if kernel["gamma"] is None or is_rule(kernel["gamma"]) else kernel["gamma"]  # the data's may be any
     for gamma in known if isinstance(known, list) else [known]:
         for n in sorted({n for dataset in datasets for n in grid.counts(dataset, label)}):
             with located("methods", label):
-                made = make_features(
-                    features, kernel=kernel["name"], gamma=gamma, n_features=n, count=grid.setting("count")
-                )
-            if (wide := getattr(made, "n_expanded", 0)) > MOST_FEATURES:
+                made = make_features(features, kernel=argument, gamma=gamma, n_features=n, count=grid.setting("count"))
+            if (wide := hook(made, "n_expanded") or 0) > MOST_FEATURES:
                 message = f"makes {wide:,} columns to choose {n:,} from; {MOST_FEATURES:,} at most"
                 raise Misplaced(message, "methods", label)
             for i, measure in enumerate(grid.setting("measures") if made is not None else []):
@@ -114,7 +134,10 @@ def _check_method(grid: Grid, label: str) -> None:
                     raise Misplaced(str(error), *places.get(str(error.parameter), own["solver"])) from None
             for task in tasks if solver["name"] != "none" else []:
                 with located(*own["solver"]):
-                    make_solver(solver, task=task, features=made, kernel=kernel["name"], gamma=gamma, n_features=n)
+                    learner = make_solver(solver, task=task, features=made, kernel=argument, gamma=gamma, n_features=n)
+                for i, name in enumerate(grid.setting("scores")):
+                    with located("scores", i):
+                        check_given(name, task, solver, learner)
     for dataset in datasets:
         folds, rows = solver.get("folds"), _train_rows(grid, dataset)
         if folds and folds > rows:

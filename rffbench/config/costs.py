@@ -1,8 +1,8 @@
-"""What trials cost, told beforehand: multiply-adds, seconds besides them, and bytes of memory. The map and the solver
-are asked.
+"""What trials cost, before they run: multiply-adds, seconds besides them, and bytes of memory. The map and the solver
+say it, by the formulas in their ``serves`` (`rffbench.parts`).
 
-Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. Of solvers
-whose work depends on the data's values there is a usual count, or where that says nothing, none: None.
+Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. A solver
+whose work depends on the data's values has a usual count, or none: None.
 """
 
 from __future__ import annotations
@@ -10,33 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from rffbench.data.cards import load_card
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
-from rffbench.features.leverage import PooledFeatures
+from rffbench.features.hooks import hook
 from rffbench.identity import canonical_json
-from rffbench.solvers import NONE, make_solver
+from rffbench.kernels import kernel_argument
+from rffbench.linalg.hadamard import next_power_of_two
+from rffbench.parts import TRIGONOMETRY, evaluated
+from rffbench.solvers import NONE, make_solver, served
 from rffbench.solvers.base import default_block_rows
-from rffbench.trials.metrics import OF_GAUSSIAN_FREQUENCIES
+from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import ENOUGH_S
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
-from rffbench.trials.together import may_share, pool_size
-
-COUNTED = ("ridge", "kernel-ridge", NONE)  # solvers whose work does not depend on the data's values
-# What a fit usually takes for a number of Z, of solvers that take as many steps as the data makes them: half to twice
-# of it in most of the results that ship, and ten times where the classes hardly part.
-USUAL = {"linear-svm": 1500, "logistic": 1700}
-LIBLINEAR = 3600  # of linear-svm, where that is asked to do it
-USUAL_KERNEL = 7000  # of kernel-svm, for n^1.5·√d of n rows of d columns: 0.4 to 1.8 of it, and a fifth on ijcnn1
-DATA_DECIDES = (*USUAL, "kernel-svm")
-TRIGONOMETRY = 20  # a cosine or a sine
-MEASURE = 450  # one number of the matrix that a measure of a map looks at: its share of a norm by Lanczos, or a sort
-DECOMPOSED = ("scaled_error", "delta_error", "effective_dimension", "kernel_effective_dimension", "spectrum")
-DECOMPOSITION = 3  # n³ times this: the eigenvalues or factors that these measures take
+from rffbench.trials.together import may_share, pool_size, worth_sharing
 
 EFFICIENCY = 0.6  # of a matrix product's speed that cosines, triangles and Cholesky factors have, measured
 
@@ -54,15 +45,12 @@ def operations(spec: TrialSpec) -> float | None:
     """Multiply-adds of one trial alone, as its row's seconds have them: all rows' features, a Gram triangle, a Cholesky
     for each λ and fold."""
     own = _own_operations(spec)
-    if own is None or spec.solver["name"] == "kernel-ridge":
-        return own
-    features, n = _features(spec), train_rows(spec)
-    gram = 0.0 if spec.solver["name"] in (NONE, *DATA_DECIDES) else _gram(n, _columns(spec))
-    if isinstance(features, PooledFeatures):
-        pool = 2 * pool_size(features)
-        scored = _gram(n, pool) if "gram" in features.needs else 0.0
-        return _bandwidths(spec) * (own + gram + _waves(spec, n, pool // 2, pool) + scored)
-    return _bandwidths(spec) * (own + gram + _mapping(spec, n))
+    if own is None:
+        return None
+    n = train_rows(spec)
+    return _bandwidths(spec) * (
+        own + _fitting(spec, "fit_sums", "fit_cost") + _mapping(spec, n) + _sums(spec, n, _columns(spec))
+    )
 
 
 def group_operations(specs: Sequence[TrialSpec]) -> float:
@@ -75,17 +63,25 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     alone_each = several or first.exclusive is True or not may_share(first)
     if alone_each or len(counted) < 2:
         return sum(alone for _, alone in counted)
-    total, pools = 0.0, dict[Hashable, int]()
+    total, bases = 0.0, dict[Hashable, list[tuple[Any, float, float]]]()
     for spec, alone in counted:
         features = _features(spec)
-        base = getattr(features, "base", None)
+        base = hook(features, "base")
         if base is None:
             total += alone
         else:
-            total += _bandwidths(spec) * (_own_operations(spec) or 0.0)
-            pools[base] = max(pools.get(base, 0), pool_size(features))
-    n = train_rows(first)
-    shared = sum(_waves(first, n, pool, 2 * pool) + _gram(n, 2 * pool) for pool in pools.values())
+            own = _bandwidths(spec) * (_own_operations(spec) or 0.0)
+            if hook(features, "n_drawn"):  # what was chosen is mapped anew
+                own += _bandwidths(spec) * (_mapping(spec, train_rows(spec)) + _fitting(spec, "fit_cost"))
+            bases.setdefault(base, []).append((features, alone, own))
+    pools = []
+    for members in bases.values():
+        members.sort(key=lambda member: pool_size(member[0]))
+        together = worth_sharing([features for features, _, _ in members], inputs(first))
+        total += sum(own for _, _, own in members[:together]) + sum(alone for _, alone, _ in members[together:])
+        pools += [pool_size(members[together - 1][0])] if together else []
+    n, d = train_rows(first), inputs(first)
+    shared = sum(n * (d * pool + TRIGONOMETRY * 2 * pool) + _sums(first, n, 2 * pool) for pool in pools)
     return total + _bandwidths(first) * shared
 
 
@@ -96,10 +92,8 @@ def measuring_operations(spec: TrialSpec) -> float:
         return 0.0
     columns = _columns(spec)
     points = min(train_rows(spec), spec.kernel_error_points)
-    frequencies = getattr(features, "n_frequencies", columns)
-    sizes = [frequencies if name in OF_GAUSSIAN_FREQUENCIES else points for name in spec.measures]
-    decomposed = len(set(spec.measures) & set(DECOMPOSED))
-    return float(points) * (MEASURE * sum(sizes) + columns * points + DECOMPOSITION * decomposed * points**2)
+    letters = {"n": points, "D": columns, "s": hook(features, "n_frequencies") or columns}
+    return float(columns) * points**2 + sum(evaluated(COSTS[name], letters) for name in spec.measures)
 
 
 def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
@@ -142,7 +136,8 @@ def _share(spec: TrialSpec) -> float:
     try:
         count = operations(spec)
         if count is None:
-            count = _mapping(spec, train_rows(spec)) + _gram(train_rows(spec), _columns(spec))
+            n, columns = train_rows(spec), _columns(spec)
+            count = _mapping(spec, n) + float(n) * columns * min(n, columns) / 2
         return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE)
     except ConfigError:  # a map or dataset that is not there
         return TRIAL_S
@@ -158,24 +153,30 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
     if spec.device != "cpu":
         return None
     card, features = load_card(spec.dataset), _features(spec)
-    n, d, columns = train_rows(spec), card.columns, _columns(spec)
-    frequencies = getattr(features, "n_frequencies", columns if features is not None else 0)
+    n, d, columns = train_rows(spec), inputs(spec), _columns(spec)
+    frequencies = 0 if features is None else hook(features, "n_frequencies") or columns
     fitting: int | None
     if spec.solver["name"] == NONE:
         rows = min(n, default_block_rows(columns))
-        fitting = max(8 * rows * (columns + 2 * d), getattr(features, "bytes_to_fit", 0))
+        fitting = max(8 * rows * (columns + 2 * d), hook(features, "bytes_to_fit"))
     else:
         solver = make_solver(
-            spec.solver, task=card.task, features=features, kernel=spec.kernel["name"], gamma=_gamma(spec),
+            spec.solver, task=card.task, features=features, kernel=kernel_argument(spec.kernel), gamma=_gamma(spec),
             memory=memory, n_features=spec.n_features,
         )  # fmt: skip
         fitting = solver.bytes_to_fit(n, d) if hasattr(solver, "bytes_to_fit") else None
     if fitting is None:
         return None
     points = min(n, spec.kernel_error_points) if features is not None else 0
-    projections = 5 * frequencies if set(spec.measures) & set(OF_GAUSSIAN_FREQUENCIES) else 0
+    of_frequencies = any(name in METRICS and METRICS[name].of_frequencies for name in spec.measures)
+    projections = 5 * frequencies if of_frequencies else 0
     measuring = 8 * points * (2 * points + columns + projections)
     return int(max(fitting, measuring)) + 8 * 2 * d * frequencies
+
+
+def inputs(spec: TrialSpec) -> int:
+    """Columns of a trial's inputs."""
+    return load_card(spec.dataset).columns_after(spec.preprocess)
 
 
 def train_rows(spec: TrialSpec) -> int:
@@ -195,50 +196,44 @@ def _held_out(spec: TrialSpec) -> int:
 
 def _own_operations(spec: TrialSpec) -> float | None:
     """What a trial does by itself also where others share its draw: solve, map the test rows."""
-    card, n, solver = load_card(spec.dataset), train_rows(spec), spec.solver
-    if solver["name"] in DATA_DECIDES:
-        return _usual(spec) + _mapping(spec, test_rows(spec))
-    if solver["name"] not in COUNTED:
+    solver = served(spec.solver["name"])
+    if solver.cost is None:
         return None
-    factorisations = len(solver.get("lambda", [1])) * solver.get("folds", 1) + 1
-    if solver["name"] == "kernel-ridge":
-        return (n + test_rows(spec)) * n * card.columns + factorisations * n**3 / 6
-    features, columns = _features(spec), _columns(spec)
-    if solver["name"] == NONE:
-        return 0.0
-    again = n if isinstance(features, PooledFeatures) else 0  # what was chosen is mapped anew
-    passes = again + test_rows(spec) + (n if solver.get("scoring") else 0)
-    return _mapping(spec, passes) + factorisations * min(n, columns) ** 3 / 6
+    passes = test_rows(spec) + (train_rows(spec) if spec.solver.get("scoring") else 0)
+    return _mapping(spec, passes) + evaluated(solver.cost, _letters(spec))
 
 
-def _usual(spec: TrialSpec) -> float:
-    """Multiply-adds of all fits, each on all rows or all but a fold's."""
-    solver, card, n = spec.solver, load_card(spec.dataset), train_rows(spec)
-    problems = len(card.classes) if len(card.classes) > 2 else 1
-    if solver["name"] == "kernel-svm":
-        return problems * USUAL_KERNEL * n**1.5 * card.columns**0.5
-    penalties = solver.get("lambda", 1.0)
-    folds = len(penalties) * solver["folds"] if isinstance(penalties, list) and len(penalties) > 1 else 0
-    each = LIBLINEAR if str(solver.get("method")).startswith("liblinear") else USUAL[solver["name"]]
-    return float(folds + 1) * problems * n * _columns(spec) * each
+def _sums(spec: TrialSpec, n: int, columns: int) -> float:
+    """Multiply-adds of the sums over n rows that the solver takes, of features with so many columns."""
+    return evaluated(served(spec.solver["name"]).sums, {**_letters(spec), "n": n, "p": columns})
 
 
 def _mapping(spec: TrialSpec, rows: int) -> float:
     """Multiply-adds of the features of so many rows."""
-    features, columns = _features(spec), _columns(spec)
-    if features is None:
-        return 0.0
-    if (expanded := getattr(features, "n_expanded", None)) is not None:
-        return _waves(spec, rows, expanded // 2, expanded) + rows * expanded * columns
-    return _waves(spec, rows, getattr(features, "n_frequencies", columns), columns)
+    features = _features(spec)
+    return 0.0 if features is None else rows * evaluated(hook(features, "serves").row_cost, _letters(spec))
 
 
-def _waves(spec: TrialSpec, rows: int, frequencies: int, columns: int) -> float:
-    return float(rows) * (load_card(spec.dataset).columns * frequencies + TRIGONOMETRY * columns)
+def _fitting(spec: TrialSpec, *parts: Literal["fit_sums", "fit_cost"]) -> float:
+    """Multiply-adds of these parts of fitting the map."""
+    serves, letters = hook(_features(spec), "serves"), _letters(spec)
+    return sum(evaluated(getattr(serves, part), letters) for part in parts) if _features(spec) is not None else 0.0
 
 
-def _gram(rows: int, columns: int) -> float:
-    return float(rows) * columns * min(rows, columns) / 2
+def _letters(spec: TrialSpec) -> dict[str, float]:
+    """The letters of the formulas of the spec's map and solver (`rffbench.parts.LETTERS`)."""
+    card, features, columns = load_card(spec.dataset), _features(spec), _columns(spec)
+    penalties, folds = spec.solver.get("lambda", 1.0), spec.solver.get("folds", 1)
+    values = len(penalties) if isinstance(penalties, list) else 1
+    letters: dict[str, float] = {
+        "n": train_rows(spec), "v": test_rows(spec), "d": inputs(spec), "N": next_power_of_two(inputs(spec)),
+        "p": columns, "D": columns, "s": hook(features, "n_frequencies") or columns, "t": TRIGONOMETRY,
+        "f": values * folds + 1, "k": values * folds if values > 1 else 0,
+        "c": len(card.classes) if len(card.classes) > 2 else 1,
+    }  # fmt: skip
+    if (own := hook(features, "letters")) is not None:
+        letters |= own(inputs(spec))
+    return letters | dict(served(spec.solver["name"]).letters(spec.solver))
 
 
 def _bandwidths(spec: TrialSpec) -> int:
@@ -248,7 +243,13 @@ def _bandwidths(spec: TrialSpec) -> int:
 
 def _columns(spec: TrialSpec) -> int:
     """The columns of the spec's features; of the inputs where it has no map."""
-    return int(getattr(_features(spec), "n_components", load_card(spec.dataset).columns))
+    return int(getattr(_features(spec), "n_components", inputs(spec)))
+
+
+def map_columns(spec: TrialSpec) -> int | None:
+    """The columns of the spec's features; None where it has no map, or one that does not tell."""
+    columns = getattr(_features(spec), "n_components", None)
+    return None if columns is None else int(columns)
 
 
 def _gamma(spec: TrialSpec) -> float:
@@ -259,9 +260,11 @@ def _gamma(spec: TrialSpec) -> float:
 
 def _features(spec: TrialSpec) -> Any:
     """The spec's map, not fitted; None where it has none."""
-    return _made(canonical_json(spec.features), spec.kernel["name"], _gamma(spec), spec.n_features, spec.count)
+    kernel = canonical_json({**spec.kernel, "gamma": 1.0})
+    return _made(canonical_json(spec.features), kernel, _gamma(spec), spec.n_features, spec.count)
 
 
 @cache
 def _made(features: str, kernel: str, gamma: float, n_features: int, count: Any) -> Any:
-    return make_features(json.loads(features), kernel=kernel, gamma=gamma, n_features=n_features, count=count)
+    argument = kernel_argument(json.loads(kernel))
+    return make_features(json.loads(features), kernel=argument, gamma=gamma, n_features=n_features, count=count)

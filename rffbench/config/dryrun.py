@@ -19,8 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rffbench.config.columns import planned_columns, unequal_columns
 from rffbench.config.costs import (
-    DATA_DECIDES,
     EFFICIENCY,
     RUN_S,
     aside_seconds,
@@ -35,6 +35,7 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.linalg.threads import thread_count
+from rffbench.solvers import served
 from rffbench.trials.spec import TrialSpec
 from rffbench.units import amount, duration, so_many
 
@@ -70,10 +71,12 @@ def describe(
     for dataset in dict.fromkeys(spec.dataset for spec in specs):
         card, mine = load_card(dataset), [spec for spec in specs if spec.dataset == dataset]
         sizes = dict.fromkeys(spec.size for spec in mine)
-        rows_of = f"{card.columns:>5}{max(map(train_rows, mine)):>9}{test_rows(mine[0]):>9}"
+        rows_of = f"{card.columns_after(mine[0].preprocess):>5}{max(map(train_rows, mine)):>9}{test_rows(mine[0]):>9}"
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
     lines += ["", f"methods: {methods}", f"{so_many(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
+    if unequal := unequal_columns(planned_columns(specs)):
+        lines.append(f"warning: {unequal}")
     if todo:
         brief, long = ([spec for task in tasks for spec in task] for tasks in in_order(todo))
         lines += _estimate_lines(estimate(todo, rows, experiment.memory), workers, experiment.memory)
@@ -126,7 +129,7 @@ def estimate(
             elif count is not None:
                 alone += count * pace
                 counted += 1
-                usual.update([spec.solver["name"]] if spec.solver["name"] in DATA_DECIDES else [])
+                usual.update([spec.solver["name"]] if served(spec.solver["name"]).iterative else [])
             else:
                 untimed[spec.solver["name"]] += 1
         together, apart = group_operations(group), sum(count or 0.0 for count in counts)

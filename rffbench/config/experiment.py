@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +31,7 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import check_grid, check_mapping, located, misplaced, placed
+from rffbench.config.checks import check_grid, check_inputs, check_mapping, located, misplaced, placed
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
@@ -45,6 +45,7 @@ from rffbench.config.values import (
     Number,
     PositiveInt,
     Reference,
+    ScoreName,
     Seconds,
     Sigmas,
     Sizes,
@@ -62,61 +63,99 @@ from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
 from rffbench.identity import canonical_json
-from rffbench.parameters import is_rule
 from rffbench.trials.spec import LATER, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 
+if TYPE_CHECKING:
+    from rffbench.kernels import Kernel as ExactKernel
+
 # Maps that look at no data: what significance is tested against unless the config says otherwise.
 BASELINE_FEATURES = ("fourier", "qmc")
-SCALED_BY_DATA = ("perceptron",)  # kernels whose γ, where none is given, comes from the training rows
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Kernel(_Strict):
-    """The kernel to approximate, its bandwidth as σ or as γ; cross-validation chooses among several."""
+class Kernel(BaseModel):
+    """The kernel to approximate, with its parameters beside its name. Its bandwidth is given as σ or as γ;
+    cross-validation chooses among several."""
+
+    model_config = ConfigDict(extra="allow")
 
     name: KernelName = Field(
         default="gaussian",
-        description="gaussian exp(-γ‖Δ‖²), laplacian exp(-γ‖Δ‖₁), cauchy ∏ 1/(1+γΔⱼ²), perceptron 1-c·γ‖Δ‖.",
+        description="The kernel's name (see: rffbench methods), or ./mine.py:MyKernel for a class in a file of one's "
+        "own, found from the config's folder.",
     )
     sigma: Sigmas | None = Field(
         default=None,
-        description="Bandwidth σ; γ is 1/(2σ²), 1/σ, 1/σ², 1/σ for these kernels. 1 if gamma is not given. median: the "
-        "median distance between training rows.",
+        description="Bandwidth σ; what γ is of it depends on the kernel, 1/(2σ²) for the gaussian. 1 if gamma is not "
+        "given. median: the median distance between training rows.",
     )
     gamma: Gammas | None = Field(
         default=None,
-        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows, 1/(d·√Var X) for the "
-        "laplacian; or median, as for sigma.",
+        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows where γ is one over a "
+        "squared length; or median, as for sigma.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _under_its_own_name(cls, kernel: Any) -> Any:
+        """An alias is the kernel that it stands for."""
+        if not isinstance(kernel, dict):
+            return kernel
+        from rffbench.kernels import ALIASES
+
+        name = kernel.get("name")
+        if isinstance(name, str) and name in ALIASES:
+            own, given = ALIASES[name]
+            if twice := [key for key in given if key in kernel]:
+                raise Misplaced(f"is set by the name {name}; write name: {own} to choose it", twice[0])
+            return {**kernel, "name": own, **given}
+        return kernel
 
     @model_validator(mode="after")
     def _one_bandwidth(self) -> Kernel:
+        from rffbench.kernels.bandwidth import no_rule
+
         if self.sigma is not None and self.gamma is not None:
             raise Misplaced("give sigma or gamma, not both", "gamma")
-        if self.sigma is None and self.gamma is None and self.name not in SCALED_BY_DATA:
-            self.sigma = 1.0
+        made = self._made()
         for key in ("sigma", "gamma"):
-            if is_rule(rule := getattr(self, key)) and self.name in SCALED_BY_DATA:
-                raise Misplaced(f"{rule} is not for the {self.name} kernel, whose radius must reach all rows", key)
-        try:
-            self.spec()
-        except ValueError as error:
-            raise Misplaced(str(error), "sigma") from None
+            rule = getattr(self, key)
+            if isinstance(rule, str) and rule not in made.rules:
+                raise Misplaced(f"{key} {no_rule(made, rule)}", key)
+        for key, given in (("sigma", self.sigma), ("gamma", self.gamma)):
+            for value in given if isinstance(given, list) else [given]:
+                try:
+                    if isinstance(value, (int, float)):
+                        made.with_gamma(made.gamma_from_sigma(value) if key == "sigma" else value)
+                except ValueError as error:
+                    raise Misplaced(str(error), key) from None
         return self
 
-    def spec(self) -> dict[str, Any]:
-        """The name and γ: a number, a list of them, or what the data shall give: None, or a rule's name."""
-        from rffbench.kernels import gamma_from_sigma
+    def _made(self) -> ExactKernel:
+        """The kernel with γ = 1; Misplaced, at the parameter, where it cannot be made."""
+        from rffbench.kernels import NAMED, make_kernel
 
-        if self.sigma is None or isinstance(self.sigma, str):
-            return {"name": self.name, "gamma": self.sigma or self.gamma}
+        with located():
+            NAMED.check_names(self.name, self.model_extra or {}, besides=("sigma", "gamma"))
+            with NAMED.refusing(self.name):
+                return make_kernel(self.name, **(self.model_extra or {}))
+
+    def spec(self) -> dict[str, Any]:
+        """The name, γ, and the other parameters but those that are null. γ is a number, a list of them, or what the
+        data shall give: None, or a rule's name."""
+        made = self._made()
+        gamma: Any = self.gamma
         if isinstance(self.sigma, list):
-            return {"name": self.name, "gamma": [gamma_from_sigma(self.name, sigma) for sigma in self.sigma]}
-        return {"name": self.name, "gamma": gamma_from_sigma(self.name, self.sigma)}
+            gamma = [made.gamma_from_sigma(sigma) for sigma in self.sigma]
+        elif self.sigma is not None:
+            gamma = self.sigma if isinstance(self.sigma, str) else made.gamma_from_sigma(self.sigma)
+        elif gamma is None and not made.scaled_by_data:
+            gamma = made.gamma_from_sigma(1.0) if made.has_bandwidth else 1.0
+        return {"name": self.name, "gamma": gamma, **made.parameters}
 
 
 class Method(BaseModel):
@@ -266,8 +305,9 @@ class Experiment(_Strict):
         BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
     ] = Field(
         default={DEFAULT: ["none"]},
-        description="none, minmax, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, "
-        "list of them, applied in order; or a mapping from dataset (or default) to these.",
+        description="none, impute-median, impute-most-frequent, onehot, minmax, standard, clip, sample-minmax, "
+        "sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list of them, applied in order; "
+        "or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Literal["train", "all"] = Field(
         default="train", description="The rows that column-wise preprocessing takes its statistics from."
@@ -337,6 +377,11 @@ class Experiment(_Strict):
         default=["kernel_error"],
         description="What is measured of each map, on kernel_error_points training rows.",
     )
+    scores: Annotated[list[ScoreName], AfterValidator(once)] = Field(
+        default=[],
+        description="What predictions are scored by besides accuracy or RMSE: auc, average_precision, "
+        "balanced_accuracy, log_loss, brier, calibration_error, mae, r2.",
+    )
     executor: Annotated[RunsOn | None, BeforeValidator(by_key("name"))] = Field(
         default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
     )
@@ -376,6 +421,7 @@ class Experiment(_Strict):
         for key in PER_DATASET:
             check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
         check_grid(Grid(self.to_dict()))
+        check_inputs(Grid(self.to_dict()))
         self.files()
         if self.significance.baselines is None:
             self.significance.baselines = [
@@ -448,6 +494,10 @@ class Experiment(_Strict):
         """The first trial of every cell, and how many the cell has."""
         for _, experiment in self.protocols():
             yield from Grid(experiment.to_dict()).cells()
+
+    def firsts(self) -> Iterator[TrialSpec]:
+        """The first trial of every cell."""
+        return (first for first, _ in self._cells())
 
     def runs_on(self, executor: str | None = None) -> tuple[str, dict[str, Any]]:
         """The executor's name and its options: ``executor`` where it is given, with the config's options if it is the
@@ -525,7 +575,8 @@ def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
 
 def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """``config`` with the values of ``patch`` in place of its own, mapping by mapping. A bandwidth replaces the
-    one there was, be it written as σ or as γ; another solver's settings replace all of the former's."""
+    one there was, be it written as σ or as γ. Another solver's settings replace all of the former's; of another kernel
+    the bandwidth alone stays."""
     result = dict(config)
     for key, value in patch.items():
         before = result.get(key)
@@ -534,6 +585,8 @@ def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             continue
         if key == "kernel" and {"sigma", "gamma"} & value.keys():
             before = {name: each for name, each in before.items() if name not in ("sigma", "gamma")}
+        if key == "kernel" and value.get("name", before.get("name", "gaussian")) != before.get("name", "gaussian"):
+            before = {name: each for name, each in before.items() if name in ("sigma", "gamma")}
         if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
             before = {}
         result[key] = patched(before, value)

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 from rffbench import ownfile
 from rffbench.config.values import DEFAULT, listed
 from rffbench.identity import canonical_json
+from rffbench.labels import shown_labels, stored_features
 from rffbench.trials.spec import LATER, Exclusive, TrialSpec, written_size
 
 OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
-_DERIVED = ("features", "source", "exclusive")  # fields of a spec that a config says in other words
+# Fields of a spec that a config says in other words.
+_DERIVED = ("features", "source", "kernel_source", "score_sources", "exclusive")
 SETTINGS = tuple(each.name for each in fields(TrialSpec) if each.name not in (*_OF_CELL, *_DERIVED))
 
 
@@ -62,9 +64,15 @@ class Grid:
         return self.config["methods"][method].get(name) is not None
 
     def features(self, method: str) -> dict[str, Any]:
-        """A method's feature map: its name and the parameters that the config gives it."""
+        """A method's feature map: its name and the parameters that the config gives it, as trials' keys have them."""
         own = self.config["methods"][method]
-        return {"name": own.get("features"), **{key: value for key, value in own.items() if key not in OF_METHOD}}
+        given = {key: value for key, value in own.items() if key not in OF_METHOD}
+        return stored_features({"name": own.get("features"), **given})
+
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """The label under which every method is shown (`rffbench.labels`)."""
+        return shown_labels({label: self.features(label) for label in self.methods})
 
     def setting(self, name: str, dataset: str = DEFAULT, method: str | None = None) -> Any:
         """A setting's value for a dataset and a method; None where the config states none."""
@@ -82,7 +90,9 @@ class Grid:
         """How many features a size as written is on a dataset, which has a card."""
         from rffbench.data.cards import load_card
 
-        return size if isinstance(size, int) else int(size[:-1]) * load_card(dataset).columns
+        if isinstance(size, int):
+            return size
+        return int(size[:-1]) * load_card(dataset).columns_after(self.setting("preprocess", dataset) or ())
 
     def counts(self, dataset: str, method: str) -> dict[int, str | int]:
         """A method's sizes on a dataset: how many features → the size as written."""
@@ -173,15 +183,14 @@ class Grid:
                         multiple=int(size[:-1]) if isinstance(size, str) else None,
                         trial=0,
                         exclusive=self.exclusive,
-                        source=self._source(method),
+                        source=_source(self.features(method)),
+                        kernel_source=_source(self.setting("kernel", dataset, method)),
+                        score_sources=[
+                            ownfile.source_hash(name) for name in self.setting("scores") if ownfile.is_own(name)
+                        ],
                         **self._cells[dataset, method].settings,
                     )
                     yield first, self.planned_trials(size)
-
-    def _source(self, method: str) -> str | None:
-        """The hash of the file that a method's map is in, where that is the user's own."""
-        name = self.features(method)["name"]
-        return ownfile.source_hash(name) if ownfile.is_own(name) else None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str], _Cell]:
@@ -196,6 +205,12 @@ class Grid:
         values = {name: self.setting(name, dataset, method) for name in SETTINGS}
         stated = {name: value for name, value in values.items() if value is not None or name in LATER}
         return {"features": self.features(method), **stated}
+
+
+def _source(part: Mapping[str, Any] | None) -> str | None:
+    """The hash of the file that a map or a kernel is in, where that is the user's own."""
+    name = (part or {}).get("name")
+    return ownfile.source_hash(str(name)) if ownfile.is_own(name) else None
 
 
 class _Cell(NamedTuple):
@@ -247,13 +262,14 @@ class Sweep:
 
 
 def asked_for(grids: Iterable[Grid]) -> dict[str, dict[str, set[str]]]:
-    """The sizes, as written, that the grids of an experiment have by dataset and method."""
+    """The sizes, as written, that the grids of an experiment have by dataset and method, by either label of it."""
     asked: dict[str, dict[str, set[str]]] = {}
     for grid in grids:
         for dataset in grid.datasets:
             methods = asked.setdefault(dataset, {})
             for method in grid.methods_on(dataset):
-                methods.setdefault(method, set()).update(map(str, grid.sizes(dataset, method)))
+                for label in {method, grid.shown[method]}:
+                    methods.setdefault(label, set()).update(map(str, grid.sizes(dataset, method)))
     return asked
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid, asked_for
 from rffbench.data.cards import Card, add_card
 from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.labels import shown_label
 from rffbench.trials.spec import TrialSpec
 from rffbench.yamlfile import counted, dotted
 
@@ -29,6 +30,21 @@ def load_experiment(config: str | Path) -> Experiment:
     path = _find(config)
     experiment = yamlfile.load(path, Experiment)
     experiment.reference = _placed_reference(experiment, path)
+    return experiment
+
+
+def experiment_of(config: Mapping[str, Any]) -> Experiment:
+    """The experiment of a config that is given as a dictionary; its paths start from the current folder.
+
+    ConfigError names the key, what is wrong and the nearest valid name.
+    """
+    here = Path.cwd()
+    try:
+        experiment = Experiment.model_validate(dict(config), context={"folder": here})
+    except ValidationError as error:
+        wrong = misplaced(error, model=Experiment)
+        raise ConfigError(f"the config's {dotted(counted(wrong.where)) or 'keys'}: {wrong}") from None
+    experiment.reference = _placed_reference(experiment, here / "config")
     return experiment
 
 
@@ -125,7 +141,7 @@ def filter_specs(specs: Iterable[TrialSpec], only: Iterable[str]) -> list[TrialS
 
 _SELECTORS: dict[str, Callable[[TrialSpec], tuple[str, ...]]] = {
     "dataset": lambda spec: (spec.dataset,),
-    "method": lambda spec: (spec.method,),
+    "method": lambda spec: tuple(dict.fromkeys((spec.method, shown_label(spec.method, spec.features)))),
     "n_features": lambda spec: tuple(dict.fromkeys((spec.size, str(spec.n_features)))),
     "trial": lambda spec: (str(spec.trial),),
 }

@@ -1,7 +1,9 @@
-"""The files of feature maps that a config names: found from its folder, and written down by their own names."""
+"""The files of feature maps, kernels and scores that a config names: found from its folder, and written down by their
+own names; and files of numbers, which become the numbers in them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,58 +12,106 @@ from rffbench import ownfile
 from rffbench.yamlfile import Misplaced
 
 Config = dict[str, Any]
+Place = tuple[str, ...]
 
 
 def found_from(config: Any, folder: Path) -> Any:
-    """``config``, as YAML gives it, with every file's whole path: ``./mine.py`` lies in ``folder``."""
-    return _renamed(config, lambda name: ownfile.absolute(name, folder) if ownfile.is_own(name) else name)
+    """``config``, as YAML gives it, with every file's whole path: ``./mine.py`` lies in ``folder``. A kernel's
+    ``lengths`` in a file are the numbers in it."""
+
+    def change(place: Place, value: str) -> Any:
+        if place[-1] == "lengths":
+            return numbers_of(folder / Path(value).expanduser(), place)
+        return ownfile.absolute(value, folder) if ownfile.is_own(value) else value
+
+    return _changed(config, change)
 
 
 def portable(config: Config) -> Config:
     """``config`` with every file by its own name, as the results folder has it, where a copy lies beside it."""
-    renamed: Config = _renamed(config, ownfile.portable)
+    renamed: Config = _changed(config, lambda _, value: ownfile.portable(value))
     return renamed
 
 
 def files(config: Config) -> list[Path]:
-    """The files that hold the config's feature maps. Misplaced where two have one name."""
+    """The files that hold the config's feature maps, kernels and scores. Misplaced where two have one name."""
     found: dict[str, Path] = {}
-    for label, name in _names(config):
+    for place, name in _names(config):
         if ownfile.is_own(name):
             path = ownfile.path_of(name)
             if found.setdefault(path.name, path) != path:
                 both = f"{path} and {found[path.name]}"
-                raise Misplaced(f"{both} have one name, by which results name them; rename one", "methods", label)
+                raise Misplaced(f"{both} have one name, by which results name them; rename one", *place)
     return list(found.values())
 
 
-def _renamed(config: Any, change: Callable[[str], str]) -> Any:
-    """The same for a config and for what the labels of its sweep change."""
+def numbers_of(path: Path, place: Place) -> list[float]:
+    """The positive numbers of a CSV file, one a line or several. Misplaced, with the file's line, where it has none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise Misplaced(f"{path}: cannot be read: {reason}", *place) from None
+    found: list[float] = []
+    for number, line in enumerate(lines, start=1):
+        for text in line.split(",") if line.strip() else []:
+            try:
+                value = float(text)
+            except ValueError:
+                value = math.nan
+            if not 0 < value < math.inf:
+                raise Misplaced(f"{path}, line {number}: must be positive numbers, not {text.strip()!r}", *place)
+            found.append(value)
+    if not found:
+        raise Misplaced(f"{path}: holds no numbers", *place)
+    return found
+
+
+def _changed(config: Any, change: Callable[[Place, str], Any], *above: str) -> Any:
+    """``config`` with ``change(place, value)`` for each name of a map, kernel or score, and each file of lengths; the
+    same for what the labels of its sweep change."""
     if not isinstance(config, dict):
         return config
     result = dict(config)
+    if "kernel" in config:
+        result["kernel"] = _kernel(config["kernel"], change, *above, "kernel")
     if isinstance(methods := config.get("methods"), dict):
-        result["methods"] = {label: _method(method, change) for label, method in methods.items()}
+        result["methods"] = {
+            label: _method(method, change, *above, "methods", label) for label, method in methods.items()
+        }
+    if isinstance(scores := config.get("scores"), list):
+        result["scores"] = [change((*above, "scores"), each) if isinstance(each, str) else each for each in scores]
     if isinstance(sweep := config.get("sweep"), dict):
         result["sweep"] = {
-            axis: {label: _renamed(patch, change) for label, patch in labels.items()}
+            axis: {label: _changed(patch, change, *above, "sweep", axis, label) for label, patch in labels.items()}
             if isinstance(labels, dict) else labels
             for axis, labels in sweep.items()
         }  # fmt: skip
     return result
 
 
-def _method(method: Any, change: Callable[[str], str]) -> Any:
-    name = method.get("features") if isinstance(method, dict) else None
+def _method(method: Any, change: Callable[[Place, str], Any], *place: str) -> Any:
+    if not isinstance(method, dict):
+        return method
+    result, name = dict(method), method.get("features")
     if isinstance(name, dict) and isinstance(name.get("name"), str):
-        return {**method, "features": {**name, "name": change(name["name"])}}
-    return {**method, "features": change(name)} if isinstance(name, str) else method
+        result["features"] = {**name, "name": change((*place, "features", "name"), name["name"])}
+    elif isinstance(name, str):
+        result["features"] = change((*place, "features"), name)
+    if "kernel" in method:
+        result["kernel"] = _kernel(method["kernel"], change, *place, "kernel")
+    return result
 
 
-def _names(config: Any) -> Iterator[tuple[str, str]]:
-    for label, method in (config.get("methods") or {}).items():
-        if isinstance(method, dict) and isinstance(name := method.get("features"), str):
-            yield label, name
-    for labels in (config.get("sweep") or {}).values():
-        for patch in labels.values():
-            yield from _names(patch)
+def _kernel(kernel: Any, change: Callable[[Place, str], Any], *place: str) -> Any:
+    if not isinstance(kernel, dict):
+        return kernel
+    texts = {key: kernel[key] for key in ("name", "lengths") if isinstance(kernel.get(key), str)}
+    return {**kernel, **{key: change((*place, key), text) for key, text in texts.items()}}
+
+
+def _names(config: Config) -> Iterator[tuple[Place, str]]:
+    """Each name of a map, a kernel or a score, and where it is."""
+    found: list[tuple[Place, str]] = []
+    _changed(config, lambda place, name: found.append((place, name)))
+    yield from found

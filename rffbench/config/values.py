@@ -90,6 +90,9 @@ class OwnData(BaseModel):
     ignore: list[StrictStr | StrictInt] = Field(
         default=[], description="Columns that are neither input nor target, by name or number."
     )
+    categories: list[StrictStr | StrictInt] = Field(
+        default=[], description="Columns whose numbers stand for words, by name or number; see the step onehot."
+    )
     header: StrictBool | None = Field(default=None, description="Whether the first line has names. [default: guessed]")
 
 
@@ -141,7 +144,7 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
 
 def _of_shards(own: OwnData) -> dict[str, Any]:
     """What is said of a folder of shards, which takes less than a file does."""
-    for key in ("ignore", "header"):
+    for key in ("ignore", "header", "categories"):
         if getattr(own, key) != OwnData.model_fields[key].default:
             raise Misplaced(f"{own.path} is a folder of shards, for which there is no {key}", key)
     split = {"rule": own.split} if isinstance(own.split, str) else own.split
@@ -155,10 +158,12 @@ def check_preprocess(step: str) -> None:
 
 
 def check_kernel(name: str) -> None:
-    from rffbench.kernels import KERNELS
+    from rffbench.kernels import kernel_class
 
-    if name not in KERNELS:
-        raise ConfigError(unknown("kernel", name, KERNELS))
+    try:
+        kernel_class(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def check_features(name: str) -> None:
@@ -172,6 +177,12 @@ def check_measure(name: str) -> None:
 
     if name not in (names := [*MEASURES, *CURVES]):
         raise ConfigError(unknown("measure", name, names))
+
+
+def check_score(name: str) -> None:
+    from rffbench.trials.scores import score
+
+    score(name)
 
 
 def check_solver(name: str) -> None:
@@ -301,6 +312,7 @@ KernelName = Annotated[StrictStr, AfterValidator(registered(check_kernel))]
 FeaturesName = Annotated[StrictStr, AfterValidator(registered(check_features))]
 SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
 MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
+ScoreName = Annotated[StrictStr, AfterValidator(registered(check_score))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
 Steps = Annotated[

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from rffbench.data import own, shards, store, streams
+from rffbench.data import own, repeats, shards, store, streams
 from rffbench.data.cards import Card, card_names, load_card
 from rffbench.data.fetch import Progress, cache_folder
 from rffbench.data.own import reference
+from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import Preprocessor, check_steps
 from rffbench.data.rows import Rows
 from rffbench.data.split import held_out_rows, split_rows
 from rffbench.data.streams import Stream, Targets
 from rffbench.errors import ConfigError, DataError
+from rffbench.rowsource import row_blocks
 
 __all__ = [
     "Card",
@@ -34,6 +37,7 @@ __all__ = [
     "load_card",
     "mend",
     "reference",
+    "repeated_rows",
     "train_test",
     "verify",
 ]
@@ -46,6 +50,7 @@ class Dataset:
     card: Card
     X: np.ndarray | Stream
     y: np.ndarray | Targets
+    folds: np.ndarray | None = None  # (n,): the number of each row's fold, where the split has folds
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ def load(name: str, data_hash: str = "") -> Dataset:
     arrays = store.open_arrays(card)
     if arrays is None:
         raise DataError(f"{name}: {store.arrays_folder(card)} was removed while it was being opened")
-    return Dataset(card, *arrays)
+    return Dataset(card, *arrays, store.open_folds(card) if card.split.rule == "folds" else None)
 
 
 def train_test(
@@ -137,12 +142,12 @@ def train_test(
     data = load(name, data_hash)
     if isinstance(data.X, Stream):
         return _streamed(data.card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
-    train, test = split_rows(data.card, seed, trial)
+    train, test = split_rows(data.card, seed, trial, data.folds)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]
     fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
-    scaling = Preprocessor(preprocess).fit(Rows(data.X, fitted_on).blocks)
+    scaling = Preprocessor(preprocess, data.card).fit(Rows(data.X, fitted_on).blocks)
     return Split(
         Rows(data.X, train, scaling, dtype, data.card),
         data.y[train],
@@ -163,7 +168,7 @@ def _streamed(
         train, test = train[:-held], train[-held:]
     train = train[:train_rows]
     fitted_on = train if preprocess_fit == "train" else range(card.rows)
-    scaling = Preprocessor(preprocess).fit(Rows(rows, fitted_on).blocks)
+    scaling = Preprocessor(preprocess, card).fit(Rows(rows, fitted_on).blocks)
     return Split(
         Rows(rows, train, scaling, dtype, card),
         Targets(rows, train),
@@ -200,6 +205,19 @@ def describe(name: str) -> dict[str, Any]:
         "cached": is_cached(name),
         "path": "" if card.is_streamed else str(store.arrays_folder(card)),
     }
+
+
+def repeated_rows(card: Card, paths: list[Path] | None = None) -> list[tuple[str, str]]:
+    """In words, how many rows of ``card`` are repeated, and how many test rows its split gives away by them: (what,
+    value) each. The rows are those of the files at ``paths``, else of the cache; of streams nothing is counted."""
+    if card.is_streamed:
+        return []
+    if paths is not None:
+        blocks = ((block.X, block.target) for block in read_blocks(card, paths))
+        return repeats.in_words(repeats.repeats(blocks), card)
+    data = load(card.name)
+    found = repeats.repeats((data.X[rows], data.y[rows]) for rows in row_blocks(card.rows))
+    return repeats.in_words(found, card, data.folds)
 
 
 def verify(name: str) -> None:

@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictInt,
+    model_validator,
+)
 
 from rffbench import yamlfile
+from rffbench.data.cells import identity
 from rffbench.errors import ConfigError, unknown
 from rffbench.identity import canonical_json
 from rffbench.registry import load_added
@@ -29,6 +40,9 @@ FOLDERS = "RFFBENCH_DATASETS"  # folders of a user's own cards, separated as in 
 # Counts towards the content hash: raise it when a change here or in parse.py alters the arrays parsed from
 # the same files, so that cached arrays and measured trials of the older reading are not taken for new ones.
 READING = 1
+
+OF_ARRAYS = {"task", "rows", "columns", "classes", "labels"}  # what, beside the format and the files, makes them
+IMPUTING, ONE_HOT = ("impute-median", "impute-most-frequent"), "onehot"  # steps of preprocess that a card is asked for
 
 VALUE_BYTES = 40  # of a value at most: a float64 takes up to 24 characters, its separator and its index the rest
 HEADER_BYTES = 1 << 20
@@ -56,6 +70,7 @@ def _inside(name: str) -> str:
 
 
 Inside = Annotated[str, AfterValidator(_inside)]
+Part = Literal["train", "test", "folds"]
 
 
 class Source(_Model):
@@ -82,7 +97,8 @@ class File(_Model):
     ``checksum`` is of the file as it is; ``content`` of what it holds once unpacked (gz, bz2, xz, or the
     archive's ``member``), for files that mirrors and servers pack again. Those that are given must agree.
     ``member`` with a ``*`` is a pattern: the members it matches are read one after the other, by name. Two
-    files may be the same archive, each with a member of its own.
+    files may be the same archive, each with a member of its own. ``part: folds`` marks the file of the split rule
+    ``folds``, which has no rows of the dataset.
     """
 
     name: Inside
@@ -90,7 +106,7 @@ class File(_Model):
     checksum: Checksum | None = None
     content: Checksum | None = None
     member: str | None = None
-    part: Literal["train", "test"] | None = None
+    part: Part | None = None
 
     @model_validator(mode="after")
     def _has_a_checksum(self) -> File:
@@ -118,6 +134,7 @@ class CsvFormat(_Model):
 
     ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
     the characters ``quote``, a delimiter is part of a value. A blank as the delimiter stands for any number of them.
+    Lines that begin with ``comment`` are passed over.
     """
 
     kind: Literal["csv"]
@@ -126,6 +143,7 @@ class CsvFormat(_Model):
     header: bool = False
     ignore: tuple[int, ...] | None = None
     quote: Annotated[str, yamlfile.pattern(r"^[^\r\n]$", "a single character")] | None = None
+    comment: Annotated[str, yamlfile.pattern(r"^[^\s]$", "a single character, and no blank")] | None = None
 
 
 class NpzFormat(_Model):
@@ -151,12 +169,19 @@ class IdxFormat(_Model):
 
 
 class MatFormat(_Model):
-    """A MATLAB file's variables: [inputs, target] of the training part and of the test part."""
+    """A MATLAB file's variables: [inputs, target] of the training part and of the test part, or of ``all`` rows."""
 
     kind: Literal["mat"]
-    train: tuple[str, str]
-    test: tuple[str, str]
+    train: tuple[str, str] | None = None
+    test: tuple[str, str] | None = None
+    all: tuple[str, str] | None = None
     samples: Literal["rows", "columns"] = "rows"
+
+    @model_validator(mode="after")
+    def _all_or_both_parts(self) -> MatFormat:
+        if (self.train is None) != (self.test is None) or (self.train is None) == (self.all is None):
+            raise ValueError("the format mat needs 'train' and 'test', or 'all': the names of [inputs, target]")
+        return self
 
 
 class SklearnFormat(_Model):
@@ -227,10 +252,13 @@ Format = Annotated[
 ]
 
 
+Word = Annotated[str, BeforeValidator(str)]
+
+
 class Labels(_Model):
     """Binary labels: the original labels listed become +1, all others −1."""
 
-    positive: list[Annotated[str, BeforeValidator(str)]] = Field(min_length=1)
+    positive: list[Word] = Field(min_length=1)
 
 
 class SplitRule(_Model):
@@ -238,11 +266,13 @@ class SplitRule(_Model):
 
     ``half``: n//2 random rows are for training, the others for testing. ``random``: ``train`` and ``test`` random
     rows. ``given``: each file's ``part`` says which rows it holds; a single file holds the training rows first.
-    ``given-sampled``: as given, but tested on ``test`` random rows of the given test part. The order of
-    the training rows is random in every case.
+    ``given-sampled``: as given, but tested on ``test`` random rows of the given test part. ``folds``: trial t is tested
+    on fold t modulo the number of folds, and trained on the others. A file with ``part: folds`` has a line for each row
+    and a column for each fold, with 1 where the row is in that fold; a fold has ``test`` rows, give or take one. The
+    order of the training rows is random in every case.
     """
 
-    rule: Literal["half", "random", "given", "given-sampled"]
+    rule: Literal["half", "random", "given", "given-sampled", "folds"]
     train: Count | None = None
     test: Count | None = None
 
@@ -267,8 +297,14 @@ class Card(_Model):
     task: Literal["classification", "regression"]
     rows: Annotated[StrictInt, Field(gt=1)]
     columns: Count
-    classes: dict[Annotated[str, BeforeValidator(str)], Count] = Field(default_factory=dict)
+    classes: dict[Word, Count] = Field(default_factory=dict)
     labels: Labels | None = None
+    missing: dict[Annotated[int, Field(ge=0)], Count] = Field(
+        default_factory=dict, description="input column, counted from 0: how many of its values are missing"
+    )
+    categories: dict[Annotated[int, Field(ge=0)], Annotated[list[Word], Field(min_length=1)]] = Field(
+        default_factory=dict, description="input column that holds words, counted from 0: the words, in order"
+    )
     target_scale: float | None = Field(default=None, gt=0)
     split: SplitRule
     format: Format
@@ -283,6 +319,8 @@ class Card(_Model):
     mark: str = Field(default="", description="what a table must say wherever it shows this dataset")
     notes: str = ""
 
+    _advice: tuple[str, ...] = PrivateAttr(default=())  # what a file needs that was looked at just now
+
     @model_validator(mode="before")
     @classmethod
     def _folder_is_the_name(cls, value: Any) -> Any:
@@ -296,6 +334,9 @@ class Card(_Model):
             raise Misplaced("(label: count) goes with classification, and only with it", "classes")
         if self.classes and (total := sum(self.classes.values())) != self.rows:
             raise Misplaced(f"the class counts add up to {total}, not to rows: {self.rows}", "classes")
+        same = identity(self.classes)
+        if twice := [label for i, label in enumerate(self.classes) if same(label) in map(same, list(self.classes)[:i])]:
+            raise Misplaced(f"{twice[0]!r} is the same number as a label before it", "classes")
         if len(self.classes) == 1:
             raise Misplaced("there is one class; a classification needs a second one", "classes")
         if self.labels and (strangers := set(self.labels.positive) - set(self.classes)):
@@ -308,9 +349,11 @@ class Card(_Model):
             raise Misplaced("goes with regression, and only with it", "target_scale")
         if self.n_train + self.n_test > self.rows:
             raise Misplaced(f"{self.n_train} + {self.n_test} rows are more than rows: {self.rows}", "split")
-        if self.split.rule == "given" and self.n_train + self.n_test != self.rows:
+        if self.split.rule in ("given", "folds") and self.n_train + self.n_test != self.rows:
             raise Misplaced(f"the given {self.n_train} + {self.n_test} rows must be all {self.rows}", "split")
-        parts = [file.part for file in self.files if file.part]
+        if [file.part for file in self.files].count("folds") != (self.split.rule == "folds" and not self.unavailable):
+            raise Misplaced("the rule folds needs one file with part: folds, and no other rule has one", "files")
+        parts = [file.part for file in self.files if file.part and file.part != "folds"]
         if parts != sorted(parts, reverse=True):
             raise Misplaced("training files come before test files", "files")
         if self.split_is_given and len(self.files) > 1 and len(parts) != len(self.files):
@@ -326,6 +369,11 @@ class Card(_Model):
             raise Misplaced(f"{self.format.kind} {'has no' if embedded else 'needs'} files", "format")
         if self.format.kind == "idx" and len(self.files) % 2:
             raise Misplaced("idx needs files in pairs, the inputs and then their labels", "format")
+        for key in ("missing", "categories"):
+            if outside := [column for column in getattr(self, key) if column >= self.columns]:
+                raise Misplaced(f"{outside[0]}: there are {self.columns} inputs, counted from 0", key)
+        if self.categories and self.format.kind not in ("csv", "parquet"):
+            raise Misplaced(f"are columns of words, which {self.format.kind} has none of", "categories")
         self._columns_are_there()
         return self
 
@@ -356,6 +404,11 @@ class Card(_Model):
         return self.split.rule in ("given", "given-sampled")
 
     @property
+    def split_is_random(self) -> bool:
+        """Whether a trial's rows are drawn from all rows, so that repeated rows come to lie in both parts."""
+        return self.split.rule in ("half", "random")
+
+    @property
     def is_streamed(self) -> bool:
         """Whether its rows are read, or made, a block at a time, and never stored in the cache."""
         return self.format.kind in ("generated", "shards")
@@ -369,12 +422,18 @@ class Card(_Model):
     @property
     def content_hash(self) -> str:
         """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
-        return self._hash({"task", "rows", "columns", "classes", "labels", "split"})
+        return self._hash({*OF_ARRAYS, "split"})
 
     @property
     def arrays_hash(self) -> str:
         """SHA-256 (hex) of what defines the parsed arrays: all of the content but the split rule."""
-        return self._hash({"task", "rows", "columns", "classes", "labels"})
+        return self._hash(OF_ARRAYS)
+
+    def columns_after(self, steps: Sequence[str]) -> int:
+        """The columns of a trial's inputs, once the ``steps`` of preprocess are done: `rffbench.data.preprocess`."""
+        filled = len(self.missing) if any(step in IMPUTING for step in steps) else 0
+        words = sum(map(len, self.categories.values())) - len(self.categories) if ONE_HOT in steps else 0
+        return self.columns + filled + words
 
     def _hash(self, fields: set[str]) -> str:
         defining = self.model_dump(mode="json", include=fields)
@@ -382,6 +441,9 @@ class Card(_Model):
         # Nor does it count where shards lie.
         elsewhere = {"folder"} if isinstance(self.format, ShardsFormat) else None
         defining["format"] = self.format.model_dump(mode="json", exclude_none=True, exclude=elsewhere)
+        for key in ("missing", "categories"):
+            if getattr(self, key):
+                defining[key] = self.model_dump(mode="json", include={key})[key]
         if self.target_scale is not None:
             defining["target_scale"] = self.target_scale
         file_fields = {"checksum", "content", "member", "part"}

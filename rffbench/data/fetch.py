@@ -6,8 +6,11 @@ place, so a file in its place is whole. Nothing here prints: progress goes to a 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import logging
+import lzma
 import os
 import shutil
 import stat
@@ -16,15 +19,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
+from rffbench import files
 from rffbench.data import openml
 from rffbench.data.cards import Card, File, Source
-from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content
+from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content, packed_by
 from rffbench.errors import DataError, DataUnavailable
-from rffbench.filelock import lock
 from rffbench.units import amount, duration
 
 Progress = Callable[[str, int, int | None], None]
@@ -58,6 +62,8 @@ def naming_cache(dataset: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
+        if error.filename and error.errno in (errno.ELOOP, errno.EINVAL, errno.EMLINK):  # of one file, not the folder
+            reason = f"{error.filename} {reason}"
         where = f"the cache folder {cache_folder()} cannot be used ({reason}); RFFBENCH_CACHE chooses another"
         raise DataError(f"{dataset}: {where}") from error
 
@@ -73,25 +79,25 @@ def locked(folder: Path) -> Iterator[None]:
 
     Who waits longer than a moment is told for which process.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "a+b") as file:
+    files.make_folder(folder)
+    with open(files.open_lock(folder / ".lock"), "r+b", buffering=0) as file:
         if not _at_once(file):
             file.seek(0)
             holder = file.read().decode("ascii", "replace") or "another process"
             _log.warning("waiting for %s, which is filling %s", holder, folder)
-            lock(file.fileno(), wait=True)
+            files.lock(file.fileno(), wait=True)
         file.truncate(0)
+        file.seek(0)
         file.write(f"process {os.getpid()}".encode())
-        file.flush()
         yield
 
 
-def _at_once(file: BinaryIO) -> bool:
+def _at_once(file: FileIO) -> bool:
     """Whether the lock of an open file could be taken without much waiting."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            lock(file.fileno(), wait=False)
+            files.lock(file.fileno(), wait=False)
             return True
         except BlockingIOError:
             if time.monotonic() > deadline:
@@ -122,7 +128,7 @@ def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path
                 failures.append(f"{where}: {fault}")
                 delivered_wrong = True
                 continue
-            os.replace(arrived, place)
+            files.move(arrived, place)
             return place
     message = f"{card.name}: no source has a right copy of {file.name!r}"
     if not os.environ.get("RFFBENCH_MIRROR"):
@@ -244,6 +250,7 @@ def _download(source: Source, card: Card, file: File, path: Path, progress: Prog
             if attempt + 1 == ATTEMPTS or not error.transient:
                 raise
     _unpack(source, card, path)
+    _pack(file, path)
 
 
 def _ask_openml(url: str, path: Path) -> None:
@@ -257,6 +264,7 @@ def _take(source: Source, card: Card, file: File, path: Path) -> None:
     """A copy of a file of this machine."""
     _copy(Path(unquote(urlsplit(source.url).path)), path, _most_bytes(card, file.name, source.member))
     _unpack(source, card, path)
+    _pack(file, path)
 
 
 def _unpack(source: Source, card: Card, path: Path) -> None:
@@ -273,6 +281,19 @@ def _unpack(source: Source, card: Card, path: Path) -> None:
             shutil.copyfileobj(stream, unpacked, CHUNK)
     except Unpackable as error:
         raise _Unreachable(f"what it sent {error}") from error
+
+
+def _pack(file: File, path: Path) -> None:
+    """Pack what a source has unpacked as the file's name says. Only its content has a known checksum then."""
+    if file.checksum or not (opener := packed_by(file.name)):
+        return
+    with contextlib.suppress(OSError, EOFError, lzma.LZMAError), opener(path, "rb") as packed:
+        packed.read(1)
+        return
+    plain = path.with_name("plain")
+    path.rename(plain)
+    with open(plain, "rb") as source, opener(path, "wb") as packed:
+        shutil.copyfileobj(source, packed, CHUNK)
 
 
 def _transfer(url: str, path: Path, limit: int, deadline: float, name: str, progress: Progress | None) -> None:

@@ -7,14 +7,13 @@ column and value.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import hashlib
 import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -24,11 +23,23 @@ from urllib.parse import quote
 import numpy as np
 from pydantic import ValidationError
 
-from rffbench import yamlfile
-from rffbench.data import openml
+from rffbench import files, yamlfile
+from rffbench.data import delimited, openml
 from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card
+from rffbench.data.cells import (
+    MISSING,
+    MOST_CLASSES,
+    Content,
+    Findings,
+    Inputs,
+    few_whole,
+    label_order,
+    label_text,
+    merged,
+)
+from rffbench.data.delimited import SAMPLE_LINES, column_of, written
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
-from rffbench.data.parse import Lines, is_number, not_utf8, open_npz, read_npz, read_parquet, svmlight
+from rffbench.data.parse import TOO_LARGE, Npz, numbers_or_texts, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
@@ -38,34 +49,13 @@ KINDS = {
     ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".parquet": "parquet",
     ".txt": "text",
 }  # fmt: skip
-DELIMITERS = (",", "\t", ";", "|", " ")
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # what other programs write for no value
-NO_NAMES = {*MISSING, "inf", "infinity"}
-SAMPLE_LINES = 100  # by which delimiter and header are recognised, and what a text is that its name does not tell
 LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
 RULES = ("half", "random", "given", "given-sampled")
-BLOCK_ROWS = 20_000
 NAMES_SHOWN = 12  # of the inputs, in a description
 CLASSES_SHOWN = 40  # in a description
 MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
-MOST_CLASSES = 20  # whole numbers of more values than these are taken for a regression's target
 
 Task = Literal["classification", "regression"]
-
-csv.field_size_limit(2**31 - 1)  # by a delimiter that it lacks, a line of 20,000 numbers is one field
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a file holds. ``target`` (n,) is of floats or of text; ``faults`` keep it from being used."""
-
-    format: dict[str, Any]
-    columns: int
-    target: np.ndarray
-    target_name: str
-    names: list[str] = field(default_factory=list)  # of the inputs, where the file tells them
-    missing: int = 0
-    faults: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -87,6 +77,7 @@ class Seen:
             raise DataError(f"{self.path.name}: {self.faults[0]}")
         try:
             card = Card.model_validate(self.fields)
+            card._advice = tuple(f"{self.path.name}: {each}" for each in self.content.inputs.advice)
         except ValidationError as error:
             raise ConfigError(f"{self.path.name}: {'; '.join(_said(each) for each in error.errors())}") from None
         size = _bytes(self.path)
@@ -128,12 +119,13 @@ def look(
     split: str | Mapping[str, Any] | None = None,
     ignore: tuple[str | int, ...] = (),
     header: bool | None = None,
+    categories: tuple[str | int, ...] = (),
 ) -> Seen:
     """What the file at ``path`` holds.
 
-    ``target`` and ``ignore`` are columns by name, or counted from 0, negative from the end (in an .npz, the arrays'
-    names). What is not given is guessed. ConfigError where there is no such file or column, DataError where the file
-    cannot be read as what its name says.
+    ``target``, ``ignore`` and ``categories``, of numbers that stand for words, are columns by name, or counted from 0,
+    negative from the end (in an .npz, the arrays' names). What is not given is guessed. ConfigError where there is no
+    such file or column, DataError where the file cannot be read as what its name says.
     """
     kind = kind_of(path)
     if re.match(r"https?:/", str(path)):
@@ -145,13 +137,18 @@ def look(
         if kind in (None, "text"):
             kind = _kind_of_lines(path)
         if kind == "csv":
-            content = _see_text(path, target, task, ignore, header)
+            content = delimited.see(path, target, task, ignore, header, categories)
+        elif kind == "parquet":
+            content = _see_parquet(path, target, ignore, categories)
         else:
-            if kind != "parquet" and ignore:
-                raise ConfigError(f"{path.name}: ignore is for columns of .csv, .tsv and .parquet files")
-            content = {"npz": _see_npz, "libsvm": _see_libsvm, "parquet": _see_parquet}[kind](path, target, ignore)
-    except (ConfigError, DataError, MemoryError):
+            if ignore or categories:
+                key = "ignore" if ignore else "categories"
+                raise ConfigError(f"{path.name}: {key} is for columns of .csv, .tsv and .parquet files")
+            content = {"npz": _see_npz, "libsvm": _see_libsvm}[kind](path, target)
+    except (ConfigError, DataError):
         raise
+    except MemoryError as error:
+        raise DataError(f"{path.name}: {TOO_LARGE}") from error
     except Exception as error:  # readers of other libraries raise many things
         what = f"it {error}" if isinstance(error, Unpackable) else error
         raise DataError(f"{path.name}: cannot be read as {kind or 'text'}: {what}") from error
@@ -162,15 +159,15 @@ def _taken_for(
     path: Path, name: str, content: Content, task: Task | None, split: str | Mapping[str, Any] | None
 ) -> Seen:
     """The task, the classes and what is wrong with the target."""
-    y, faults = content.target, list(content.faults)
+    y, faults = content.target, list(content.inputs.faults)
     words = y.dtype == object
     if task is None:
-        task = "classification" if _few_whole_numbers(y) or not _all_numbers(y) else "regression"
+        task = "classification" if words or not np.isfinite(y).all() or few_whole(y) else "regression"
     classes: dict[str, int] = {}
     if task == "classification":
-        counts = Counter(str(each) if words else f"{each:g}" for each in y)
+        counts = merged(Counter(map(str if words else label_text, y)))
         counts.pop("", None)
-        classes = {label: counts[label] for label in sorted(counts, key=_order)}
+        classes = {label: counts[label] for label in sorted(counts, key=label_order)}
     values = len(classes) if task == "classification" else len(np.unique(y.astype(str)))
     if not faults and values < 2:
         what = "a second class" if task == "classification" else "a second value"
@@ -194,6 +191,8 @@ def _taken_for(
         "classes": classes,
         "labels": {"positive": [positive]} if positive else None,
         "split": _split(path, split, len(y)),
+        "missing": content.inputs.missing,
+        "categories": content.inputs.categories,
         "format": content.format,
         "files": [{"name": path.name, "checksum": checksum, "urls": [path.absolute().as_uri()]}],
         "folder": f"{name}-{checksum.removeprefix('sha256:')[:12]}",
@@ -223,203 +222,10 @@ def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict
     return rule
 
 
-# ---- Delimited text ----------------------------------------------------------------------------------------
-
-
-def _see_text(
-    path: Path, target: str | int | None, task: Task | None, ignore: tuple[str | int, ...], header: bool | None
-) -> Content:
-    import pandas
-
-    with open_content(path, path.name) as stream:
-        try:
-            sample = [line for line in islice(Lines(stream), SAMPLE_LINES) if line.strip()]
-        except UnicodeDecodeError:
-            raise _not_utf8(path) from None
-    if not sample:
-        raise DataError(f"{path.name}: is empty; it must have one line per row")
-    delimiter = _delimiter(sample)
-    first, *others = _cells(sample, delimiter)
-    if header is None:
-        header = _is_header(first, others)
-    names = [each.strip() for each in first] if header else []
-    if header and not others:
-        raise DataError(f"{path.name}: has a header, line 1, and no rows below it")
-    width = len(first)
-    if width < 2:
-        raise DataError(f"{path.name}: line 1 has one value, {first[0]!r}; an input and the target are needed")
-    at = _column(path, "target", -1 if target is None else target, names, width)
-    ignored = [_column(path, "ignore", each, names, width) for each in ignore]
-    if at in ignored:
-        raise ConfigError(f"{path.name}: ignore: names the target, {ignore[ignored.index(at)]!r}")
-    inputs = [column for column in range(width) if column != at and column not in ignored]
-    if not inputs:
-        raise ConfigError(f"{path.name}: ignore: leaves no input")
-
-    def place(line: int, column: int) -> str:
-        return f"line {line}, column {column + 1}" + (f" ({names[column]!r})" if names else "")
-
-    missing: list[tuple[int, int, str]] = []
-    targets: list[np.ndarray] = []
-    words: dict[int, tuple[int, str]] = {}  # of a column the first value that is no number, and its line
-    of_words: Counter[int] = Counter()
-    counting = {column: True for column in inputs if names and not names[column]}  # unnamed, and numbering the rows
-    separator = r"\s+" if delimiter == " " else delimiter
-    layout: dict[str, Any] = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False}
-    with open_content(path, path.name) as stream:
-        try:
-            blocks = pandas.read_csv(
-                stream, **layout, encoding="utf-8-sig", skip_blank_lines=False, chunksize=BLOCK_ROWS,
-                names=range(width), index_col=False,
-            )  # fmt: skip
-            waiting = header
-            for block in blocks:
-                block.index += 1
-                block = block[(block != "").any(axis=1)]  # blank lines have no values
-                if waiting and len(block):
-                    block, waiting = block.iloc[1:], False
-                above = sum(map(len, targets))
-                for column in (*inputs, at):
-                    text = block[column].str.strip()
-                    numbers = pandas.to_numeric(text, errors="coerce").astype(float)
-                    none = text.str.casefold().isin(MISSING)
-                    missing += [(line, column, text[line]) for line in block.index[none]]
-                    if column != at or task == "regression":
-                        wrong = block.index[~none & ~np.isfinite(numbers)]
-                        of_words[column] += len(wrong)
-                        if len(wrong):
-                            words.setdefault(column, (wrong[0], text[wrong[0]]))
-                    if column in counting:
-                        places = np.arange(above, above + len(block))
-                        counting[column] &= any(np.array_equal(numbers, places + first) for first in (0, 1))
-                targets.append(block[at].str.strip().to_numpy(dtype=object))
-        except UnicodeDecodeError:
-            raise _not_utf8(path) from None
-        except pandas.errors.ParserError as error:
-            if widths := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
-                message = f"line {widths[2]} has {widths[3]} values, line 1 has {widths[1]}"
-                raise DataError(f"{path.name}: {message}") from None
-            if begun := re.search(r"EOF inside string starting at row (\d+)", str(error)):
-                raise DataError(f"{path.name}: line {int(begun[1]) + 1} begins a quote that is not closed") from None
-            raise
-    y = np.concatenate(targets)
-    if not len(y):
-        raise DataError(f"{path.name}: has a header, line 1, and no rows below it")
-    said = []
-    if missing:
-        line, column, value = min(missing)
-        with open_content(path, path.name) as stream:
-            has = len(_cells(islice(Lines(stream), line - 1, line), delimiter)[0])
-        if has < width:
-            raise DataError(f"{path.name}: line {line} has {_values(has)}, line 1 has {width}")
-        more = f" here and in {len(missing) - 1} more" if len(missing) > 1 else ""
-        said.append(f"{place(line, column)}: the value is missing ({value!r}){more}; fill it, or remove such rows")
-    if words:
-        line, column = min((line, column) for column, (line, _) in words.items())
-        inputs_of_words: list[str | int] = [names[each] if names else each for each in sorted(set(words) - {at})]
-        # In UCI's files the label often comes first.
-        first_label = target is None and set(words) == {0} and of_words[0] == len(y)
-        mended = _mended(words[column][1], None if column == at else inputs_of_words, first_label)
-        said.append(f"{place(line, column)}: {words[column][1]!r} is no finite number{mended}")
-    for column in (column for column, counts in counting.items() if counts):
-        said.append(
-            f"column {column + 1}, which has no name, numbers the rows; leave it out: "
-            f"{{path: …, ignore: [{column}]}}, or give it a name"
-        )
-    if task == "regression" or (task is None and not said and _all_numbers(y) and not _few_whole_numbers(y)):
-        y = y.astype(np.float64) if not said else y
-    format_: dict[str, Any] = {"kind": "csv", "target": at - width, "delimiter": delimiter, "header": header}
-    if ignored:
-        format_["ignore"] = [column - width for column in sorted(ignored)]
-    if any('"' in line for line in sample) or _has_quotes(path):
-        format_["quote"] = '"'
-    title = repr(names[at]) if names else f"column {at + 1} of {width}"
-    return Content(format_, len(inputs), y, title, [names[i] for i in inputs if names], len(missing), said)
-
-
-def _mended(value: str, columns: list[str | int] | None, may_be_target: bool) -> str:
-    """What mends a value that is no number, ``columns`` being all those of inputs that hold such; None, the target."""
-    if re.fullmatch(r"[-+]?\d+(\.\d+)*(,\d+)+(\.\d+)*", value):
-        return "; write decimals with a point, and nothing between thousands"
-    if columns is None:
-        return "; make it a number"
-    out = f"{{path: …, ignore: {_written(columns)}}}"
-    if len(columns) > 1:
-        more = "one column" if len(columns) == 2 else f"{len(columns) - 1} columns"
-        return f", nor are values of {more} more; make them numbers, or leave the columns out: {out}"
-    label = f"; if it is the target: {{path: …, target: {_written(columns)[1:-1]}}}" if may_be_target else ""
-    return f"; make it a number, or leave the column out: {out}{label}"
-
-
-def _not_utf8(path: Path) -> DataError:
-    with open_content(path, path.name) as lines:
-        return not_utf8(path.name, lines)
-
-
-def _values(number: int) -> str:
-    return "one value" if number == 1 else f"{number} values"
-
-
-def _cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
-    """The values of every line; blanks in a row part two values as one does."""
-    if delimiter == " ":
-        return list(csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True))
-    return list(csv.reader(lines, delimiter=delimiter))
-
-
-def _delimiter(sample: list[str]) -> str:
-    """The one by which all lines have the same number of values, and the most of these are numbers: of ``0,5;1,5;a``,
-    the semicolon; of several, that of the most values."""
-    found: dict[str, tuple[float, int, int]] = {}
-    for delimiter in DELIMITERS:
-        rows = _cells(sample, delimiter)
-        widths = Counter(map(len, rows))
-        width, lines = widths.most_common(1)[0]
-        if width > 1 and lines >= 0.9 * widths.total():  # a line that is too short is told by its number
-            numbers = [_is_number(re.sub(r"(?<=\d)[.,](?=\d)", "", value)) for row in rows for value in row]
-            found[delimiter] = (sum(numbers) / len(numbers), width, -DELIMITERS.index(delimiter))
-    return max(found, key=lambda each: found[each], default=",")
-
-
-def _is_header(first: list[str], others: list[list[str]]) -> bool:
-    """Whether the first line has names: no number at all, text above a column of numbers, or the columns' numbers."""
-    names = [each.strip() for each in first]
-    text = [not _is_number(each) and each.lstrip("+-").casefold() not in NO_NAMES for each in names]
-    if all(words or name == str(column) for column, (words, name) in enumerate(zip(text, names, strict=True))):
-        return True
-    columns = zip(*(row for row in others if len(row) == len(first)), strict=True)
-    return any(words and all(map(_is_number, values)) for words, values in zip(text, columns, strict=False))
-
-
-def _column(path: Path, key: str, column: str | int, names: list[str], width: int) -> int:
-    """The place, counted from 0, of a column given by its name or number."""
-    if isinstance(column, int):
-        if -width <= column < width:
-            return column % width
-        raise ConfigError(f"{path.name}: {key}: {column}: there are {width} columns, counted from 0")
-    if not names:
-        raise ConfigError(f"{path.name}: {key}: {column!r}: it has no header, so columns are given by number, from 0")
-    if (times := names.count(column)) > 1:
-        raise ConfigError(f"{path.name}: {key}: {times} columns are called {column!r}; give its number, from 0")
-    if not times:
-        raise ConfigError(f"{path.name}: {key}: {unknown('column', column, names)}")
-    return names.index(column)
-
-
-def _has_quotes(path: Path) -> bool:
-    with open_content(path, path.name) as stream:
-        return any(b'"' in piece for piece in iter(lambda: stream.read(CHUNK), b""))
-
-
-def _written(columns: Sequence[str | int]) -> str:
-    """A list of columns, as YAML has it."""
-    return " ".join(yamlfile.dump(list(columns)).split())
-
-
 # ---- The other formats -------------------------------------------------------------------------------------
 
 
-def _see_libsvm(path: Path, target: str | int | None, _: object) -> Content:
+def _see_libsvm(path: Path, target: str | int | None) -> Content:
     if target is not None:
         raise ConfigError(f"{path.name}: target: a LIBSVM file has its target at the beginning of each line")
     with open_content(path, path.name) as stream:
@@ -430,14 +236,14 @@ def _see_libsvm(path: Path, target: str | int | None, _: object) -> Content:
         raise DataError(f"{path.name}: no line has an input, index:value")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path.name}: the largest index is {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read")
-    faults = []
+    found = Findings()
     if not np.isfinite(y).all():
-        faults.append(f"line {_line(path, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite")
+        found.faults.append(f"line {_line(path, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite")
     if not np.isfinite(X.data).all():
         first = int(np.argmin(np.isfinite(X.data)))
         line = _line(path, int(np.searchsorted(X.indptr, first, side="right")) - 1)
-        faults.append(f"line {line}, index {X.indices[first] + 1}: the value is not finite")
-    return Content({"kind": "libsvm"}, X.shape[1], y, "the number at the beginning of each line", faults=faults)
+        found.faults.append(f"line {line}, index {X.indices[first] + 1}: the value is not finite")
+    return Content({"kind": "libsvm"}, X.shape[1], y, "the number at the beginning of each line", [], found)
 
 
 def _line(path: Path, row: int) -> int:
@@ -447,66 +253,76 @@ def _line(path: Path, row: int) -> int:
         return next(islice(rows, row, None))
 
 
-def _see_npz(path: Path, target: str | int | None, _: object) -> Content:
+def _see_npz(path: Path, target: str | int | None) -> Content:
     if isinstance(target, int):
         raise ConfigError(f"{path.name}: target: {target}: give the name of the array in the .npz")
-    with open_content(path, path.name) as stream, open_npz(stream) as arrays:
-        names = list(arrays.files)
-    others = [name for name in names if name != (target or "y")]
-    inputs = "X" if "X" in others else others[0] if len(others) == 1 else "X"
-    label = target or "y"
-    if target is None and "y" not in names and len(names) == 2 and "X" in names:
-        label = next(name for name in names if name != "X")
-    if inputs not in names or label not in names:
-        raise ConfigError(
-            f"{path.name}: holds {', '.join(names) or 'no array'}; the inputs must be X, or the only array beside the "
-            f"target, and the target {target or 'y, or be named: {path: …, target: …}'}"
-        )
     with open_content(path, path.name) as stream:
-        X, y = read_npz(stream, inputs, label)
-    if not X.size:
-        raise DataError(f"{path.name}: {inputs} has no {'columns' if len(X) else 'rows'}")
-    missing, faults = ~np.isfinite(X), []
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        faults.append(f"row {row + 1}, column {column + 1} of {inputs}: {X[row, column]} is no finite number")
+        archive = Npz(stream)
+        names = archive.names
+        others = [name for name in names if name != (target or "y")]
+        inputs = "X" if "X" in others else others[0] if len(others) == 1 else "X"
+        label = target or "y"
+        if target is None and "y" not in names and len(names) == 2 and "X" in names:
+            label = next(name for name in names if name != "X")
+        if inputs not in names or label not in names:
+            raise ConfigError(
+                f"{path.name}: holds {', '.join(names) or 'no array'}; the inputs must be X, or the only array beside "
+                f"the target, and the target {target or 'y, or be named: {path: …, target: …}'}"
+            )
+        rows, columns = archive.shape(inputs)
+        if not rows or not columns:
+            raise DataError(f"{path.name}: {inputs} has no {'columns' if rows else 'rows'}")
+        y = archive.target(label, rows, inputs)
+        found = Inputs(columns)
+        for X in archive.rows(inputs):
+            found.add_numbers(X)
+
+    def place(row: int, column: int) -> str:
+        return f"row {row}, column {column + 1} of {inputs}"
+
+    findings = found.findings(place, lambda columns: f"leave columns {columns} out of {inputs}")
     if y.dtype != object and not np.isfinite(y).all():
-        faults.append(f"row {np.argmin(np.isfinite(y)) + 1} of {label} is missing or not finite")
+        findings.faults.append(f"row {np.argmin(np.isfinite(y)) + 1} of {label} is missing or not finite")
     layout = {"kind": "npz", "inputs": inputs, "target": label}
-    return Content(layout, X.shape[1], y, f"the array {label}", missing=int(missing.sum()), faults=faults)
+    return Content(layout, columns, y, f"the array {label}", [], findings)
 
 
-def _see_parquet(path: Path, target: str | int | None, ignore: tuple[str | int, ...]) -> Content:
+def _see_parquet(
+    path: Path, target: str | int | None, ignore: tuple[str | int, ...], categories: tuple[str | int, ...]
+) -> Content:
     with open_content(path, path.name) as stream:
         table = read_parquet(stream)
     names = [str(name) for name in table.columns]
     if not len(table):
         raise DataError(f"{path.name}: has no rows")
-    at = _column(path, "target", -1 if target is None else target, names, len(names))
-    ignored = [_column(path, "ignore", each, names, len(names)) for each in ignore]
-    inputs = [column for column in range(len(names)) if column != at and column not in ignored]
-    if not inputs:
+    at = column_of(path, "target", -1 if target is None else target, names, len(names))
+    ignored = [column_of(path, "ignore", each, names, len(names)) for each in ignore]
+    columns = [column for column in range(len(names)) if column != at and column not in ignored]
+    if not columns:
         raise ConfigError(f"{path.name}: beside the target, {names[at]!r}, there is no input")
-    faults, missing = [], 0
-    for column in (*inputs, at):
-        values = table.iloc[:, column]
-        none = values.isna().to_numpy()
-        missing += int(none.sum())
-        if none.any():
-            faults.append(f"row {none.argmax() + 1}, column {names[column]!r}: the value is missing")
-        elif is_number(values):
-            infinite = ~np.isfinite(values.to_numpy(dtype=np.float64))
-            if infinite.any():
-                faults.append(f"row {infinite.argmax() + 1}, column {names[column]!r}: the value is not finite")
-        elif column != at:
-            advice = f"make it numbers, or leave it out: {{path: …, ignore: {_written([names[column]])}}}"
-            faults.append(f"row 1, column {names[column]!r}: {str(values.iloc[0])!r} is no number; {advice}")
-    values = table.iloc[:, at]
-    y = values.to_numpy(dtype=np.float64) if is_number(values) else values.astype(str).to_numpy(dtype=object)
+    declared = [column_of(path, "categories", each, names, len(names)) for each in categories]
+    if strange := [given for given, column in zip(categories, declared, strict=True) if column not in columns]:
+        raise ConfigError(f"{path.name}: categories: {strange[0]!r} is no input")
+    found = Inputs(len(columns), [columns.index(column) for column in declared])
+    found.rows = len(table)
+    for i, column in enumerate(columns):
+        found.add_column(i, numbers_or_texts(table.iloc[:, column], words=column in declared))
+
+    def place(row: int, column: int) -> str:
+        return f"row {row}, column {names[columns[column]]!r}"
+
+    def leave_out(inputs: list[int]) -> str:
+        return f"{{path: …, ignore: {written([names[columns[i]] for i in inputs])}}}"
+
+    findings = found.findings(place, leave_out)
+    y = numbers_or_texts(table.iloc[:, at])
+    wrong = np.array([not each or each.casefold() in MISSING for each in y]) if y.dtype == object else ~np.isfinite(y)
+    if wrong.any():
+        findings.faults.append(f"row {wrong.argmax() + 1}, column {names[at]!r}: the value is missing or not finite")
     layout: dict[str, Any] = {"kind": "parquet", "target": names[at]}
     if ignored:
         layout["ignore"] = [names[column] for column in ignored]
-    return Content(layout, len(inputs), y, repr(names[at]), [names[i] for i in inputs], missing, faults)
+    return Content(layout, len(columns), y, repr(names[at]), [names[i] for i in columns], findings)
 
 
 # ---- Small things ------------------------------------------------------------------------------------------
@@ -543,29 +359,6 @@ def _bytes(path: Path) -> int:
         return size
     with open_content(path, path.name) as stream:
         return max(size, sum(map(len, iter(lambda: stream.read(CHUNK), b""))))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text))) and "_" not in text
-    except ValueError:
-        return False
-
-
-def _all_numbers(y: np.ndarray) -> bool:
-    return all(map(_is_number, y)) if y.dtype == object else bool(np.isfinite(y).all())
-
-
-def _few_whole_numbers(y: np.ndarray) -> bool:
-    """Whether they are numbers, and look like labels: two values, or not many and all whole."""
-    if not _all_numbers(y):
-        return False
-    values = np.unique(y.astype(np.float64))
-    return len(values) <= 2 or (len(values) <= MOST_CLASSES and bool((values == np.round(values)).all()))
-
-
-def _order(label: str) -> tuple[bool, float, str]:
-    return (False, float(label), label) if _is_number(label) else (True, 0.0, label)
 
 
 def _said(error: Any) -> str:
@@ -605,8 +398,8 @@ def openml_card(reference: str) -> Card:
         file = card.files[0].model_copy(update={"urls": [Source(url=f"{openml.SCHEME}{number}")]})
         facts = {"title": about.title, "licence": about.licence, "citation": about.citation}
         card = card.model_copy(update={**facts, "folder": "openml", "files": [file]})
-        os.replace(arrived, raw_path(card, file))
-        _replace(place, card.model_dump_json())
+        files.move(arrived, raw_path(card, file))
+        files.replace(place, card.model_dump_json())
     return card
 
 
@@ -630,7 +423,8 @@ def described(seen: Seen) -> list[tuple[str, str]]:
         said.append(("class", f"{' '.join(label.split())}: {count}, {count / rows:.1%}{role}"))
     if (more := len(seen.classes) - CLASSES_SHOWN) > 0:
         said.append(("", f"and {more} classes more"))
-    said += [("missing", f"{content.missing}" if content.missing else "none")]
+    said += [("missing", f"{sum(content.inputs.missing.values()) + content.inputs.targets_missing or 'none'}")]
+    said += [("needs", advice) for advice in content.inputs.advice]
     return [*said, *(("fault", fault) for fault in seen.faults)]
 
 
@@ -670,8 +464,8 @@ def keep(card: Card) -> str:
     place = _kept(card.name, card.content_hash)
     if not place.is_file():
         with naming_cache(card.name):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            _replace(place, card.model_dump_json())
+            files.make_folder(place.parent)
+            files.replace(place, card.model_dump_json())
     return place.stem
 
 
@@ -699,12 +493,6 @@ def find(reference: str, data_hash: str = "") -> Card:
         except (OSError, ValueError):
             return load_card(name)
     return card
-
-
-def _replace(place: Path, text: str) -> None:
-    temporary = place.with_name(f".{place.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(place)
 
 
 def _kept(name: str, data_hash: str) -> Path:

@@ -12,10 +12,10 @@ import re
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -29,23 +29,25 @@ from rffbench.data.cards import (
     MatFormat,
     NpzFormat,
     ParquetFormat,
+    Part,
     SklearnFormat,
     SyntheticFormat,
 )
+from rffbench.data.delimited import LINE_SHOWN, Lines, Pairs, coded, not_utf8, read_delimited
 from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 
 BLOCK_BYTES = 1 << 25  # of a block's X
-LINE_SHOWN = 40  # characters of one that is no text
+TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
 MOST_INDEX = 2**31 - 1  # of a LIBSVM file's columns, which scikit-learn reads as 32-bit numbers
 
 
 class Block(NamedTuple):
-    """``X`` (b, d) float64, ``target`` (b,) of numbers or of text, and the given part they are of, if any."""
+    """``X`` (b, d) float64, ``target`` (b,) of numbers or of text, and the part they are given for, if any."""
 
     X: np.ndarray
     target: np.ndarray
-    part: Literal["train", "test"] | None
+    part: Part | None
 
 
 def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
@@ -63,6 +65,8 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
             yield from _idx_pair(card, inputs, labels)
         return
     for file, path in files:
+        if file.part == "folds":
+            continue
         with _naming(card, path):
             for member in members(path, file):
                 with open_content(path, file.name, member, limit=card.most_bytes) as stream:
@@ -73,15 +77,28 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
                             raise not_utf8(f"{card.name}: {path}", lines) from None
 
 
-def not_utf8(what: str, lines: Iterable[bytes]) -> DataError:
-    """Of the file ``what``, its first of ``lines`` that is not UTF-8."""
-    for number, line in enumerate(lines, 1):
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            shown = line.decode("utf-8", "replace").strip()[:LINE_SHOWN]
-            return DataError(f"{what}: line {number}, {shown!r}, is not UTF-8 text; save it as UTF-8")
-    return DataError(f"{what}: is not UTF-8 text; save it as UTF-8")
+def read_folds(card: Card, paths: list[Path]) -> np.ndarray:
+    """The number of each row's fold (n,), counted from 0, of a card whose split has folds.
+
+    The file has a line for each row and a column for each fold, with 1 where the row is of the fold's test part and 0
+    elsewhere, comma-separated. Raises DataError where a row is not in exactly one fold, or a fold has another number of
+    rows than the card says.
+    """
+    file, path = next(each for each in zip(card.files, paths, strict=True) if each[0].part == "folds")
+    with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
+        return _fold_numbers(card, np.loadtxt(Lines(stream), delimiter=",", ndmin=2, comments=None))
+
+
+def _fold_numbers(card: Card, mask: np.ndarray) -> np.ndarray:
+    if len(mask) != card.rows:
+        raise ValueError(f"it has {len(mask)} lines, the data {card.rows} rows")
+    if len(wrong := np.flatnonzero((mask == 1).sum(axis=1) != 1)) or not np.isin(mask, (0, 1)).all():
+        row = wrong[0] if len(wrong) else np.argwhere(~np.isin(mask, (0, 1)))[0][0]
+        raise ValueError(f"line {row + 1} must have a single 1, in the column of its fold, and 0 elsewhere")
+    sizes = mask.sum(axis=0).astype(int)
+    if len(wrong := np.flatnonzero(abs(sizes - card.n_test) > 1)):
+        raise ValueError(f"fold {wrong[0]} has {sizes[wrong[0]]} rows, the card says {card.n_test} test rows")
+    return np.asarray(mask.argmax(axis=1), dtype=np.uint8 if mask.shape[1] <= 256 else np.int64)
 
 
 @contextmanager
@@ -89,8 +106,10 @@ def _naming(card: Card, path: Path) -> Iterator[None]:
     """What goes wrong in reading ``path`` becomes a DataError that names it."""
     try:
         yield
-    except (DataError, MemoryError):
+    except DataError:
         raise
+    except MemoryError as error:
+        raise DataError(f"{card.name}: {path}: {TOO_LARGE}") from error
     except Exception as error:  # readers of other libraries raise many things
         what = f"it {error}" if isinstance(error, Unpackable) else error
         raise DataError(f"{card.name}: {path} is not readable as {card.format.kind}: {what}") from error
@@ -101,15 +120,14 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
         yield from _mat(card.format, stream)
         return
     if isinstance(card.format, NpzFormat):
-        yield Block(*read_npz(stream, card.format.inputs, card.format.target), file.part)
+        archive, done = Npz(stream), 0
+        y = archive.target(card.format.target, archive.shape(card.format.inputs)[0], card.format.inputs)
+        for X in archive.rows(card.format.inputs):
+            yield Block(X, y[done : done + len(X)], file.part)
+            done += len(X)
         return
     if isinstance(card.format, ParquetFormat):
-        table = read_parquet(stream)
-        y = table[card.format.target]
-        X = table.drop(columns=[card.format.target, *(card.format.ignore or ())])
-        words = card.task == "classification" and not is_number(y)
-        target = y.astype(str).to_numpy(dtype=object) if words else y.to_numpy(dtype=np.float64)
-        yield Block(X.to_numpy(dtype=np.float64), target, file.part)
+        yield Block(*_parquet(card, card.format, read_parquet(stream)), file.part)
         return
     if isinstance(card.format, LibsvmFormat):
         pairs = _libsvm(card, stream)
@@ -117,18 +135,9 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
         pairs = _arff(card, stream)
     else:
         assert isinstance(card.format, CsvFormat)
-        layout = card.format
-        between = None if layout.delimiter == " " else layout.delimiter  # for NumPy, any number of blanks
-        options: dict[str, Any] = {"delimiter": between, "comments": None, "quotechar": layout.quote}
-        lines = Lines(stream)
-        if layout.header:
-            next(filter(str.strip, lines), None)
-        pairs = _table(card, lines, layout.target, layout.ignore or (), **options)
+        pairs = read_delimited(card, card.format, stream)
     for X, target in pairs:
         yield Block(X, target, file.part)
-
-
-Pairs = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
@@ -235,51 +244,59 @@ def _of_line(lines: Lines, message: str) -> str:
     return f"line {lines.number}: {message}" if lines.number else message
 
 
-class Lines(Iterator[str]):
-    """A text's lines. ``number`` is that of the last one, counted as an editor does, ``numbers`` those of all that were
-    not blank since it was last cleared. A mark of the byte order is left out."""
+class Npz:
+    """A NumPy archive whose arrays are read in blocks of rows; ValueError where it is none, or holds something else."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._lines = iter(io.TextIOWrapper(stream, encoding="utf-8-sig"))
-        self.number = 0
-        self.numbers: list[int] = []
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.number += 1
-        if line.strip():
-            self.numbers.append(self.number)
-        return line
-
-
-def open_npz(stream: BinaryIO) -> Any:
-    """A NumPy archive, opened; ValueError where it is none."""
-    packed = io.BytesIO(stream.read())
-    if not zipfile.is_zipfile(packed):
-        raise ValueError("it is no archive that numpy.savez wrote")
-    packed.seek(0)
-    return np.load(packed, allow_pickle=False)
-
-
-def read_npz(stream: BinaryIO, inputs: str, target: str) -> tuple[np.ndarray, np.ndarray]:
-    """(X, y) of a NumPy archive: X (n, d) float64, y (n,) of numbers or of text."""
-    with open_npz(stream) as arrays:
-        if missing := [name for name in (inputs, target) if name not in arrays.files]:
-            raise ValueError(f"it has no array {missing[0]!r}, but {', '.join(arrays.files) or 'none at all'}")
         try:
-            X, y = arrays[inputs], arrays[target]
-        except ValueError:  # they would have to be unpickled, which may run any code
-            raise ValueError("it holds Python objects; save text as NumPy's: y.astype(str)") from None
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(f"{inputs} must be rows and columns of numbers; it is {X.dtype} of the shape {X.shape}")
-    if y.shape not in ((len(X),), (len(X), 1)):
-        raise ValueError(
-            f"{target} must be one value per row; {inputs} has {len(X)} rows, {target} the shape {y.shape}"
-        )
-    y = y.ravel().astype(object if y.dtype.kind in "US" else np.float64)
-    if y.dtype == object:
-        y = np.array([each.decode() if isinstance(each, bytes) else str(each) for each in y], dtype=object)
-    return np.ascontiguousarray(X, dtype=np.float64), y
+            self._archive = zipfile.ZipFile(stream)
+        except (zipfile.BadZipFile, Unpackable):  # the latter where there is nothing to seek an archive's end in
+            raise ValueError("it is no archive that numpy.savez wrote") from None
+        self.names = [name.removesuffix(".npy") for name in self._archive.namelist()]
+
+    def shape(self, name: str) -> tuple[int, int]:
+        """(n, d) of an array of numbers."""
+        with self._open(name) as (_, shape, _, dtype):
+            if len(shape) != 2 or dtype.kind not in "fiub":
+                raise ValueError(f"{name} must be rows and columns of numbers; it is {dtype} of the shape {shape}")
+            return shape
+
+    def rows(self, name: str) -> Iterator[np.ndarray]:
+        """The rows in order, float64, in blocks of bounded size; of an array that is stored by columns all at once."""
+        n, d = self.shape(name)
+        with self._open(name) as (content, _, by_columns, dtype):
+            size = n if by_columns and d > 1 else max(1, BLOCK_BYTES // (8 * d))
+            for start in range(0, n, size):
+                some = min(size, n - start)
+                flat = np.frombuffer(_exactly(content, some * d * dtype.itemsize), dtype=dtype)
+                block = flat.reshape(d, some).T if by_columns and d > 1 else flat.reshape(some, d)
+                yield np.ascontiguousarray(block, dtype=np.float64)
+
+    def target(self, name: str, rows: int, inputs: str) -> np.ndarray:
+        """A value for each of the rows: float64, or text. Whole numbers that float64 cannot hold are text."""
+        with self._open(name) as (content, shape, _, dtype):
+            if shape not in ((rows,), (rows, 1)):
+                raise ValueError(
+                    f"{name} must be one value per row; {inputs} has {rows} rows, {name} the shape {shape}"
+                )
+            y = np.frombuffer(_exactly(content, rows * dtype.itemsize), dtype=dtype)
+        if dtype.kind == "S":
+            return np.array([each.decode() for each in y], dtype=object)
+        exact = dtype.kind not in "iu" or np.array_equal(y.astype(np.float64).astype(dtype), y)
+        return y.astype(np.float64) if dtype.kind in "fiub" and exact else np.array([*map(str, y)], dtype=object)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[Any, Any, bool, np.dtype]]:
+        """The content of an array, and its shape, order and dtype."""
+        if name not in self.names:
+            raise ValueError(f"it has no array {name!r}, but {', '.join(self.names) or 'none at all'}")
+        with self._archive.open(self._archive.namelist()[self.names.index(name)]) as content:
+            version = np.lib.format.read_magic(content)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, by_columns, dtype = read(content)
+            if dtype.hasobject:  # they would have to be unpickled, which may run any code
+                raise ValueError("it holds Python objects; save text as NumPy's: y.astype(str)")
+            yield content, shape, by_columns, dtype
 
 
 def read_parquet(stream: BinaryIO) -> Any:
@@ -295,11 +312,33 @@ def read_parquet(stream: BinaryIO) -> Any:
         raise ValueError("it is no Parquet file, or a damaged one") from error
 
 
-def is_number(column: Any) -> bool:
-    """Whether a column of pandas holds numbers."""
+def _parquet(card: Card, layout: ParquetFormat, table: Any) -> tuple[np.ndarray, np.ndarray]:
+    X = table.drop(columns=[layout.target, *(layout.ignore or ())])
+    columns = []
+    for i in range(X.shape[1]):
+        values = numbers_or_texts(X.iloc[:, i], words=i in card.categories)
+        columns.append(_numbers(values, card.categories.get(i), X.columns[i]))
+    target = numbers_or_texts(table[layout.target])
+    if card.task == "regression":
+        target = _numbers(target, None, layout.target)
+    return np.column_stack(columns), target
+
+
+def _numbers(values: np.ndarray, words: Sequence[str] | None, name: object) -> np.ndarray:
+    """A column as numbers: `coded` where it is of text."""
+    places = [f"row {row + 1}, column {name!r}" for row in range(len(values))] if values.dtype == object else []
+    return coded(values.tolist(), words, places) if places else values
+
+
+def numbers_or_texts(column: Any, *, words: bool = False) -> np.ndarray:
+    """A column of pandas as float64, NaN where a value is missing; if it holds text, or is asked for as ``words``, as
+    text, an empty one where it is missing."""
     import pandas.api.types
 
-    return bool(pandas.api.types.is_numeric_dtype(column))
+    if pandas.api.types.is_numeric_dtype(column) and not words:
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    missing = column.isna().to_numpy()
+    return np.array(["" if none else str(each) for none, each in zip(missing, column, strict=True)], dtype=object)
 
 
 def _arff(card: Card, stream: BinaryIO) -> Pairs:
@@ -356,9 +395,14 @@ def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:
     import scipy.io
 
     variables = scipy.io.loadmat(stream)
-    parts: tuple[tuple[Literal["train", "test"], tuple[str, str]], ...]
-    parts = (("train", layout.train), ("test", layout.test))
+    parts: list[tuple[Part | None, tuple[str, str] | None]] = [
+        ("train", layout.train),
+        ("test", layout.test),
+        (None, layout.all),
+    ]
     for part, names in parts:
+        if names is None:
+            continue
         if missing := [name for name in names if name not in variables]:
             known = [name for name in variables if not name.startswith("__")]
             raise ValueError(f"it has no variable {missing[0]!r}, but {', '.join(known)}")

@@ -3,6 +3,10 @@
 Column steps learn from the rows they are fitted on; sample steps look at one row at a time and learn nothing:
 
 - ``none``
+- ``impute-median``: a missing value becomes the median of its column's others, over the fitted rows; after the last
+  column comes one for each column with missing values, 1 where the value was missing, else 0
+- ``impute-most-frequent``: the same with the most frequent value, the smallest of several; of words, too
+- ``onehot``: a column of words becomes a column for each word, 1 where it stands, else 0; these come last
 - ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column's values below its 0.1 % quantile and above its 99.9 % quantile become these
@@ -16,12 +20,13 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from rffbench.data.cards import IMPUTING, ONE_HOT, Card
 from rffbench.errors import ConfigError, unknown
 
 CLIPPED = 0.001  # the share of a column's values that ``clip`` moves, at either end
@@ -34,8 +39,53 @@ Blocks = Callable[[], Iterable[np.ndarray]]
 class Step(Protocol):
     def fit(self, blocks: Blocks) -> None: ...
 
-    def apply(self, X: np.ndarray) -> None:
-        """Scale a block in place."""
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """A block, scaled in place, or a new one with other columns."""
+
+
+class Impute:
+    """Missing values of ``columns`` are filled, and a column is added for each, which says where they were."""
+
+    def __init__(self, strategy: str, columns: Sequence[int]) -> None:
+        self.strategy, self.columns = strategy, list(columns)
+
+    def fit(self, blocks: Blocks) -> None:
+        from sklearn.impute import SimpleImputer  # late: it takes a third of a second
+
+        self.fill = np.empty(len(self.columns))
+        n = sum(map(len, blocks())) if self.columns else 1
+        group = max(1, QUANTILE_VALUES // n)
+        for start in range(0, len(self.columns), group):
+            some = slice(start, start + group)
+            values = np.concatenate([X[:, self.columns[some]] for X in blocks()])
+            imputer = SimpleImputer(strategy=self.strategy, keep_empty_features=True)
+            self.fill[some] = imputer.fit(values).statistics_
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        if not self.columns:
+            return X
+        missing = np.isnan(X[:, self.columns])
+        X[:, self.columns] = np.where(missing, self.fill, X[:, self.columns])
+        return np.hstack([X, missing])
+
+
+class OneHot:
+    """``categories``: of a column that holds words, by their places, how many there are."""
+
+    def __init__(self, categories: Mapping[int, int]) -> None:
+        self.columns, self.sizes = list(categories), list(categories.values())
+
+    def fit(self, blocks: Blocks) -> None:
+        from sklearn.preprocessing import OneHotEncoder
+
+        places = [np.arange(size, dtype=np.float64) for size in self.sizes]
+        first = np.zeros((1, len(self.columns)))
+        self.encoder = OneHotEncoder(categories=places, sparse_output=False).fit(first) if self.columns else None
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        if self.encoder is None:
+            return X
+        return np.hstack([np.delete(X, self.columns, axis=1), self.encoder.transform(X[:, self.columns])])
 
 
 class _Columns:
@@ -44,9 +94,10 @@ class _Columns:
     shift: np.ndarray
     scale: np.ndarray
 
-    def apply(self, X: np.ndarray) -> None:
+    def apply(self, X: np.ndarray) -> np.ndarray:
         X -= self.shift
         X /= self.scale
+        return X
 
 
 class MinMax(_Columns):
@@ -85,8 +136,8 @@ class Clip:
             values = np.concatenate([X[:, some].copy() for X in blocks()])
             self.low[some], self.high[some] = np.quantile(values, [CLIPPED, 1 - CLIPPED], axis=0)
 
-    def apply(self, X: np.ndarray) -> None:
-        np.clip(X, self.low, self.high, out=X)
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        return np.clip(X, self.low, self.high, out=X)
 
 
 class _Samples:
@@ -98,30 +149,34 @@ class SampleMinMax(_Samples):
     def __init__(self, lowest: float = -1.0) -> None:
         self.lowest = lowest
 
-    def apply(self, X: np.ndarray) -> None:
+    def apply(self, X: np.ndarray) -> np.ndarray:
         low, high = X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True)
         varies = (high > low).ravel()
         X[varies] = (1 - self.lowest) * (X[varies] - low[varies]) / (high - low)[varies] + self.lowest
+        return X
 
 
 class SampleStandard(_Samples):
     def __init__(self, lost: int = 0) -> None:
         self.lost = lost  # degrees of freedom that the divisor leaves out
 
-    def apply(self, X: np.ndarray) -> None:
+    def apply(self, X: np.ndarray) -> np.ndarray:
         constant = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)
         X -= X.mean(axis=1, keepdims=True)
         X /= _or_infinite(X.std(axis=1, keepdims=True, ddof=min(self.lost, X.shape[1] - 1)), constant)
+        return X
 
 
 class SampleL2(_Samples):
-    def apply(self, X: np.ndarray) -> None:
+    def apply(self, X: np.ndarray) -> np.ndarray:
         norm = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
         X /= np.where(norm > 0, norm, 1)
+        return X
 
 
 STEPS: dict[str, Callable[[], Step] | None] = {
     "none": None,
+    **dict.fromkeys((*IMPUTING, ONE_HOT)),  # they are made for a card
     "minmax": MinMax,
     "standard": Standard,
     "clip": Clip,
@@ -140,12 +195,59 @@ def check_steps(names: Sequence[str]) -> None:
             raise ConfigError(unknown("preprocess step", name, STEPS))
 
 
-class Preprocessor:
-    """Steps one after another, each fitted on what the steps before it make of the rows."""
+def check_fits(card: Card, names: Sequence[str]) -> None:
+    """ConfigError where steps are in an order that cannot work, or the card's data needs one that is not among them."""
+    asked = [name for name in names if name in (*IMPUTING, ONE_HOT)]
+    if asked != list(names)[: len(asked)]:
+        late = next(name for name in asked[::-1])
+        raise ConfigError(f"{late} comes before the steps that scale: [{', '.join(_in_order(names))}]")
+    if ONE_HOT in asked[:-1]:
+        raise ConfigError(f"{ONE_HOT} comes after the steps that fill: [{', '.join(_in_order(names))}]")
+    words = card.missing.keys() & card.categories.keys()
+    needed = {
+        IMPUTING[0]: bool(card.missing.keys() - words) and not set(IMPUTING) & set(asked),
+        IMPUTING[1]: bool(words) and IMPUTING[1] not in asked,
+        ONE_HOT: bool(card.categories) and ONE_HOT not in asked,
+    }
+    lacking = [name for name, is_needed in needed.items() if is_needed]
+    if not lacking:
+        return
+    if card._advice and not set(IMPUTING) & set(asked):
+        about = [each for each in card._advice if (ONE_HOT in each) in {name == ONE_HOT for name in lacking}]
+        raise ConfigError("; ".join(about))
+    kinds = {IMPUTING[0]: "missing values", IMPUTING[1]: "missing words", ONE_HOT: "columns of words"}
+    steps = ", ".join([*lacking, "…"])
+    raise ConfigError(f"{card.name}: has {' and '.join(kinds[each] for each in lacking)}: preprocess: [{steps}]")
 
-    def __init__(self, names: Sequence[str]) -> None:
+
+def _in_order(names: Sequence[str]) -> list[str]:
+    order = [*IMPUTING, ONE_HOT]
+    return [*sorted(set(names) & set(order), key=order.index), *(name for name in names if name not in order)]
+
+
+class Preprocessor:
+    """Steps one after another, each fitted on what the steps before it make of the rows, of the data of ``card``."""
+
+    def __init__(self, names: Sequence[str], card: Card | None = None) -> None:
         check_steps(names)
-        self.steps = [make() for name in names if (make := STEPS[name]) is not None]
+        if card is not None:
+            check_fits(card, names)
+        self.names, self.card = list(names), card
+        self.steps: list[Step] = []
+        left = [] if card is None else sorted(card.missing)
+        for name in names:
+            if card is not None and name in IMPUTING:
+                mine = [column for column in left if name == IMPUTING[1] or column not in card.categories]
+                left = [column for column in left if column not in mine]
+                self.steps.append(Impute(name.removeprefix("impute-").replace("-", "_"), mine))
+            elif card is not None and name == ONE_HOT:
+                self.steps.append(OneHot({column: len(card.categories[column]) for column in sorted(card.categories)}))
+            elif (make := STEPS[name]) is not None:
+                self.steps.append(make())
+
+    def columns(self, given: int) -> int:
+        """How many columns come out."""
+        return given if self.card is None else self.card.columns_after(self.names)
 
     def fit(self, blocks: Blocks) -> Preprocessor:
         """Fit on the rows that ``blocks()`` passes over; one pass per column step, none for sample steps."""
@@ -153,16 +255,17 @@ class Preprocessor:
             step.fit(lambda done=done: self._scaled(blocks, self.steps[:done]))  # type: ignore[misc]
         return self
 
-    def apply(self, X: np.ndarray) -> None:
-        """Scale a float64 block (b, d) in place."""
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """A float64 block (b, d), which is scaled in place where its columns stay."""
         for step in self.steps:
-            step.apply(X)
+            X = step.apply(X)
+        return X
 
     @staticmethod
     def _scaled(blocks: Blocks, steps: Sequence[Step]) -> Iterator[np.ndarray]:
         for X in blocks():
             for step in steps:
-                step.apply(X)
+                X = step.apply(X)
             yield X
 
 

@@ -41,7 +41,8 @@ class Rows:
     ) -> None:
         self.base, self.index, self.preprocess = base, index, preprocess
         self.dtype = np.dtype(dtype)
-        self.shape = (len(index), base.shape[1])
+        columns = base.shape[1] if preprocess is None else preprocess.columns(base.shape[1])
+        self.shape = (len(index), columns)
         self.seconds = 0.0
         self.card = card
 
@@ -86,7 +87,7 @@ class Rows:
         chosen = shifted(self.index, rows) if isinstance(self.index, range) else self.index[rows]
         block = np.ascontiguousarray(self.base[chosen], dtype=np.float64)
         if self.preprocess is not None:
-            self.preprocess.apply(block)
+            block = self.preprocess.apply(block)
         block = block.astype(self.dtype, copy=False)
         self.seconds += since(start)
         return block

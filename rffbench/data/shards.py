@@ -18,11 +18,11 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 
 from rffbench.data.cards import Card, Shard
+from rffbench.data.cells import MOST_CLASSES, label_text
 from rffbench.errors import ConfigError, DataError, DataUnavailable, RffbenchError, unknown
 
 ENDINGS = (".npy", ".parquet")
 BLOCK_BYTES = 1 << 25  # of the rows of an .npy file read at a time
-MOST_CLASSES = 20  # whole numbers of more values than these are taken for a regression's target
 
 Task = Literal["classification", "regression"]
 
@@ -252,7 +252,7 @@ def _classes(folder: str, shards: list[Shard], target: int | str, columns: int, 
                 return {}
     if len(counts) < 2:
         raise DataError(f"{folder}: the target {target!r} is {next(iter(counts)):g} in all rows; two values are needed")
-    return {f"{label:g}": counts[label] for label in sorted(counts)}
+    return {label_text(label): counts[label] for label in sorted(counts)}
 
 
 def _split(folder: str, split: dict[str, Any] | None, rows: int) -> dict[str, Any]:

@@ -13,8 +13,11 @@ def held_out_rows(share: float | None, n_train: int) -> int:
     return max(1, round(share * n_train)) if share is not None else 0
 
 
-def split_rows(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
+def split_rows(card: Card, seed: int, trial: int, folds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) as indices, by the card's rule and the stream of (seed, dataset, trial).
+
+    ``folds`` (n,), for the rule of that name: the number of each row's fold. Trial t is tested on fold t, and after
+    the last fold on the first again, with other features.
 
     The training rows come in a random order for every rule, because the folds of a cross-validation are
     contiguous blocks of it. The order of test rows changes no score; it is ascending, which reads faster.
@@ -25,5 +28,8 @@ def split_rows(card: Card, seed: int, trial: int) -> tuple[np.ndarray, np.ndarra
     if card.split.rule == "given-sampled":
         train = rng.permutation(card.n_train)
         return train, np.sort(card.n_train + rng.permutation(card.rows - card.n_train)[: card.n_test])
+    if folds is not None:
+        tested = folds == trial % (int(folds.max()) + 1)
+        return rng.permutation(np.flatnonzero(~tested)), np.flatnonzero(tested)
     order = rng.permutation(card.rows)
     return order[: card.n_train], np.sort(order[card.n_train : card.n_train + card.n_test])

@@ -1,11 +1,12 @@
 """The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
 
-A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64 and meta.json in one folder, moved
-into place whole and named after their hash: cards that differ only in the split share them. Rows are in the order of
-the files, training part first where the files give one.
+A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64, folds.npy (n,) where its split has folds,
+and meta.json in one folder, moved into place whole and named after their hash: cards that differ only in the split
+share them. Rows are in the order of the files, training part first where the files give one.
 
 meta.json has the arrays' checksum. A run compares it once with what the disk gives; a worker that opens the arrays
-compares only the files' sizes and times with those at that moment, and the checksum where these differ.
+compares only the files' sizes and times with those at that moment, and the checksum where these differ or where the
+files are another user's.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rffbench import files
 from rffbench.data.cards import Card
+from rffbench.data.cells import identity, label_text
 from rffbench.data.fetch import Progress, cache_folder, checksum_fault, fetch_file, locked, naming_cache, raw_path
-from rffbench.data.parse import read_blocks
+from rffbench.data.parse import read_blocks, read_folds
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
+
+TRUSTED = (0,)  # users whose files are taken like one's own: root
 
 _log = logging.getLogger(__name__)
 
@@ -38,28 +43,43 @@ def arrays_folder(card: Card) -> Path:
     return cache_folder() / card.folder / "parsed" / card.arrays_hash[:12]
 
 
+class Arrays(NamedTuple):
+    """What the cache holds of a dataset, memory-mapped read-only: ``folds`` (n,) numbers each row's fold."""
+
+    X: np.ndarray
+    y: np.ndarray
+    folds: np.ndarray | None
+
+
 def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
     """(X, y) memory-mapped read-only, whatever they hold; None where the cache has none of the card's shape."""
     arrays = _opened(card)
-    return None if arrays is None else arrays[:2]
+    return None if arrays is None else arrays[0][:2]
+
+
+def open_folds(card: Card) -> np.ndarray | None:
+    """The number of each row's fold (n,); None where the split has no folds, or the cache has none of the card's."""
+    arrays = _opened(card)
+    return None if arrays is None else arrays[0].folds
 
 
 def is_ready(card: Card, *, checked: bool = False) -> bool:
     """Whether the cache holds ``card``'s arrays, and they are those that were parsed.
 
-    Their bytes are read, and compared with their checksum, if that shall be ``checked``, or where a file is not of the
-    size and time noted. That is noted, so that workers need not do it again.
+    Their bytes are read, and compared with their checksum, if that shall be ``checked``, where a file is not of the
+    size and time noted, and where another user owns one, who can set both at will. What was found is noted, so that
+    workers need not do it again with files of this user.
     """
     arrays = _opened(card)
     if arrays is None:
         return False
-    X, y, meta = arrays
+    found, meta = arrays
     folder = arrays_folder(card)
     stamps = _stamps(folder)
     unchanged = meta.get("files") == stamps
-    if unchanged and not checked:
+    if unchanged and not checked and _is_ours(folder):
         return True
-    if data_checksum(X, y) != meta["checksum"]:
+    if data_checksum(*found) != meta["checksum"]:
         return False
     if not unchanged:
         with contextlib.suppress(OSError):  # a cache that is only for reading
@@ -70,7 +90,7 @@ def is_ready(card: Card, *, checked: bool = False) -> bool:
 def cached_checksum(card: Card) -> str | None:
     """The checksum noted for ``card``'s arrays when they were parsed; None where the cache does not hold them."""
     arrays = _opened(card)
-    return None if arrays is None else arrays[2]["checksum"]
+    return None if arrays is None else arrays[1]["checksum"]
 
 
 def prepare(card: Card, progress: Progress | None = None, *, checked: bool = False) -> None:
@@ -91,13 +111,13 @@ def prepare(card: Card, progress: Progress | None = None, *, checked: bool = Fal
         _clear_leftovers(cache_folder() / card.folder)
         paths = [fetch_file(card, file, progress) for file in card.files]
         destination = arrays_folder(card)
-        destination.parent.mkdir(exist_ok=True)
+        files.make_folder(destination.parent)
         with tempfile.TemporaryDirectory(prefix=".parse-", dir=destination.parent) as scratch:
             building = Path(scratch) / "arrays"
             building.mkdir()
             _build(card, paths, building)
             shutil.rmtree(destination, ignore_errors=True)  # a damaged one
-            os.replace(building, destination)
+            files.move(building, destination)
 
 
 def mend(card: Card, progress: Progress | None = None) -> None:
@@ -115,10 +135,10 @@ def mend(card: Card, progress: Progress | None = None) -> None:
                     raise
 
 
-def data_checksum(X: np.ndarray, y: np.ndarray) -> str:
-    """``sha256:…`` of the bytes of X, row by row, and then of y."""
+def data_checksum(X: np.ndarray, y: np.ndarray, folds: np.ndarray | None = None) -> str:
+    """``sha256:…`` of the bytes of X, row by row, then of y, and of the folds where there are some."""
     state = hashlib.sha256()
-    for array in (X, y):
+    for array in (X, y) if folds is None else (X, y, folds):
         for start in range(0, len(array), rows := max(1, CHUNK // array[:1].nbytes)):
             state.update(array[start : start + rows].tobytes())
     return f"sha256:{state.hexdigest()}"
@@ -131,48 +151,67 @@ def check(card: Card) -> None:
     """
     _refuse_unavailable(card)
     paths = [raw_path(card, file) for file in card.files]
-    cached = open_arrays(card)
+    arrays = _opened(card)
     missing = [str(path) for path in dict.fromkeys(paths) if not path.is_file()]
-    if missing or cached is None:
+    if missing or arrays is None:
         raise DataUnavailable(f"{card.name}: not in the cache: {', '.join(missing) or arrays_folder(card)}")
     for file, path in zip(card.files, paths, strict=True):
         if fault := checksum_fault(path, file, card.most_bytes):
             raise DataError(f"{card.name}: {path}: {fault}; `rffbench datasets fetch {card.name}` fetches it anew")
-    filled = 0
+    (cached, _), filled = arrays, 0
     for X, y in _checked_blocks(card, paths, Counter()):
         rows = slice(filled, filled + len(y))
-        if not (np.array_equal(X, cached[0][rows]) and np.array_equal(y, cached[1][rows])):
+        if not (np.array_equal(X, cached.X[rows], equal_nan=True) and np.array_equal(y, cached.y[rows])):
             raise DataError(
                 f"{card.name}: the arrays in {arrays_folder(card)} differ from the files near row {filled}; "
                 f"`rffbench datasets fetch {card.name}` makes them anew"
             )
         filled += len(y)
+    if cached.folds is not None and not np.array_equal(read_folds(card, paths), cached.folds):
+        raise DataError(
+            f"{card.name}: the folds in {arrays_folder(card)} differ from the file; "
+            f"`rffbench datasets fetch {card.name}` makes them anew"
+        )
 
 
-def _opened(card: Card) -> tuple[np.ndarray, np.ndarray, dict[str, Any]] | None:
-    """(X, y, meta.json) where the cache has arrays of the card's shape with a checksum, whatever they hold."""
+def _opened(card: Card) -> tuple[Arrays, dict[str, Any]] | None:
+    """The arrays and meta.json where the cache has some of the card's shape with a checksum, whatever they hold."""
     folder = arrays_folder(card)
     try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        meta = json.loads(files.read_regular(folder / "meta.json"))
+        if not ((folder / "X.npy").is_file() and (folder / "y.npy").is_file()):  # a pipe would be waited for
+            return None
         X = np.load(folder / "X.npy", mmap_mode="r")
         y = np.load(folder / "y.npy", mmap_mode="r")
+        folds = np.load(folder / "folds.npy", mmap_mode="r") if card.split.rule == "folds" else None
         # Arrays that another card made have not been compared with this card's split.
         mine = meta["arrays_hash"] == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
-        whole = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
-        return (X, y, meta) if mine and whole and meta["checksum"] else None
+        whole = (
+            X.shape == (card.rows, card.columns)
+            and y.shape == (card.rows,)
+            and (folds is None or folds.shape == y.shape)
+        )
+        return (Arrays(X, y, folds), meta) if mine and whole and meta["checksum"] else None
     except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError):
         return None
 
 
+def _is_ours(folder: Path) -> bool:
+    """Whether the arrays' files and their folder are this user's, or root's."""
+    if not hasattr(os, "geteuid"):
+        return True
+    places = (folder, *(folder / name for name in ("X.npy", "y.npy", "meta.json")))
+    return {place.stat().st_uid for place in places} <= {os.geteuid(), *TRUSTED}
+
+
 def _stamps(folder: Path) -> dict[str, list[int]]:
     """Size and time of change of the arrays' files."""
-    return {name: [(about := (folder / name).stat()).st_size, about.st_mtime_ns] for name in ("X.npy", "y.npy")}
+    files = sorted(folder.glob("*.npy"))
+    return {file.name: [(about := file.stat()).st_size, about.st_mtime_ns] for file in files}
 
 
 def _write_meta(folder: Path, meta: dict[str, Any]) -> None:
-    temporary = folder / f".meta-{os.getpid()}"
-    temporary.write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(folder / "meta.json")
+    files.replace(folder / "meta.json", json.dumps(meta, indent=1) + "\n")
 
 
 def _refuse_unavailable(card: Card) -> None:
@@ -207,11 +246,14 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
         filled += len(block)
     X.flush()
     np.save(folder / "y.npy", y)
+    folds = read_folds(card, paths) if card.split.rule == "folds" else None
+    if folds is not None:
+        np.save(folder / "folds.npy", folds)
     meta = {
         "name": card.name,
         "arrays_hash": card.arrays_hash,
         "parts": parts,
-        "checksum": data_checksum(X, y),
+        "checksum": data_checksum(X, y, folds),
         "files": _stamps(folder),
     }
     _write_meta(folder, meta)
@@ -225,14 +267,20 @@ def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Itera
     """
     rows = 0
     labels: Counter[str] = Counter()
+    missing: Counter[int] = Counter()
     for block in read_blocks(card, paths):
         if block.X.shape[1] != card.columns:
             found = block.X.shape[1]
             raise DataError(f"{card.name}: the data has {found} columns, the card says {card.columns}")
         if not np.isfinite(block.X).all():
-            row, column = np.argwhere(~np.isfinite(block.X))[0]
-            place = f"row {rows + row + 1}, column {column + 1}"
-            raise DataError(f"{card.name}: the value in {place} is missing or not finite")
+            none = np.isnan(block.X)
+            missing.update({int(column): int(none[:, column].sum()) for column in np.flatnonzero(none.any(axis=0))})
+            wrong = ~np.isfinite(block.X)
+            wrong[:, list(card.missing)] &= ~none[:, list(card.missing)]
+            if wrong.any():
+                row, column = np.argwhere(wrong)[0]
+                place = f"row {rows + row + 1}, column {column + 1}"
+                raise DataError(f"{card.name}: the value in {place} is missing or not finite")
         rows += len(block.X)
         if block.part:
             parts[block.part] += len(block.X)
@@ -244,6 +292,9 @@ def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Itera
     if card.task == "classification" and dict(labels) != card.classes:
         found = dict(sorted(labels.items()))
         raise DataError(f"{card.name}: the data has the classes {found}, the card says {card.classes}")
+    if dict(missing) != card.missing:
+        found = dict(sorted(missing.items()))
+        raise DataError(f"{card.name}: the data has missing values {found}, by column, the card says {card.missing}")
     if fault := _parts_fault(card, parts):
         raise DataError(f"{card.name}: {fault}")
 
@@ -265,8 +316,11 @@ def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
     if card.task == "regression":
         return target.astype(np.float64) / (card.target_scale or 1.0)
     values, place = np.unique(target, return_inverse=True)
-    names = [_label_text(value) for value in values]
-    for name, count in zip(names, np.bincount(place), strict=True):
+    same = identity(card.classes)
+    spelling = {same(label): label for label in card.classes}
+    texts = [value if isinstance(value, str) else label_text(value) for value in values]
+    names = [spelling.get(same(text), text.strip()) for text in texts]
+    for name, count in zip(names, np.bincount(place, minlength=len(names)), strict=True):
         labels[name] += int(count)
     if card.labels:
         codes = [1.0 if name in card.labels.positive else -1.0 for name in names]
@@ -274,8 +328,3 @@ def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
         order = list(card.classes)
         codes = [float(order.index(name)) if name in order else np.nan for name in names]
     return np.array(codes)[place]
-
-
-def _label_text(value: Any) -> str:
-    """A label as the card writes it: 1.0 and 1 are both ``1``."""
-    return value.strip() if isinstance(value, str) else f"{value:g}"

@@ -106,8 +106,13 @@ def _opened(packed: BinaryIO, name: str, member: str | None, stack: ExitStack) -
         if content is None:
             raise Unpackable(f"holds {chosen!r}, but not as a file")
         return content
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
+    opener = packed_by(name)
     return opener(packed, "rb") if opener else packed
+
+
+def packed_by(name: str) -> Any:
+    """What opens a file that is packed as its ending says; None where it is not packed."""
+    return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
 
 
 def _only_member(names: list[str]) -> str:

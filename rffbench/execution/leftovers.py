@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import process, util
 from pathlib import Path
 
-from rffbench.filelock import lock
+from rffbench import files
 
 OURS = "rffbench-"
 PREFIXES = (OURS, "pymp-")  # the second is multiprocessing's, for the sockets to its processes
@@ -52,8 +52,8 @@ def tidy_up() -> None:
 def _claim(folder: Path) -> int:
     """Put a lock into a folder, which the system frees with this process; it is there locked or not at all."""
     new = folder / f"{OWNER}.new"
-    file = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
-    lock(file, wait=False)
+    file = files.open_lock(new)
+    files.lock(file, wait=False)
     new.rename(folder / OWNER)
     return file
 
@@ -64,7 +64,7 @@ def _remove(folder: Path) -> None:
         return
     file = os.open(folder / OWNER, os.O_RDWR | os.O_NOFOLLOW)
     try:
-        lock(file, wait=False)
+        files.lock(file, wait=False)
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(file)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -15,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
+from types import ModuleType
 from typing import Any
 
 from rffbench.errors import ConfigError, EnvironmentFault
-from rffbench.execution import Announce, Done, Experiment, Task
+from rffbench.execution import Announce, Done, Experiment, Task, offspring
 from rffbench.execution.channel import TaskAccount
 from rffbench.execution.environment import processors, total_memory
 from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folders
@@ -33,12 +36,14 @@ HINTS: dict[int, str] = {
     signal.SIGBUS: " (a disk may be full, or a mapped file has been cut off)",
 }
 POLL_S = 0.05  # how often memory and clocks are looked at
+LATE_S = 1.0  # a look later than this after the last: this process stood still, and that time is no trial's
 STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
 STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
 START_S = 120.0  # how long a process has to be ready, libraries loaded
 CAN_STAND_STILL = sys.platform == "linux"  # elsewhere a process that stands still could outlive its parent
 # Python's resource tracker removes the semaphores of killed workers, and would say so as the last line of a run.
 TRACKER_QUIET = "ignore:resource_tracker:UserWarning"
+OPEN_FILES = 64  # that this process needs at least: sockets, libraries, some a worker
 REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
 # Named, not imported: workers load them, the parent never loads data or compiles kernels.
 WORK = "rffbench.trials.tasks:run_group"  # does one task
@@ -48,6 +53,9 @@ PRELOAD = ("rffbench.cli", "rffbench.execution.preloaded")
 
 MOST_WORKERS = 8  # a processor; more would do little but go back and forth between them
 LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
+
+
+_STARTING = threading.Lock()  # held while a process is started: until then it is not known for one of ours
 
 
 class LocalExecutor:
@@ -138,7 +146,7 @@ class LocalExecutor:
         threads = self.threads or max(1, processors() // workers)
         running: list[_Worker] = []
         machine = _Machine()
-        started = 0
+        started, looked = 0, time.monotonic()
         with temporary_folder() as folder:
             try:
                 while queue or running:
@@ -150,8 +158,11 @@ class LocalExecutor:
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
                     connection.wait([each for worker in running for each in worker.signs()], POLL_S)
+                    looked, since = time.monotonic(), looked
+                    stood_still = max(0.0, looked - since - LATE_S)
                     for worker in list(running):
-                        results = worker.step()
+                        worker.leave_out(stood_still)
+                        results = worker.step(looked)
                         if worker.over:
                             running.remove(worker)
                             queue.extendleft(reversed(worker.leftover))
@@ -251,6 +262,7 @@ def _have_preloaded(modules: tuple[str, ...]) -> None:
 @cache
 def _context() -> ForkServerContext:
     tidy_up()
+    _check_open_files()
     context = multiprocessing.get_context("forkserver")  # workers start clean and at once, libraries loaded
     # numba reads its variable once, when the server loads it, and no worker could have more threads than it says: what
     # a user exports for other programs is left out, as the executor replaces OMP_NUM_THREADS and its like. OpenBLAS,
@@ -262,12 +274,46 @@ def _context() -> ForkServerContext:
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             forkserver.ensure_running()
-        except OSError as error:  # the path of a socket in it has 107 characters at most
-            where = f"is the path of the temporary folder {tempfile.gettempdir()} (TMPDIR) too long?"
-            raise EnvironmentFault(f"no worker process can be started ({error.strerror or error}); {where}") from error
+        except OSError as error:
+            raise _no_worker(error) from error
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return context
+
+
+@contextlib.contextmanager
+def _without_main_script() -> Iterator[None]:
+    """Within the block, new processes don't import the script that runs, which would start the run again."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _check_open_files() -> None:
+    """EnvironmentFault where this process may open too few files to start workers, which would fail in odd ways."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < OPEN_FILES:
+        raise EnvironmentFault(
+            f"this process may have {most} files open at a time (ulimit -n); {OPEN_FILES} are needed to start worker "
+            f"processes: ulimit -n {OPEN_FILES}, and the same command carries on"
+        )
+
+
+def _no_worker(error: OSError) -> EnvironmentFault:
+    """That no worker can be started, and what to do about it."""
+    folder = tempfile.gettempdir()
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        mend = "allow more open files (ulimit -n)."
+    elif error.errno is None:  # the path of a socket in it has 107 characters at most
+        mend = f"is the path of the temporary folder {folder} (TMPDIR) too long?"
+    else:
+        mend = f"is the temporary folder {folder} there, with room in it?"
+    return EnvironmentFault(
+        f"no worker process can be started ({error.strerror or error}); {mend} The same command carries on"
+    )
 
 
 class _Child:
@@ -277,12 +323,10 @@ class _Child:
         self.pipe, theirs = _context().Pipe()
         self.process = _context().Process(target=target, args=(*arguments, theirs))
         try:
-            self.process.start()
+            with _STARTING, _without_main_script():
+                self.process.start()
         except OSError as error:
-            where = f"is the temporary folder {tempfile.gettempdir()} there, with room in it?"
-            raise EnvironmentFault(
-                f"no worker process can be started ({error.strerror}); {where} The same command carries on"
-            ) from error
+            raise _no_worker(error) from error
         theirs.close()  # so that the pipe ends when the child does
         self._alive = True
 
@@ -318,11 +362,11 @@ class _Child:
             return
         with uninterrupted():
             self._alive = False
-            try:
-                os.killpg(self.process.pid or 0, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):  # dead, or so young that it has no group yet
-                self.process.kill()
+            offspring.end(self.process.pid or 0)
+            self.process.kill()  # it may be so young that it has no group yet
             self.process.join(REAP_S)
+            with _STARTING:
+                offspring.end_strays()
             if self.process.exitcode is not None:
                 self.process.close()
 
@@ -354,12 +398,13 @@ class _Worker(_Child):
     def signs(self) -> list[Any]:
         return super().signs() if self._stopped_since is None else [self.process.sentinel]
 
-    def step(self) -> list[TrialResult]:
-        """Look after the worker: what it has finished since, or lost."""
+    def step(self, now: float) -> list[TrialResult]:
+        """Look after the worker: what it has finished since, or lost. Its limits are those of the time ``now``, and
+        not of later: this process may stand still between two lines of its code."""
         dead = not self.process.is_alive()
         results, ended = self._receive()
         if self._done or not self.account.waiting:
-            if not (dead or ended or (self.still_since is None and time.monotonic() - self.since > REAP_S)):
+            if not (dead or ended or (self.still_since is None and now - self.since > REAP_S)):
                 return results  # it puts its things away
             return results + self._end(NO_RESULT)
         if self._failure:
@@ -373,14 +418,14 @@ class _Worker(_Child):
             died = Failure("killed", "WorkerDied", f"the worker {ending}", self._stack(), "SIGBUS" in ending)
             return results + self._end(died)
         if not self.ready:
-            if time.monotonic() - self.since > START_S:
+            if now - self.since > START_S:
                 message = f"a worker was not ready within {START_S:g} s"
                 slow = Failure("killed", "NotReady", message, self._ask_for_stack())
                 return results + self._end(slow)
             return results
         if self.time_limit is not None and self.still_since is None:
             limit = self.time_limit * (1 if self.account.open else len(self.account.waiting))
-            if time.monotonic() - self.since > limit:
+            if now - self.since > limit:
                 message = f"no result within {limit:g} s"
                 late = Failure("timeout", "TimeLimitExceeded", message, self._ask_for_stack())
                 return results + self._end(late)
@@ -390,6 +435,12 @@ class _Worker(_Child):
                 message = f"held {amount(held)}, more than the limit of {amount(limit)}"
                 return results + self._end(Failure("out-of-memory", "MemoryLimitExceeded", message), held)
         return results
+
+    def leave_out(self, seconds: float) -> None:
+        """The parent stood still for so long (its container was paused, its disk waited), and the worker may have, too:
+        for the limits that time has not passed."""
+        if self.still_since is None:
+            self.since += seconds
 
     def _receive(self) -> tuple[list[TrialResult], bool]:
         """Results that have come in, and whether the pipe has ended."""

@@ -7,27 +7,30 @@ with both, the rows of trials.jsonl.xz come first.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import lzma
 import os
 import re
 import socket
+import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
+from rffbench import files
 from rffbench.errors import ResultsError
 from rffbench.execution.row import PLAIN, Row, check_row
-from rffbench.filelock import lock
 
 Cell: TypeAlias = tuple[str, str, int, int]
 
 ASIDE = "trials.aside.jsonl"  # where rows go that no longer count, and are not to be lost
 DAMAGED = "trials.damaged"  # where a last line goes that is whole but no JSON
 CHUNK = 1 << 20  # bytes read at a time
+PATIENCE_S, LOOK_S = 1.0, 0.02  # how long a log that is gone may take to come back, and how often that is looked at
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -82,13 +85,21 @@ class TrialLog:
     Entering makes the folder, takes its lock (ResultsError where another run holds it) and cuts off a torn last line;
     one that is whole but damaged goes to trials.damaged. Rows are written whole and synced to the disk one by one.
     Leaving removes a trials.jsonl that is still empty where the log is compressed.
+
+    Another program may replace the file meanwhile, as ``xz``, ``sed -i`` and editors do. At every row, and on leaving,
+    it is looked at: rows of this run that the log then lacks are written again, and ``tell(message)`` is called.
+    ResultsError where they cannot be, because the file was overwritten in its place.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tell: Callable[[str], object] = lambda message: None) -> None:
         self.folder = folder
         self.path = folder / "trials.jsonl"
+        self._tell = tell
         self._lock = FolderLock(folder)
         self._file: int | None = None
+        self._end = 0  # of the file, as this run has left it
+        self._written: dict[str, tuple[int, int, int]] = {}  # this run's rows by key: open file, place there, length
+        self._replaced: set[int] = set()  # files that other programs replaced, open for the rows in them
 
     def rows(self, brief: Container[str] = ()) -> Iterator[Row]:
         """All rows so far (see each_row)."""
@@ -96,16 +107,65 @@ class TrialLog:
 
     def append(self, row: Row) -> None:
         """Add one row; it is on the disk when this returns."""
+        self._see_to_changes()
+        self._write(row["key"], line_of(row))
+
+    def _write(self, key: str, line: bytes) -> None:
         assert self._file is not None, "a TrialLog is written to within its with block"
-        line = line_of(row)
-        end = os.fstat(self._file).st_size
         try:
-            while line:
-                line = line[os.write(self._file, line) :]
-            os.fsync(self._file)
-        except OSError as error:  # a full disk: leave no half of a line
-            os.ftruncate(self._file, end)
+            files.write(self._file, line)
+        except OSError as error:
             raise ResultsError(f"{self.path}: cannot write: {error.strerror}") from error
+        self._written[key] = self._file, self._end, len(line)
+        self._end += len(line)
+
+    def _see_to_changes(self) -> None:
+        """Where another program has replaced the file, go on with the one that is there now, and write those rows of
+        this run again that it lacks. They are in the file that was replaced, which is still open here."""
+        assert self._file is not None, "a TrialLog is written to within its with block"
+        same = _is_at(self.path, self._file)
+        if same and os.fstat(self._file).st_size == self._end:
+            return
+        if not self.folder.is_dir():
+            raise ResultsError(
+                f"{self.folder}: was moved or removed while a run writes into it; move it back, and the same command "
+                f"carries on. What was measured is in its {self.path.name}"
+            )
+        if not same:
+            self._file = self._opened()
+        self._mend(_last_line(self._file))
+        self._end = os.fstat(self._file).st_size
+        present = {row["key"] for row in self.rows()}
+        here = _places(self.path, self._written.keys())
+        lines = {key: _row_at(key, *place) for key, place in self._written.items() if key not in present}
+        if lost := list(lines.values()).count(b""):
+            raise ResultsError(
+                f"{self.path}: another program has overwritten it while a run writes into it, and {lost} rows of this "
+                "run are gone; the same command measures them again"
+            )
+        for key, place in here.items():
+            self._written[key] = self._file, *place
+        for key, line in lines.items():
+            self._write(key, line)
+        needed = {self._file, *(file for file, _, _ in self._written.values())}
+        for file in self._replaced - needed:
+            os.close(file)
+        self._replaced = needed - {self._file}
+        if lines:
+            self._tell(f"{self.path}: another program replaced it; {len(lines)} rows of this run are written again")
+
+    def _opened(self) -> int:
+        """The file in the log's place, another than the one that is open, which is kept for its rows."""
+        assert self._file is not None
+        until = time.monotonic() + PATIENCE_S
+        while not log_files(self.folder) and time.monotonic() < until:  # an editor moves the old one away first
+            time.sleep(LOOK_S)
+        try:
+            file = files.open_log(self.path)
+        except OSError as error:
+            raise ResultsError(f"{self.path}: cannot be written: {error.strerror}") from error
+        self._replaced.add(self._file)
+        return file
 
     def keep_aside(self, unwanted: Callable[[Row], bool]) -> Path:
         """Move the ``unwanted`` rows to the folder's trials.aside.jsonl, also those of a trials.jsonl.xz."""
@@ -116,32 +176,32 @@ class TrialLog:
                 lines = [line.rstrip(b"\n") + b"\n" for line in _lines(file) if line.strip()]
                 aside = [unwanted(json.loads(line)) for line in lines]
                 if any(aside):
-                    _write(path, itertools.compress(lines, aside), "ab")  # first, so that none is ever lost
+                    files.append(path, b"".join(itertools.compress(lines, aside)))  # first, so that none is ever lost
                     kept = b"".join(itertools.compress(lines, [not each for each in aside]))
-                    new = file.with_name(f".{file.name}.{os.getpid()}")
-                    _write(new, [lzma.compress(kept, preset=9) if file.suffix == ".xz" else kept], "wb")
-                    new.replace(file)
+                    files.replace(file, lzma.compress(kept, preset=9) if file.suffix == ".xz" else kept)
             os.close(self._file)
             self._file = None
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._file = files.open_log(self.path)
+            self._end = os.fstat(self._file).st_size
         except OSError as error:
             raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
         return path
 
     def __enter__(self) -> TrialLog:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.folder)
             self._lock.acquire()
         except OSError as error:
-            raise ResultsError(f"{self.folder}: cannot be a results folder: {error.strerror}") from error
+            raise ResultsError(f"{_place(error, self.folder)}: cannot be a results folder: {error.strerror}") from error
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._file = files.open_log(self.path)
             self._mend(_last_line(self._file))
+            self._end = os.fstat(self._file).st_size
         except OSError as error:
-            self._lock.release()
-            raise ResultsError(f"{self.path}: cannot be written: {error.strerror}") from error
+            self._close()
+            raise ResultsError(f"{_place(error, self.path)}: cannot be written: {error.strerror}") from error
         except BaseException:
-            self._lock.release()
+            self._close()
             raise
         return self
 
@@ -153,16 +213,24 @@ class TrialLog:
                 os.write(self._file, b"\n")
             return
         if line.endswith(b"\n"):  # a whole line that is no JSON was not cut off, but damaged
-            with self.path.with_name(DAMAGED).open("ab") as damaged:
-                damaged.write(line)
+            files.append(self.path.with_name(DAMAGED), line)
         os.ftruncate(self._file, os.fstat(self._file).st_size - len(line))
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            if _compressed(self.path).exists() and os.fstat(self._file).st_size == 0:
-                self.path.unlink()
-            os.close(self._file)
-            self._file = None
+        try:
+            if self._file is not None and self._written:
+                self._see_to_changes()
+            if self._file is not None and self._end == 0 and _compressed(self.path).exists():
+                self.path.unlink(missing_ok=True)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        for file in (*self._replaced, self._file):
+            if file is not None:
+                os.close(file)
+        self._file = None
+        self._replaced = set()
         self._lock.release()
 
 
@@ -176,9 +244,9 @@ class FolderLock:
     def acquire(self) -> None:
         """Take the lock, or raise ResultsError with the process that holds it."""
         while True:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            file = files.open_lock(self.path)
             try:
-                lock(file, wait=False)
+                files.lock(file, wait=False)
             except BlockingIOError:
                 holder = os.read(file, 200).decode(errors="replace") or "another process"
                 os.close(file)
@@ -187,7 +255,7 @@ class FolderLock:
                     "runs share an experiment by shards: give this one its part and a folder of its own, for example "
                     "--only dataset=NAME --results shard2, and join both with rffbench merge"
                 ) from None
-            if self._is_current(file):
+            if _is_at(self.path, file):
                 break
             os.close(file)  # the holder before removed this very file on its way out: take the new one
         os.ftruncate(file, 0)
@@ -197,16 +265,10 @@ class FolderLock:
     def release(self) -> None:
         if self._file is None:
             return
-        if self._is_current(self._file):  # not where the folder was moved aside meanwhile
+        if _is_at(self.path, self._file):  # not where the folder was moved aside meanwhile
             self.path.unlink()
         os.close(self._file)
         self._file = None
-
-    def _is_current(self, file: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file), os.stat(self.path))
-        except FileNotFoundError:
-            return False
 
     def __enter__(self) -> FolderLock:
         self.acquire()
@@ -230,7 +292,7 @@ def set_aside(folder: Path) -> Path | None:
             while aside.exists():
                 count += 1
                 aside = folder.with_name(f"{folder.name}.old-{stamp}-{count}")
-            folder.rename(aside)  # with its lock: no other run can come in before
+            files.move(folder, aside)  # with its lock: no other run can come in before
             (aside / ".lock").unlink()
             return aside
     except OSError as error:
@@ -245,11 +307,41 @@ def line_of(row: Row) -> bytes:
         return json.dumps(row, allow_nan=False).encode() + b"\n"
 
 
-def _write(path: Path, parts: Iterable[bytes], mode: str) -> None:
-    with path.open(mode) as file:
-        file.writelines(parts)
-        file.flush()
-        os.fsync(file.fileno())
+def _is_at(path: Path, file: int) -> bool:
+    """Whether an open file is the one that is at the path."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _place(error: OSError, path: Path) -> Path | str:
+    """The file that an error of the system is about: one in the folder that ``path`` is, or that one."""
+    return str(error.filename) if error.filename else path
+
+
+def _places(path: Path, keys: Container[str]) -> dict[str, tuple[int, int]]:
+    """Where the rows of these keys are in a log: offset and length."""
+    found, offset = {}, 0
+    for line in _lines(path):
+        with contextlib.suppress(ValueError, RecursionError, TypeError, KeyError):
+            if (key := json.loads(line)["key"]) in keys:
+                found[key] = offset, len(line)
+        offset += len(line)
+    return found
+
+
+def _row_at(key: str, file: int, place: int, length: int) -> bytes:
+    """The line of a row at its place in an open file; empty where that was overwritten."""
+    line = os.pread(file, length, place)
+    return line if line.endswith(b"\n") and _is_row(line, key) else b""
+
+
+def _is_row(line: bytes, key: str) -> bool:
+    try:
+        return bool(json.loads(line)["key"] == key)
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return False
 
 
 def _compressed(path: Path) -> Path:
@@ -324,9 +416,9 @@ def _rows(path: Path, left_out: Callable[[str], object] | None, brief: _BriefRea
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode())  # bytes with zeros among them would be taken for UTF-16 or UTF-32
         except (ValueError, RecursionError) as error:
-            torn = f"{path}, line {number}: not JSON ({error})"
+            torn = f"{path}, line {number}: {_what_is_wrong(line, error)}"
             continue
         try:
             check_row(row)
@@ -334,6 +426,15 @@ def _rows(path: Path, left_out: Callable[[str], object] | None, brief: _BriefRea
             _refuse(f"{path}, line {number}: {error}", left_out)
         else:
             yield row
+
+
+def _what_is_wrong(line: bytes, error: Exception) -> str:
+    """Why a line is no row, in a user's words."""
+    if zeros := line.count(0):
+        return f"not JSON: {zeros:,} of its {len(line):,} bytes are zero, as a damaged disk or a power cut leaves them"
+    if isinstance(error, UnicodeDecodeError):
+        return "not JSON: is not UTF-8 text"
+    return f"not JSON ({error})"
 
 
 def _refuse(message: str, left_out: Callable[[str], object] | None) -> None:

@@ -1,8 +1,16 @@
 """What workers start with: done once, by the process that they are forked from, when it imports this."""
 
 import gc
+import sys
+import warnings
 from collections import deque
 from contextlib import suppress
+
+from rffbench.execution.offspring import end_with_parent
+
+if "multiprocessing.forkserver" in " ".join(sys.orig_argv):  # and not where a test imports it
+    end_with_parent()
+    warnings.filterwarnings("ignore", "forkserver: waitpid")  # of what dead workers have left, which ends here
 
 with suppress(Exception):  # what fails here fails again in a worker, which can say so
     import numpy as np

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from rffbench import ownfile
 from rffbench.execution.log import Cell, cell
 from rffbench.execution.row import Row
 from rffbench.features import MAPS
@@ -15,6 +16,15 @@ from rffbench.solvers import ON_DEVICE, SOLVERS
 from rffbench.trials.spec import TrialSpec
 
 MadeBy = dict[str, Any]
+
+
+NO_SOURCES: dict[str, Any] = {"source": None, "kernel_source": None, "score_sources": []}
+
+
+def own_parts(spec: TrialSpec) -> list[str]:
+    """The map, kernel and scores that are in files of the user's own, by their names."""
+    names = [str(spec.features.get("name")), str(spec.kernel.get("name")), *spec.scores]
+    return [ownfile.portable(name) for name in names if ownfile.is_own(name)]
 
 
 def made_by(spec: TrialSpec) -> MadeBy:
@@ -54,8 +64,8 @@ class OtherCode:
         return {spec.cell for spec in self.specs.values()}
 
     @cached_property
-    def _without_source(self) -> dict[str, TrialSpec]:
-        return {replace(spec, source=None).key: spec for spec in self.specs.values() if spec.source}
+    def _without_source(self) -> set[str]:
+        return {replace(spec, **NO_SOURCES).key for spec in self.specs.values() if own_parts(spec)}
 
     @cached_property
     def _without_data(self) -> set[str]:
@@ -75,8 +85,8 @@ class OtherCode:
         read = TrialSpec.from_row(row)
         if read.key in self.specs:
             return f"under keys of another version of rffbench ({row.get('rffbench', 'unknown')})"
-        if read.source and (spec := self._without_source.get(replace(read, source=None).key)):
-            return f"by other code: {read.features['name']} has been edited"
+        if (own := own_parts(read)) and replace(read, **NO_SOURCES).key in self._without_source:
+            return f"by other code: {' or '.join(own)} has been edited"
         if replace(read, data_hash="").key in self._without_data:
             return f"of other data: {read.dataset} has changed"
         return None

@@ -30,6 +30,9 @@ OPTIONAL = {
     "curves": dict,
     "own_metrics": dict,
     "warnings": list,
+    "solved": dict,
+    "edges": dict,
+    "columns": int,
 }
 REQUIRED = KINDS.keys() | {
     name
@@ -48,6 +51,8 @@ _CODE = rf"{_TEXT}: (?:{_SIZE}|{_TEXT})"
 _SECONDS = rf'"\w+": {_SIZE}|"\w+(?<!_s)": (?:true|false|null)'
 PLAIN = re.compile(
     rf', "metrics": {{(?:{_NAME}: {_NUMBER}(?:, {_NAME}: {_NUMBER})*)?}}'
+    rf'(?:, "solved": {{"method": {_NAME}, "smallest_lambda": {_SIZE}}})?'
+    rf'(?:, "columns": [1-9]\d{{0,16}})?'
     rf', "timing": {{(?:(?:{_SECONDS})(?:, (?:{_SECONDS}))*)?}}'
     rf', "peak_memory_bytes": (?:\d|[1-9]\d{{0,16}}|null), "lambda": (?:{_NUMBER}|null), "error": null'
     rf'(?:, "rffbench": {_TEXT})?, "finished": {_TEXT}'
@@ -105,6 +110,11 @@ def _check_measured(row: Row) -> None:
         _check_curves(row["curves"])
     for name, about in (row.get("own_metrics") or {}).items():
         _check_description(name, about)
+    if row.get("solved") and not _is_number(row["solved"].get("smallest_lambda")):
+        raise ValueError(f"solved must have the number smallest_lambda, not {row['solved']!r}")
+    for name, about in (row.get("edges") or {}).items():
+        if not isinstance(about, dict) or not all(_is_number(about.get(each)) for each in ("gain", "standard_error")):
+            raise ValueError(f"edges: {name!r} must have the numbers gain and standard_error, not {about!r}")
     for warning in row.get("warnings") or ():
         if not isinstance(warning, str):
             raise ValueError(f"warnings must be texts, not {warning!r}")

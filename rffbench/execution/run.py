@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rffbench.data import data_hash, reference
+from rffbench.data import reference
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
-from rffbench.execution.environment import now, record
 from rffbench.execution.log import TrialLog, cell, set_aside
+from rffbench.execution.manifest import Manifest, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
+from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
 from rffbench.identity import canonical_json
 from rffbench.solvers import check_installed
@@ -105,24 +103,33 @@ def run_experiment(
         check_installed(solver)
     if fresh:
         set_aside(folder)
-    with TrialLog(folder) as log:
+    with TrialLog(folder, tell or (lambda message: None)) as log:
         earlier = _read(log, grid, tell)
         pending = [spec for spec in asked if not earlier.settles(spec, retry_failed)]
         tally = _Tally(asked, pending, earlier.statuses, progress)
         for file in experiment.files():  # config.yaml names them, and so can be run again from the folder alone
-            _replace(folder / file.name, file.read_text(encoding="utf-8"))
-        _replace(folder / "config.yaml", experiment.to_yaml(folder))
+            write_whole(folder / file.name, file.read_text(encoding="utf-8"))
+        write_whole(folder / "config.yaml", experiment.to_yaml(folder))
 
         def done(result: TrialResult) -> None:
+            result = earlier.remeasured.whole(result)
             if not earlier.says_already(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
 
         if pending:
-            with _Manifest(folder, experiment, grid, executor, tally, only):
-                _carry_out(pending, executor, done, announce)
-    counts = Counter(tally.statuses.values())
-    return Summary(folder, counts, len(pending), time.monotonic() - started)
+            with Manifest(folder, experiment, grid, executor, only, tally.counts, tell):
+                _carry_out(_to_be_run(pending, earlier.remeasured, done), executor, done, announce)
+    return Summary(folder, tally.counts(), len(pending), time.monotonic() - started)
+
+
+def _to_be_run(pending: list[TrialSpec], remeasured: Remeasured, done: Done) -> list[TrialSpec]:
+    """What is to be run for the pending trials: less where the log has rows of them with other measures."""
+    asked = [remeasured.of_map(spec) for spec in pending]
+    for each in asked:
+        if isinstance(each, TrialResult):
+            done(each)
+    return [each for each in asked if isinstance(each, TrialSpec)]
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
@@ -174,16 +181,20 @@ class _Earlier:
     Attributes
     ----------
     statuses : the status of every trial that has a row, by key
+    remeasured : those that have a row, but for some measures
     """
 
     def __init__(self, folder: Path, by_key: Mapping[str, TrialSpec], rows: Iterable[Row]) -> None:
         self.statuses: dict[str, str] = {}
+        self.remeasured = Remeasured(by_key.values())
         self._lost: dict[str, str] = {}  # trials that failed on no account of their own, and how
         by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
             if spec := by_key.get(row["key"]):
                 self._stands(spec.key, row)
+            elif self.remeasured.knows(row):
+                continue
             elif len(by_cell()) == len(by_key) and (spec := by_cell().get(cell(row))):
                 mixed.pop(row["key"], None)
                 if row["status"] == "ok":
@@ -219,6 +230,9 @@ def _mixing(folder: Path, count: int, row: Row, spec: TrialSpec) -> str:
     )
 
 
+MOST_COMPILING_S = 60.0  # what workers may take to start and to compile; beyond it the machine is slow
+
+
 class _Tally:
     """How the trials asked for stand, and how long the rest may take."""
 
@@ -236,12 +250,20 @@ class _Tally:
         self._counts = Counter(status for key, status in self.statuses.items() if key not in self._left)
         self._progress = progress
         self._started = time.monotonic()
+        self._compiling: float | None = None  # seconds that the first trial took beyond what such a trial takes
         self._report()
+
+    def counts(self) -> Counter[str]:
+        """How many of the trials asked for ended how, now or in an earlier run."""
+        return Counter(self.statuses.values())
 
     def add(self, result: TrialResult) -> None:
         self.statuses[result.spec.key] = result.status
         self._counts[result.status] += 1
-        self._work_left -= self._left.pop(result.spec.key)
+        share = self._left.pop(result.spec.key)
+        self._work_left -= share
+        if self._compiling is None:
+            self._compiling = min(max(0.0, time.monotonic() - self._started - share), MOST_COMPILING_S)
         self._report()
 
     def _report(self) -> None:
@@ -250,7 +272,9 @@ class _Tally:
         settled, ok = self._counts.total(), self._counts["ok"]
         work_done = self._work - self._work_left
         # Small sizes come first and are quick: time is taken as proportional to what trials cost, not to their number.
-        seconds_left = (time.monotonic() - self._started) * self._work_left / work_done if work_done else None
+        # The first trial waits for workers that start and for compilers, which the others do not.
+        elapsed = time.monotonic() - self._started - (self._compiling or 0.0)
+        seconds_left = elapsed * self._work_left / work_done if work_done else None
         if seconds_left is not None and not self._left:
             seconds_left = 0.0  # and not what rounding leaves of the shares
         self._progress(settled, self._total, ok, settled - ok, seconds_left)
@@ -262,71 +286,3 @@ def _shares(pending: list[TrialSpec]) -> dict[str, float]:
     from rffbench.config.costs import shares  # with it come all maps and solvers
 
     return shares(pending)
-
-
-class _Manifest:
-    """manifest.json: the environment of the latest run, and under ``earlier_runs`` of those before it."""
-
-    def __init__(
-        self,
-        folder: Path,
-        experiment: Experiment,
-        grid: list[TrialSpec],
-        executor: Executor,
-        tally: _Tally,
-        only: Sequence[str],
-    ) -> None:
-        self._path = folder / "manifest.json"
-        self._tally = tally
-        self._executor = executor
-        self._record: dict[str, Any] = {
-            "experiment": experiment.name,
-            **record(),
-            "executor": executor.name,
-            "workers": executor.workers,
-            "datasets": {spec.dataset: spec.data_hash for spec in grid},
-            "data_checksums": {},
-            "only": list(only),
-            "started": now(),
-            "finished": None,
-            "statuses": {},
-            "earlier_runs": self._earlier(),
-        }
-
-    def __enter__(self) -> _Manifest:
-        self._write()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._record["finished"] = now()
-        if nodes := getattr(self._executor, "nodes", None):
-            self._record["nodes"] = nodes
-        self._record["statuses"] = dict(sorted(Counter(self._tally.statuses.values()).items()))
-        self._write()
-
-    def _earlier(self) -> list[dict[str, Any]]:
-        try:
-            previous = json.loads(self._path.read_bytes())
-            return [*previous.pop("earlier_runs"), previous]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ResultsError(f"{self._path}: is not the manifest of a run ({error}); move it away") from error
-
-    def _write(self) -> None:
-        self._record["data_checksums"] = {name: data_hash(name) for name in self._record["datasets"]}
-        _replace(self._path, json.dumps(self._record, indent=2, ensure_ascii=False) + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all; one that holds the text already stays as it is."""
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == text.encode(errors="backslashreplace"):
-            return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error

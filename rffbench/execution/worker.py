@@ -23,6 +23,7 @@ from rffbench.execution import Task
 from rffbench.execution.channel import Channel
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
+from rffbench.execution.offspring import adopt
 from rffbench.process import forget_safe_path
 from rffbench.rowsource import stands_still
 
@@ -131,6 +132,7 @@ def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection)
 def _settle_in() -> None:
     """A process group of its own, deaf to Ctrl-C (the parent decides), that does not outlive its parent."""
     os.setsid()
+    adopt()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
     forget_safe_path()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was held back until here

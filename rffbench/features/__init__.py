@@ -15,26 +15,31 @@ from typing import Any, Literal
 from numpy.random import SeedSequence
 
 from rffbench.errors import ConfigError
+from rffbench.features import activation, data_dependent, fourier, quadrature, structured, weighted
+from rffbench.features.hooks import hook
+from rffbench.features.lazy import keep_old_paths
+from rffbench.kernels import Kernel
 from rffbench.parameters import check_count
+from rffbench.parts import MapServes, check_kernel
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
-FEATURES = {
-    "fourier": "rffbench.features.fourier:RandomFourierFeatures",
-    "qmc": "rffbench.features.qmc:QuasiMonteCarloFeatures",
-    "leverage": "rffbench.features.leverage:LeverageScoreFeatures",
-    "surrogate-leverage": "rffbench.features.leverage:SurrogateLeverageFeatures",
-    "orthogonal": "rffbench.features.structured:OrthogonalRandomFeatures",
-    "sorf": "rffbench.features.structured:StructuredOrthogonalFeatures",
-    "fastfood": "rffbench.features.structured:FastfoodFeatures",
-    "srht": "rffbench.features.structured:SRHTFeatures",
-    "countsketch-gaussian": "rffbench.features.countsketch:CountSketchGaussianFeatures",
-    "compact": "rffbench.features.compact:CompactFeatures",
-    "tefm": "rffbench.features.tefm:TrainingEfficientFeatureMap",
-    "nystroem": "rffbench.features.nystroem:NystroemFeatures",
-    "perceptron": "rffbench.features.perceptron:PerceptronFeatures",
+FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation)
+"""The folders of built-in maps; each has a table of its own, FEATURES."""
+
+FEATURES = {name: place for family in FAMILIES for name, place in family.FEATURES.items()}
+"""The built-in feature maps: name in configs to ``module:Class``."""
+
+_OLD_MODULES = {
+    "qmc": ("quadrature.qmc",),
+    "leverage": ("weighted.leverage", "weighted.surrogate", "weighted.pool"),
+    "countsketch": ("structured.countsketch",),
+    "compact": ("structured.compact", "structured.projected"),
+    "tefm": ("data_dependent.tefm",),
+    "nystroem": ("data_dependent.nystroem",),
+    "perceptron": ("activation.perceptron",),
 }
-"""The built-in feature maps."""
+globals().update(keep_old_paths(__name__, _OLD_MODULES))
 
 ENTRY_POINT_GROUP = "rffbench.features"
 
@@ -51,7 +56,7 @@ describe = MAPS.describe
 def make_features(
     config: dict[str, Any],
     *,
-    kernel: str,
+    kernel: str | Kernel,
     gamma: float,
     n_features: int,
     count: Literal["frequencies", "columns"] = "frequencies",
@@ -69,17 +74,32 @@ def make_features(
     MAPS.check_names(name, own)
     if name == NONE:
         return None
+    check_serves(name, kernel)
     with MAPS.refusing(name):
         random_state = _random_state(MAPS.factory(name), random_state)
         features = MAPS.make(name, own, kernel=kernel, gamma=gamma, random_state=random_state)
         if MAPS.is_own(name):
             _check_is_map(features)
-        columns = 1 if count == "columns" else getattr(features, "columns_per_frequency", 1)
+        columns = 1 if count == "columns" else hook(features, "columns_per_frequency")
         check_count("columns_per_frequency", columns, least=1)
         features.set_params(n_components=n_features * columns)
         if hasattr(features, "check_parameters"):
             features.check_parameters()
     return features
+
+
+def served(name: str) -> MapServes:
+    """What the map called ``name`` says that it serves."""
+    found = hook(MAPS.factory(name), "serves")
+    return found if isinstance(found, MapServes) else MapServes()
+
+
+def check_serves(name: str, kernel: str | Kernel) -> None:
+    """ConfigError where the map called ``name`` does not serve ``kernel``."""
+    try:
+        check_kernel(name, served(name).kernels, kernel)
+    except ValueError as error:
+        raise ConfigError(str(error), parameter="kernel") from None
 
 
 def _random_state(factory: Any, random_state: RandomState) -> RandomState:

@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rffbench.features.bandwidth import Bandwidth
+from rffbench.features.hooks import hook
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
+from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.waves import fourier_columns
 from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.parts import MapServes, check_kernel
 from rffbench.rowsource import is_row_source, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
@@ -38,20 +40,21 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
 
 def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
     """``features.transform(X)`` of a map of any package: ValueError, naming it, where that is no real array
-    (rows of X, ``columns``); None: any number of columns."""
+    (rows of X, ``columns``); None: any number of columns. Longer numbers than float64, as of ``np.longdouble``, are
+    rounded to it: no solver takes them."""
     Z = features.transform(X)
     real = isinstance(Z, np.ndarray) and Z.ndim == 2 and Z.dtype.kind in "biuf"
     if not real or Z.shape != (X.shape[0], columns or Z.shape[1]):
         given = f"{Z.dtype} {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
         wanted = f"({X.shape[0]}, {columns or 'columns'})"
         raise ValueError(f"{type(features).__name__}.transform must give an array of numbers {wanted}, got {given}")
-    return Z
+    return Z.astype(np.float64) if Z.dtype.itemsize > 8 else Z
 
 
 def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any:
     """A clone of the map ``features``, fitted: to the targets Y (n, t) that are learnt, where its class says
     ``takes_targets``, so that it need not guess whether numbers are classes; else to y, the labels or values."""
-    return fitted(clone(features), X, Y if getattr(features, "takes_targets", False) else y)
+    return fitted(clone(features), X, Y if hook(features, "takes_targets") else y)
 
 
 def fitted(features: Any, X: Any, y: NDArray) -> Any:
@@ -112,9 +115,11 @@ class ColumnBlock(NamedTuple):
 class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
 
-    A subclass implements ``fill``, and ``fit`` by ``check_parameters``, ``_validated`` and its own drawing.
+    A subclass implements ``fill``, and ``fit`` by ``check_parameters``, ``_validated`` and its own drawing. It says in
+    ``serves`` which kernels it serves and what it costs; `rffbench.features.hooks` has all that it may say besides.
     """
 
+    serves: ClassVar[MapServes] = MapServes()
     choices: ClassVar[dict[str, tuple]] = {}
     """The values a parameter may have, where they can be listed."""
     accepts_sparse: ClassVar[bool] = False
@@ -128,8 +133,14 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         for name, allowed in self.choices.items():
             check_choice(name, getattr(self, name), allowed)
+        check_kernel(type(self).__name__, self.serves.kernels, self.kernel)
         self._check_kernel()
         check_count("n_components", self.n_components, least=1)
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether, with these parameters, E[φ(x)ᵀφ(x′)] = k(x, x′)."""
+        return not self.serves.bias
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
@@ -202,6 +213,7 @@ class FourierFeatures(FeatureMap):
     n_features_in_ : d.
     """
 
+    serves: ClassVar[MapServes] = MapServes(kernels=SpectralKernel)
     accepts_sparse = True
 
     frequencies_: NDArray[np.float64]
@@ -216,9 +228,8 @@ class FourierFeatures(FeatureMap):
         return 2
 
     def check_parameters(self) -> None:
-        """As of every map; the kernel must have a spectral density, and columns come in pairs."""
+        """As of every map, and columns come in pairs."""
         super().check_parameters()
-        make_spectral_kernel(self.kernel, self._check_kernel().gamma)
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
             problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
             raise WrongParameter("n_components", problem)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.features import MAPS, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
+from rffbench.features.hooks import hook
 from rffbench.kernels import KERNELS, make_kernel
+from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, slope
 from rffbench.registry import NONE, outlived
 from rffbench.seeds import watching_global_generators
 
@@ -25,18 +26,6 @@ X = np.random.default_rng(0).uniform(size=(40, 3))
 Y = 1 + X[:, 0] ** 2
 for each in (X, Y):
     each.setflags(write=False)  # as a trial's are: a map that changes them is told so, and spoils no other check
-PAIRS = np.triu_indices(12, 1)
-SIZES = (16, 32, 64, 128, 256)
-SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest of 66 biases, may be off
-
-
-@dataclass(frozen=True)
-class Check:
-    """What one check found, in words; ``ok`` None: it could not be judged."""
-
-    name: str
-    ok: bool | None
-    found: str
 
 
 def check_map(name: str) -> Iterator[Check]:
@@ -89,6 +78,8 @@ def errors(
     sizes: Sequence[int] = SIZES,
 ) -> NDArray[np.float64]:
     """φ(x)ᵀφ(x′) − k(x, x′): (sizes, repetitions, pairs of the first 12 points)."""
+    if not make_kernel(kernel).has_bandwidth:
+        gamma = true_gamma = 1.0
     K = make_kernel(kernel, true_gamma)(X[:12])[PAIRS]
     found = np.empty((len(sizes), repetitions, len(K)))
     for i, n_components in enumerate(sizes):
@@ -97,24 +88,6 @@ def errors(
             Z = _numbers(_fitted(features, X, **given), X[:12])
             found[i, seed] = (Z @ Z.T)[PAIRS] - K
     return found
-
-
-def slope(found: NDArray) -> tuple[float, float]:
-    """Slope of log error against log size, and its standard error by the bootstrap over repetitions."""
-    squared = (found**2).mean(axis=2)
-    at = np.log2(SIZES) - np.log2(SIZES).mean()
-
-    def fit(rows: Any) -> float:
-        return float(at @ (np.log2(squared[:, rows].mean(axis=1)) / 2) / (at @ at))
-
-    draws = np.random.default_rng(1).integers(squared.shape[1], size=(400, squared.shape[1]))
-    return fit(slice(None)), float(np.std([fit(rows) for rows in draws]))
-
-
-def largest_bias(found: NDArray) -> float:
-    """The largest mean error over pairs of points, in its standard errors, at the largest size."""
-    error = found[-1]
-    return float(np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error)))))
 
 
 def _kernel_of(name: str) -> str:
@@ -136,7 +109,8 @@ def _kernel_of(name: str) -> str:
 
 
 def _made(name: str, kernel: str) -> Any:
-    return make_features({"name": name}, kernel=kernel, gamma=GAMMA, n_features=16, count="columns", random_state=0)
+    gamma = GAMMA if KERNELS[kernel].has_bandwidth else 1.0
+    return make_features({"name": name}, kernel=kernel, gamma=gamma, n_features=16, count="columns", random_state=0)
 
 
 def _set(features: Any, **values: Any) -> Any:
@@ -222,7 +196,7 @@ def _rate(features: Any, kernel: str) -> tuple[bool, str]:
         value, error = slope(found)
         bias = largest_bias(found)
         falls += f", as s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
-    if not getattr(features, "unbiased", True):
+    if not hook(features, "unbiased"):
         return True, f"{falls}; biased by design, not judged"
     if not same and value - SIGMAS * error < -0.5 and bias < BIAS_SIGMAS:
         return True, falls

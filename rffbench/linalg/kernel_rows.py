@@ -6,8 +6,7 @@ them and what is computed from it stay in a level-2 cache. Everything is compute
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cache
 from math import factorial, log
 from typing import NamedTuple
@@ -16,21 +15,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.kernels import (
-    CauchyKernel,
-    GaussianKernel,
-    Kernel,
-    LaplacianKernel,
-    PerceptronKernel,
-    mean_abs_coordinate,
-)
+from rffbench.kernels import Form, Kernel
 from rffbench.linalg.threads import in_threads
 
 TILE = 1024  # columns at a time
 GROUP = 4  # points at a time
+BLOCK_NUMBERS = 1 << 21  # values at a time of a kernel that is not compiled: 17 MB
 WORTH_A_THREAD = 1 << 20  # coordinates of differences: about a millisecond
 FARTHEST = 1e18  # the square of a difference of such is still a number in single precision
-_FORMS: dict[type[Kernel], int] = {GaussianKernel: 0, LaplacianKernel: 1, CauchyKernel: 2, PerceptronKernel: 3}
+ABSOLUTES, PRODUCT, ROOT = int(Form.EXP_ABSOLUTES), int(Form.INVERSE_PRODUCT), int(Form.LINEAR_IN_ROOT)
 
 
 class _Exponential(NamedTuple):
@@ -58,26 +51,28 @@ def _exponential(dtype: str) -> _Exponential:
     )  # fmt: skip
 
 
-def unit_scale(kernel: Kernel) -> float:
-    """What points are multiplied by for the kernel to have γ = 1."""
-    by_scale = isinstance(kernel, LaplacianKernel | PerceptronKernel)
-    return kernel.gamma if by_scale else math.sqrt(kernel.gamma)
-
-
 def unit_columns(kernel: Kernel, X: NDArray[np.float64]) -> tuple[Kernel, NDArray[np.float32]]:
-    """A kernel with γ = 1, and X′ (d, n) of the points X (n, d) scaled so that it is on them what ``kernel`` is on X.
+    """A kernel without ``lengths``, and X′ (d, n) of the points X (n, d) scaled so that it is on them what ``kernel``
+    is on X.
 
-    In single precision, about the points' mean, as differences alone count: values of k are some 1e-7 off.
+    In single precision. Where differences alone count the points are about their mean, and the kernel has γ = 1: values
+    of k are some 1e-7 off.
     """
-    scale = unit_scale(kernel)
+    if not kernel.of_differences:
+        return kernel.without_lengths(), np.ascontiguousarray(kernel.scaled(X).T, np.float32)
+    scale = kernel.unit_scale
     columns = np.empty((X.shape[1], len(X)), np.float32)
-    for j, column in enumerate(X.T):
+    for j, column in enumerate(kernel.scaled(X).T):
         columns[j] = np.clip((column - column.mean()) * scale, -FARTHEST, FARTHEST)
-    return replace(kernel, gamma=1.0), columns
+    return kernel.without_lengths().with_gamma(1.0), columns
 
 
 def kernel_rows(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray) -> None:
     """Write k(pᵢ, xⱼ) into ``out`` (m, n), float32 or float64, of ``points`` (m, d) and ``columns``, X′ (d, n)."""
+    if not _is_compiled(kernel, columns):
+        for block, values in _blocks(kernel, columns, points):
+            out[:, block] = values
+        return
     form, factor, exp = _compiled_form(kernel, columns)
     n = columns.shape[1]
 
@@ -95,6 +90,11 @@ def add_kernel_rows(
 
     Row i is written into ``rows[slots[i]]``, too, where that is not negative. No sum depends on the number of threads.
     """
+    if not _is_compiled(kernel, columns):
+        for block, values in _blocks(kernel, columns, points):
+            sums[block] += weights @ values
+            rows[slots[slots >= 0], block] = values[slots >= 0]
+        return
     form, factor, exp = _compiled_form(kernel, columns)
     n = columns.shape[1]
 
@@ -120,7 +120,18 @@ def add_known_rows(
 def kernel_product(
     kernel: Kernel, columns: NDArray, coefficients: NDArray[np.float64], points: NDArray
 ) -> NDArray[np.float64]:
-    """Σⱼ k(pᵢ, xⱼ)·cⱼ, (m, t), of ``points`` (m, d), ``columns``, X′ (d, n), and ``coefficients`` (n, t)."""
+    """Σⱼ k(pᵢ, xⱼ)·cⱼ, (m, t), of ``points`` (m, d), ``columns``, X′ (d, n), and ``coefficients`` (n, t).
+
+    Here ``kernel`` may have ``lengths``.
+    """
+    if kernel.lengths is not None:
+        columns, points = kernel.fold(columns.copy()), kernel.scaled(points)
+        kernel = kernel.without_lengths()
+    if not _is_compiled(kernel, columns):
+        return sum(
+            (values @ coefficients[block] for block, values in _blocks(kernel, columns, points)),
+            start=np.zeros((len(points), coefficients.shape[1])),
+        )
     form, factor, exp = _compiled_form(kernel, columns)
     transposed = np.ascontiguousarray(coefficients.T)
     out = np.zeros((len(points), len(transposed)))
@@ -132,14 +143,25 @@ def kernel_product(
     return out
 
 
+def _is_compiled(kernel: Kernel, columns: NDArray) -> bool:
+    return kernel.compiled_form(len(columns)) is not None
+
+
+def _blocks(kernel: Kernel, columns: NDArray, points: NDArray) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """k(pᵢ, xⱼ) by the kernel itself, float64, a block of columns at a time, of BLOCK_NUMBERS numbers at most."""
+    n = columns.shape[1]
+    width = max(1, BLOCK_NUMBERS // max(1, len(points)))
+    for start in range(0, n, width):
+        block = slice(start, min(n, start + width))
+        yield block, kernel(points, columns[:, block].T)
+
+
 def _compiled_form(kernel: Kernel, columns: NDArray) -> tuple[int, np.floating, _Exponential]:
     """Which kernel, what a distance (its square, for cauchy a coordinate's) is multiplied by, and exp."""
-    factor = -kernel.gamma
-    if isinstance(kernel, PerceptronKernel):
-        factor *= mean_abs_coordinate(len(columns))
-    elif isinstance(kernel, CauchyKernel):
-        factor = kernel.gamma
-    return _FORMS[type(kernel)], columns.dtype.type(factor), _exponential(columns.dtype.name)
+    compiled = kernel.compiled_form(len(columns))
+    assert compiled is not None, f"{kernel} has no compiled rows"
+    assert kernel.lengths is None, "rows must be in units of the kernel's lengths"
+    return int(compiled.form), columns.dtype.type(compiled.factor), _exponential(columns.dtype.name)
 
 
 def _tile_space(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
@@ -159,14 +181,14 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
     at_p, at_q, at_r, at_s = values[0, :size], values[1, :size], values[2, :size], values[3, :size]
     for m in range(GROUP):
         for k in range(size):
-            values[m, k] = exp.one if form == 2 else 0
+            values[m, k] = exp.one if form == PRODUCT else 0
     done = 0
-    if form != 2:
+    if form != PRODUCT:
         for j in range(0, d - 2, 3):
             x, y, z = columns[j, start:stop], columns[j + 1, start:stop], columns[j + 2, start:stop]
             p0, p1, p2, q0, q1, q2 = p[j], p[j + 1], p[j + 2], q[j], q[j + 1], q[j + 2]
             r0, r1, r2, s0, s1, s2 = r[j], r[j + 1], r[j + 2], s[j], s[j + 1], s[j + 2]
-            if form == 1:
+            if form == ABSOLUTES:
                 for k in range(size):
                     a, b, c = x[k], y[k], z[k]
                     at_p[k] += abs(a - p0) + abs(b - p1) + abs(c - p2)
@@ -187,9 +209,9 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
             y, at = points[min(first + m, end), j], values[m, :size]
             for k in range(size):
                 u = x[k] - y
-                if form == 1:
+                if form == ABSOLUTES:
                     at[k] += abs(u)
-                elif form == 2:
+                elif form == PRODUCT:
                     at[k] *= exp.one + factor * (u * u)
                 else:
                     at[k] += u * u
@@ -200,10 +222,10 @@ def _tile(form, factor, exp, values, powers, bits, columns, start, size, points,
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
 def _finish(form, factor, exp, values, powers, bits, size):
     """Kernel values from distances."""
-    if form == 2:
+    if form == PRODUCT:
         for k in range(size):
             values[k] = exp.one / values[k]
-    elif form == 3:
+    elif form == ROOT:
         for k in range(size):
             values[k] = exp.one + factor * np.sqrt(values[k])
     else:

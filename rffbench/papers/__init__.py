@@ -50,8 +50,15 @@ class Table(_Strict):
         return self
 
 
+Role = Literal["reproduction", "control", "study", "search", "gate"]
+"""What an experiment is for: to reproduce a paper's numbers; to show that another protocol does not give them; to find
+out something else about its methods; to look for its protocol; to give what was recorded here again."""
+
+
 class Paper(_Strict):
+    experiments: dict[str, Role] = Field(default_factory=dict, description="those that are no reproduction of it")
     datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name in the paper")
+    methods: dict[str, str] = Field(default_factory=dict, description="method here: its name in the paper")
     stated: dict[str, Any] = Field(default_factory=dict, description="the protocol of the text, as a part of a config")
     tables: dict[str, Table] = Field(default_factory=dict)
 
@@ -88,8 +95,22 @@ class Reference(_Strict):
     name: str
     paper: str
     datasets: dict[str, str]
+    methods: dict[str, str] = {}
     stated: dict[str, Any]
     table: Table | None
+
+    @property
+    def short(self) -> str:
+        """Authors and year: ``Liu et al. 2020``."""
+        item = self._cited
+        first, *others = [author.family for author in item.author]
+        names = f"{first} et al." if len(others) > 1 else " and ".join([first, *others])
+        return names + (f" {item.issued.date_parts[0][0]}" if item.issued else "")
+
+    @property
+    def _cited(self) -> _Citation:
+        (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML
+        return item
 
     @property
     def given(self) -> str:
@@ -104,7 +125,7 @@ class Reference(_Strict):
     @property
     def citation(self) -> str:
         """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
-        (item,) = yamlfile.load(FOLDER / f"{self.paper}.json", _Citations).root  # JSON is YAML
+        item = self._cited
         *others, last = [author.family for author in item.author]
         authors = f"{', '.join(others)} and {last}" if others else last
         year = f" ({item.issued.date_parts[0][0]})" if item.issued else ""
@@ -142,6 +163,7 @@ class Reference(_Strict):
         of_cell = ("dataset", "kernel", "method", columns.get("multiple", ""), "source")
         csvfile.check_once(path, printed, [name for name in of_cell if name in printed])
         numbers = pd.DataFrame({"paper_dataset": printed["dataset"], "method": printed["method"]})
+        numbers["method"] = numbers["method"].replace({theirs: here for here, theirs in self.methods.items()})
         if "kernel" in printed:
             numbers["method"] = printed["method"] + " " + printed["kernel"]
         for name in _NUMBERS:
@@ -169,13 +191,28 @@ class Reference(_Strict):
 _NUMBERS = ["multiple", "reported", "reported_std", "reported_significant"]
 
 
+def role_of(experiment: str, reference: str | None) -> tuple[str, Role | None]:
+    """The paper that an experiment of this name is about, empty where it is about none, and what it is for."""
+    for name, paper in _registry().papers.items():
+        if experiment in paper.experiments:
+            return name, paper.experiments[experiment]
+    known = references().get(reference or "")
+    return (known.paper, "reproduction") if known else ("", None)
+
+
+def _registry() -> _Registry:
+    return yamlfile.load(FOLDER / "references.yaml", _Registry)
+
+
 @cache
 def references() -> dict[str, Reference]:
     """Every reference by its name: the papers, and their tables as ``<paper>-<table>``."""
     found = {}
-    for name, paper in yamlfile.load(FOLDER / "references.yaml", _Registry).papers.items():
+    for name, paper in _registry().papers.items():
         for key, table in ((name, None), *((f"{name}-{key}", table) for key, table in paper.tables.items())):
-            found[key] = Reference(name=key, paper=name, datasets=paper.datasets, stated=paper.stated, table=table)
+            found[key] = Reference(
+                name=key, paper=name, datasets=paper.datasets, methods=paper.methods, stated=paper.stated, table=table
+            )
     return found
 
 

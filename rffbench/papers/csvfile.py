@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from rffbench import files
 from rffbench.errors import ConfigError, not_utf8, unknown
+
+MOST_BYTES = 20_000_000  # a hundred thousand cells
 
 
 def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional: Collection[str] = ()) -> pd.DataFrame:
@@ -65,7 +68,7 @@ def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not blank, each with the number of its line."""
     try:
-        content = path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before the text
+        content = files.read_regular(path, MOST_BYTES).decode("utf-8-sig")  # spreadsheets put a mark before the text
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

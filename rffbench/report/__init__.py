@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rffbench import files
+from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
 from rffbench.report.frame import Protocols, experiment_folders, load_protocols
 from rffbench.report.model_table import HEADER as MODEL_HEADER
 from rffbench.report.model_table import STUB as MODEL_STUB
 from rffbench.report.summary import summarise, summary_csv, summary_records
-from rffbench.report.table import FILES, Shown, folder_table
+from rffbench.report.table import FILES, Shown, baseline_column, folder_table, measured_metric
 from rffbench.report.table import table_files as _table_files
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rffbench.report.compare import Comparison
+    from rffbench.report.figures.style import Style
     from rffbench.report.search import Search
     from rffbench.report.statistics import Statistics
 
@@ -53,16 +56,29 @@ __all__ = [
 TABLE_FORMATS = ("tex", "typst", "csv", "md")
 
 
-def redraw(folder: str | Path, formats: Sequence[str] = ("png",), style: str = "screen") -> list[Path]:
+def redraw(
+    folder: str | Path,
+    formats: Sequence[str] = ("png",),
+    style: str = "screen",
+    columns: int | None = None,
+    panels: Sequence[str] = (),
+) -> list[Path]:
     """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv, yardsticks.csv,
-    leverage.csv) into one experiment's folder; the paths written. ``style`` is one of the figures' ``STYLES``."""
+    leverage.csv) into one experiment's folder; the paths written.
+
+    ``style`` is one of the figures' styles; in the style paper they are as wide as 1 or 2 ``columns``, where that is
+    given, else as they need. Figures that have a panel per metric have those of ``panels``, where these are given.
+    Raises ConfigError for a style or metric that does not exist, ResultsError for a metric that no trial has.
+    """
     from rffbench.report.crossover import write_crossover
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
+    from rffbench.report.figures.style import figure_style
     from rffbench.report.leverage import write_leverage
     from rffbench.report.slopes import write_slopes
     from rffbench.report.yardsticks import write_yardsticks
 
     protocols = load_protocols(folder)
+    look = figure_style(style, columns, [measured_metric(protocols, name).name for name in panels])
     summaries = [summarise(results) for _, results in protocols]
     findings = [
         *write_slopes(protocols),
@@ -71,12 +87,12 @@ def redraw(folder: str | Path, formats: Sequence[str] = ("png",), style: str = "
         *write_leverage(protocols),
     ]
     texts = {"summary.csv": summary_csv(protocols, summaries), **_table_files(protocols, summaries)[1]}
-    figures = draw_figures(protocols, formats, style, summaries)
-    return [*_written(Path(folder), texts), *findings, *figures, *_compared(protocols, formats, style, summaries)]
+    figures = draw_figures(protocols, formats, look, summaries)
+    return [*_written(Path(folder), texts), *findings, *figures, *_compared(protocols, formats, look, summaries)]
 
 
 def _compared(
-    protocols: Protocols, formats: Sequence[str], style: str, summaries: Sequence[pd.DataFrame]
+    protocols: Protocols, formats: Sequence[str], style: Style, summaries: Sequence[pd.DataFrame]
 ) -> list[Path]:
     """The figures of what is compared: with the reference, if there is one that has something in common with the
     results, and of the methods with each other."""
@@ -90,7 +106,10 @@ def _compared(
     if results.config.get("reference"):
         with contextlib.suppress(NotComparable, ConfigError):
             paths += draw_comparison(compare(results, summary=summaries[0], judged=False), formats, style)
-    if (statistics := compute_statistics(results)) is not None:
+    statistics = compute_statistics(results)
+    if (results.folder / "statistics.md").exists():  # `compare` wrote it, maybe of rows that were measured anew since
+        paths += _statistics_files(statistics, results.folder)
+    if statistics is not None:
         paths += draw_critical_difference(statistics, results.folder, formats, style)
     return paths
 
@@ -111,7 +130,11 @@ def written_table(folder: str | Path) -> Table:
     table = Table.from_markdown(text)
     if table is None:
         return make_table(folder, FILES)
-    return replace(table, stub=MODEL_STUB) if table.header[1:] == MODEL_HEADER[1:] else table
+    if table.header[1:] == MODEL_HEADER[1:]:
+        return replace(table, stub=MODEL_STUB)
+    config = load_resolved(Path(folder) / "config.yaml")[0][1]
+    methods = table.header[table.stub :]
+    return replace(table, baseline=baseline_column(config, methods, table))
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
@@ -190,13 +213,20 @@ def compare_methods(folder: str | Path) -> Statistics | None:
 
 def write_statistics(statistics: Statistics | None, folder: Path) -> list[Path]:
     """Write statistics.csv, statistics.md and, where three methods share cells of five datasets,
-    figures/critical_difference.png; the paths written."""
+    figures/critical_difference.png; the paths written. Without statistics, those of earlier rows are removed."""
     from rffbench.report.figures.critical_difference import draw_critical_difference
 
-    if statistics is None:
-        return []
-    texts = {"statistics.csv": statistics.to_csv(), "statistics.md": statistics.table().to_markdown()}
-    return [*_written(folder, texts), *draw_critical_difference(statistics, folder)]
+    written = _statistics_files(statistics, folder)
+    return written if statistics is None else [*written, *draw_critical_difference(statistics, folder)]
+
+
+def _statistics_files(statistics: Statistics | None, folder: Path) -> list[Path]:
+    if statistics is not None:
+        texts = {"statistics.csv": statistics.to_csv(), "statistics.md": statistics.table().to_markdown()}
+        return _written(folder, texts)
+    for old in (*folder.glob("statistics.*"), *folder.glob("figures/critical_difference.*")):
+        old.unlink()
+    return []
 
 
 def search_folder(folder: str | Path) -> Search:
@@ -213,5 +243,5 @@ def write_search(found: Search, folder: Path) -> list[Path]:
 
 def _written(folder: Path, texts: dict[str, str]) -> list[Path]:
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        files.replace(folder / name, text)
     return [folder / name for name in texts]

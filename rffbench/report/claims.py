@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from string import Formatter
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -21,11 +21,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from rffbench import yamlfile
 from rffbench.config.values import Number, Size
 from rffbench.errors import ConfigError, unknown
-from rffbench.report.verdicts import Range
-from rffbench.trials.metrics import METRICS, PERCENT, Metric
+from rffbench.report.verdicts import NEW_ROWS, Range
+from rffbench.trials.metrics import METRICS, PERCENT, SCORES, Metric
 
 ERROR_RATE = Metric("error_rate", "test error", PERCENT, "less")  # 100 % less the accuracy
 CLAIMED = {**METRICS, ERROR_RATE.name: ERROR_RATE}
+OF_TEST_ROWS = (*SCORES, ERROR_RATE.name)  # what other test rows would change
 
 
 def _two(bounds: list[float | None]) -> list[float | None]:
@@ -118,6 +119,11 @@ class Claim(_Strict):
     stand_ins: list[str] = Field(default_factory=list, description="measured where a dataset cannot be had")
     sizes: list[Size] = Field(default_factory=list, description="those the sentence names, all of them; else measured")
     sizes_from: Size | None = Field(default=None, description="of the sizes measured, those from here on")
+    every_size: bool = Field(default=False, description="must hold at each of the sizes, and not on average alone")
+    covers: Literal["this dataset", "new rows"] = Field(
+        default="this dataset",
+        description="what the interval covers: other splits and draws, or other rows of this kind",
+    )
     each: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
         default_factory=dict, description="one claim a combination of these values"
     )
@@ -132,6 +138,10 @@ class Claim(_Strict):
             raise ValueError("a claim has one of difference, ratio and slope")
         if self.sizes and self.sizes_from:
             raise yamlfile.Misplaced("a claim has sizes, or sizes_from", "sizes_from")
+        if self.every_size and self.slope is not None:
+            raise yamlfile.Misplaced("a slope is over sizes; it has none at a size", "every_size")
+        if self.covers == NEW_ROWS and self.test.metric not in OF_TEST_ROWS:
+            raise yamlfile.Misplaced(f"{self.test.metric} is not measured on test rows", "covers")
         for where, text in (("claim",), self.claim), *(((kinds[0], key), text) for key, text in self._labels().items()):
             for _, name, _, _ in Formatter().parse(text):
                 if name is not None and name not in self.each:

@@ -31,7 +31,9 @@ from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError, ResultsError, RffbenchError, unknown
 from rffbench.papers import Reference, references
 from rffbench.papers.own import OwnReference, find_reference
+from rffbench.report import edges
 from rffbench.report.claims import labelled, load_claims, paper_name
+from rffbench.report.controls import Control, controls
 from rffbench.report.frame import Protocols, Results, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.judge import Finding, judge
@@ -100,6 +102,18 @@ class Comparison:
         return self.cells[self.cells["verdict"].isin([REPRODUCED, CLOSE, DIFFERS])]
 
     @property
+    def controls(self) -> list[Control]:
+        """How many cells would be within the tolerance were methods mixed up; of a paper's numbers alone."""
+        if self.reference.table is None or isinstance(self.reference, OwnReference):
+            return []
+        return controls(self.counted, self.reference.table.tolerance_unit == "percent")
+
+    @property
+    def unmeasured(self) -> int:
+        """How many reported cells were not measured."""
+        return int(((self.cells["verdict"] == NOT_MEASURED) & self.cells["reported"].notna()).sum())
+
+    @property
     def outside(self) -> int:
         """How many cells differ by more than the tolerance."""
         return int((self.cells["verdict"] == DIFFERS).sum())
@@ -157,7 +171,11 @@ def compare(
         cells,
         _costs(reference, reported, results),
         findings,
-        _missing(cells, results) + [f"{dataset}: {said}." for dataset, said in other_rows.items()],
+        [
+            *_missing(cells, results),
+            *(f"{dataset}: {said}." for dataset, said in other_rows.items()),
+            *edges.notes(results),
+        ],
     )
     finished = (results.trials["status"] == "ok").any()
     if finished and not comparison.measured and not cells[["n_features", "reported"]].notna().all(axis=1).any():
@@ -187,7 +205,8 @@ def _reported(reference: Reference, results: Results, numbers: pd.DataFrame) -> 
         numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
         for dataset in _planned(results)
     ]
-    return pd.concat(parts) if parts else numbers.assign(dataset=[])
+    found = pd.concat(parts) if parts else numbers.assign(dataset=[])
+    return found.assign(method=found["method"].replace(results.shown))
 
 
 def _planned(results: Results) -> list[str]:

@@ -3,7 +3,9 @@
 Trials of the same seed have the same split and start from the same frequencies, so that they are paired: a cell's
 difference is the mean over the trials that both finished, with Student's interval of the differences. Of two seeds the
 trials have nothing in common, and the interval is Welch's. Scores in percent are compared in points; errors, and all
-else without a unit, in percent of the old mean.
+else without a unit, in percent of the old mean. A cell is worse, or better, where its interval lies beyond the
+tolerance, at the level that Holm's procedure gives it among all cells that changed (`rffbench.report.settled`); where
+the interval is neither beyond nor within the tolerance, it is not settled.
 
 Seconds and memory are compared by the mean of log(new/old) over common trials; seconds only of trials that nothing else
 disturbed, and only of one machine.
@@ -11,11 +13,11 @@ disturbed, and only of one machine.
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +27,19 @@ import pandas as pd
 from rffbench import ownfile
 from rffbench.errors import ResultsError
 from rffbench.execution.log import each_row, latest
+from rffbench.execution.manifest import runs_of
 from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
-from rffbench.report.significance import mean_interval, welch_interval
+from rffbench.report.settled import Change, change_of
+from rffbench.report.significance import LEVEL, holm, mean_interval
 from rffbench.trials.metrics import PERCENT, TIMES, Metric
 from rffbench.units import first_of
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"
+UNSETTLED = "not settled"
 LOST, UNMEASURED, ONLY_OLD, ONLY_NEW = "lost", "not measured", "only in old", "only in new"
 SLOWER, FASTER, LARGER, SMALLER = "slower", "faster", "larger", "smaller"
-COMPARED = (WORSE, BETTER, CHANGED, WITHIN, SAME, LOST)
+COMPARED = (WORSE, BETTER, CHANGED, WITHIN, SAME, UNSETTLED, LOST)
 OUTSIDE = (WORSE, LOST)
 NOTICEABLE = 1.1  # a ratio of seconds or bytes nearer to 1 is the machine's noise
 MOST_KEYS = 6  # of a config that are named
@@ -42,7 +47,7 @@ ABOUT_SCORES = ("name", "title", "reference", "significance")  # keys of a confi
 
 CELL_COLUMNS = [
     "protocol", "dataset", "size", "method", "metric", "unit", "old", "new", "trials", "difference", "low", "high",
-    "lost", "verdict",
+    "p", "settled_by", "lost", "verdict",
 ]  # fmt: skip
 COST_COLUMNS = ["protocol", "dataset", "size", "method", "metric", "old", "new", "trials", "ratio", "low", "high",
                 "verdict"]  # fmt: skip
@@ -54,7 +59,9 @@ class Difference:
 
     ``cells`` has a row for every cell of either, with ``CELL_COLUMNS``: the mean scores over the common ``trials``,
     ``difference`` (new less old, in the ``unit``: points, or % of the old mean), its 95 % interval ``low``, ``high``
-    (infinite from a single trial), ``lost`` (how the trials ended that were ok before and are not any more), verdict.
+    (infinite from a single trial), ``p`` of a difference beyond the tolerance by Holm's procedure (missing of cells
+    without a change), ``settled_by`` (how many trials would settle what is not), ``lost`` (how the trials ended that
+    were ok before and are not any more), verdict.
     ``costs`` has a row for every cell and every metric of time or memory that both measured, with ``COST_COLUMNS``:
     ``ratio`` is new over old. ``notes`` says in sentences what else a reader must know.
     """
@@ -74,12 +81,6 @@ class Difference:
         return int(self.cells["verdict"].isin(OUTSIDE).sum())
 
     @property
-    def unclear(self) -> int:
-        """How many of the worse cells have an interval that covers 0: more trials would tell."""
-        cells = self.cells[self.cells["verdict"] == WORSE]
-        return int(((cells["low"] < 0) & (cells["high"] > 0)).sum())
-
-    @property
     def compared(self) -> int:
         """How many cells could be compared."""
         return int(self.cells["verdict"].isin(COMPARED).sum())
@@ -97,7 +98,7 @@ def diff_folders(
     found = experiment_folders(old), experiment_folders(new)
     alone = [folders == [place] for folders, place in zip(found, (old, new), strict=True)]
     if all(alone):
-        return [diff(old, new, tolerance, names)], []
+        return _judged([_measured(old, new, tolerance, names)]), []
     if any(alone):
         one, many = names if alone[0] else names[::-1]
         raise ResultsError(f"{one} is one experiment's folder and {many} a folder of such folders; name two of a kind")
@@ -110,13 +111,17 @@ def diff_folders(
         for side in (0, 1)
         if (left := [name for name in by_name[side] if name not in common])
     ]
-    pairs = [diff(by_name[0][name], by_name[1][name], tolerance, _inside(names, name)) for name in common]
-    return pairs, single
+    pairs = [_measured(by_name[0][name], by_name[1][name], tolerance, _inside(names, name)) for name in common]
+    return _judged(pairs), single
 
 
 def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None) -> Difference:
     """One experiment's folder against another. ResultsError where they have no cell in common."""
-    names = names or (str(old), str(new))
+    return _judged([_measured(old, new, tolerance, names or (str(old), str(new)))])[0]
+
+
+def _measured(old: Path, new: Path, tolerance: float, names: tuple[str, str]) -> Difference:
+    """One experiment's folder against another, its changes without a verdict."""
     protocols = load_protocols(old), load_protocols(new)
     machines = _machine(old), _machine(new)
     same_machine = None in machines or machines[0] == machines[1]
@@ -124,16 +129,40 @@ def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | 
     for protocol, before, after in _matched(*protocols):
         for label, one, other in _cells_of(before, after):
             where = {"protocol": protocol, **label}
-            cells.append(where | _score(label, one, other, before, after, tolerance))
+            cells.append(where | _score(label, one, other, before, after))
             costs += [where | cost for cost in _costs(one, other, before, same_machine)]
-    if not any(cell["verdict"] in (*COMPARED, UNMEASURED) for cell in cells):
+    if all(cell["verdict"] in (ONLY_OLD, ONLY_NEW) for cell in cells):
         raise ResultsError(f"{names[0]} and {names[1]} have no cell in common (dataset, size and method)")
     if not same_machine:
         notes.append(f"Seconds are not compared, as they are of two machines: {machines[0]}, and {machines[1]}.")
     newest = protocols[1][0][1]
     name = str(newest.config.get("name") or new.name)
-    tables = pd.DataFrame(cells, columns=CELL_COLUMNS), pd.DataFrame(costs, columns=COST_COLUMNS)
+    tables = pd.DataFrame(cells, columns=[*CELL_COLUMNS, "better"]), pd.DataFrame(costs, columns=COST_COLUMNS)
     return Difference(name, newest.title, *names, tolerance, *tables, notes)
+
+
+def _judged(differences: list[Difference]) -> list[Difference]:
+    """The differences with the verdicts on their changes: one family of tests, as they are one question."""
+    judged = judge([each.cells for each in differences], differences[0].tolerance)
+    return [replace(each, cells=cells) for each, cells in zip(differences, judged, strict=True)]
+
+
+def judge(tables: Sequence[pd.DataFrame], tolerance: float) -> list[pd.DataFrame]:
+    """The tables of cells with a verdict, p and the trials that would settle it, of every cell whose verdict is still
+    its `Change`."""
+    cells = [cell for table in tables for cell in table.to_dict("records")]
+    changed = [cell for cell in cells if isinstance(cell["verdict"], Change)]
+    for cell, p in zip(changed, holm([cell["verdict"].p_beyond(tolerance) for cell in changed]), strict=True):
+        change = cell["verdict"]
+        cell["p"] = p
+        if p < LEVEL:
+            cell["verdict"] = _direction(change.mean, cell["better"])
+        elif change.within(tolerance):
+            cell["verdict"] = WITHIN
+        else:
+            cell |= {"verdict": UNSETTLED, "settled_by": change.settling_trials(tolerance, len(changed))}
+    rows = iter(cells)
+    return [pd.DataFrame([next(rows) for _ in range(len(table))], columns=CELL_COLUMNS) for table in tables]
 
 
 def _inside(names: tuple[str, str], experiment: str) -> tuple[str, str]:
@@ -167,8 +196,9 @@ def _cells_of(old: Results, new: Results) -> Iterator[tuple[dict[str, Any], pd.D
 
 
 def _score(
-    cell: Mapping[str, str], old: pd.DataFrame, new: pd.DataFrame, before: Results, after: Results, tolerance: float
+    cell: Mapping[str, str], old: pd.DataFrame, new: pd.DataFrame, before: Results, after: Results
 ) -> dict[str, Any]:
+    """A cell's row; its verdict is the `Change` where that is to be judged among all others."""
     results = before if len(old) else after
     metric = results.score(cell["dataset"])
     unit = "points" if metric.unit == PERCENT else "%"
@@ -178,50 +208,44 @@ def _score(
         common = both[0].index.intersection(both[1].index)
         both = [scores[common] for scores in both]
     means = [float(scores.mean()) if len(scores) else math.nan for scores in both]
-    difference, low, high = _interval(both[0], both[1], paired)
-    if unit == "%":
-        difference, low, high = (_share(value, means[0]) for value in (difference, low, high))
+    change = change_of(both[0], both[1], paired)
+    if change and unit == "%":  # of an old mean of zero, everything is infinitely much more
+        change = change.scaled(100 / abs(means[0]) if means[0] else math.inf)
+    difference, (low, high) = (change.mean, change.interval) if change else (math.nan, (math.nan, math.nan))
     ended = new["status"].reindex(old.index[old["status"] == "ok"]).dropna() if paired else new["status"]
+    silent = _without_score(old, new, metric, paired)
+    ended = ended.mask(silent.reindex(ended.index, fill_value=False), "without a score")
     failed = ended[~ended.isin(["ok", "unavailable"])].value_counts()
     lost = ", ".join(f"{count} {status}" for status, count in failed.items()) if len(old) else ""
     size = 16 * np.finfo(float).eps * np.abs(np.concatenate(both)).max(initial=0.0)  # of rounding
     same = paired and len(both[0]) > 0 and bool((np.abs(both[1] - both[0]) <= size).all())
+    verdict: str | Change
     if lost:
         verdict = LOST
-    elif not math.isnan(difference):
-        verdict = SAME if same else _verdict(difference, metric, tolerance)
+    elif change:
+        verdict = SAME if same else change
     else:
         verdict = ONLY_OLD if not len(new) else ONLY_NEW if not len(old) else UNMEASURED
     return {
         "metric": metric.name, "unit": unit, "old": means[0], "new": means[1],
         "trials": min(map(len, both)), "difference": difference, "low": low, "high": high,
-        "lost": lost, "verdict": verdict,
+        "p": math.nan, "settled_by": None, "lost": lost, "verdict": verdict, "better": metric.better,
     }  # fmt: skip
 
 
-def _interval(old: pd.Series, new: pd.Series, paired: bool) -> tuple[float, float, float]:
-    """new less old: the mean and its interval."""
-    if not (len(old) and len(new)):
-        return math.nan, math.nan, math.nan
-    if paired:
-        return float((new - old).mean()), *mean_interval(new - old)
-    samples = [(float(each.mean()), float(each.std(ddof=1)), len(each)) for each in (new, old)]
-    return samples[0][0] - samples[1][0], *welch_interval(*samples[0], *samples[1])
+def _without_score(old: pd.DataFrame, new: pd.DataFrame, metric: Metric, paired: bool) -> pd.Series:
+    """Of the new trials, which are ok and have no score, where the same trial had one before."""
+    none = pd.Series(math.nan, new.index)
+    missing = (new["status"] == "ok") & new.get(metric.name, none).isna()
+    had = old.get(metric.name, pd.Series(math.nan, old.index)).notna()
+    return missing & had.reindex(new.index, fill_value=False) if paired else missing & bool(had.any())
 
 
-def _share(difference: float, old: float) -> float:
-    """In percent of the old mean; of zero, everything is infinitely much more."""
-    if old == 0:
-        return math.copysign(math.inf, difference) if difference else 0.0
-    return 100 * difference / abs(old)
-
-
-def _verdict(difference: float, metric: Metric, tolerance: float) -> str:
-    if abs(difference) <= tolerance + 1e-9:  # one that equals it is within it, also after rounding
-        return WITHIN
-    if metric.better is None:
+def _direction(difference: float, better: str | None) -> str:
+    """What a difference beyond the tolerance is."""
+    if better is None:
         return CHANGED
-    return BETTER if (difference > 0) == (metric.better == "greater") else WORSE
+    return BETTER if (difference > 0) == (better == "greater") else WORSE
 
 
 # ---- Seconds and memory ------------------------------------------------------------------------------------
@@ -319,8 +343,7 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _machine(folder: Path) -> str | None:
     """What seconds depend on: the processor and how many there are; None where no manifest says."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-        return f"{manifest['cpu']}, {manifest['processors']} processors"
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    with suppress(ResultsError, LookupError):
+        newest = runs_of(folder)[-1]
+        return f"{newest['cpu']}, {newest['processors']} processors"
+    return None

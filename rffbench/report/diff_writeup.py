@@ -23,11 +23,13 @@ from rffbench.report.diff import (
     SLOWER,
     SMALLER,
     UNMEASURED,
+    UNSETTLED,
     WITHIN,
     WORSE,
     Difference,
 )  # fmt: skip
 from rffbench.report.junit import Case
+from rffbench.report.settled import MOST_TRIALS
 from rffbench.report.summary import records
 from rffbench.report.text_table import significant_digits
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
@@ -46,6 +48,7 @@ def to_text(difference: Difference) -> str:
             lines += _section("lost: finished before, now failed", cells, _lost)
         else:
             lines += _section(f"{kind}{_beyond(difference)}", cells, change)
+    lines += _section(UNSETTLED, difference.cells[difference.cells["verdict"] == UNSETTLED], _unsettled)
     for kind in (SLOWER, FASTER, LARGER, SMALLER):
         lines += _section(kind, difference.costs[difference.costs["verdict"] == kind], _ratio)
     return "\n".join([*lines, "", *_wrapped(summary(difference))]) + "\n"
@@ -55,14 +58,14 @@ def summary(difference: Difference) -> str:
     """How many cells are what, one sentence for the costs that changed nothing and one for what was not compared."""
     counts = difference.cells["verdict"].value_counts()
     said = [f"{counts.get(WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
-    if difference.unclear:
-        said[0] += f" (of {difference.unclear} the interval covers 0)"
     if LOST in counts:
         said.append(f"{counts[LOST]} lost trials")
     said += [f"{counts[kind]} are {kind}" for kind in (BETTER, CHANGED) if kind in counts]
     if difference.tolerance:
         said.append(f"{counts.get(WITHIN, 0)} are within that")
     said.append(f"{counts.get(SAME, 0)} are unchanged")
+    if UNSETTLED in counts:
+        said.append(f"{counts[UNSETTLED]} are not settled")
     costs, steady = difference.costs, difference.costs["verdict"] == SAME
     seconds = costs["metric"].isin(TIMES)
     alike = [
@@ -127,6 +130,14 @@ def change(cell: Mapping[Any, Any]) -> str:
 
 def _lost(cell: Mapping[Any, Any]) -> str:
     return f"trials that were ok: {cell['lost']}"
+
+
+def _unsettled(cell: Mapping[Any, Any]) -> str:
+    """The change, and how many trials would settle it."""
+    if cell["settled_by"] == cell["settled_by"] and cell["settled_by"] is not None:
+        return f"{change(cell)}; about {int(cell['settled_by'])} trials would settle it"
+    few = "a single trial says nothing of the noise" if cell["trials"] < 2 else f"more than {MOST_TRIALS} trials would"
+    return f"{change(cell)}; {few}"
 
 
 def _ratio(cost: Mapping[Any, Any]) -> str:

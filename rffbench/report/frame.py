@@ -23,6 +23,8 @@ from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.row import PLACE, Row
+from rffbench.kernels import KERNELS
+from rffbench.labels import shown_config
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
@@ -36,12 +38,16 @@ class Results:
     """What one experiment's folder holds.
 
     ``config`` is the resolved config.yaml: its title, reference and significance are for the report to read, all else
-    is the ``grid``'s to say. ``trials`` has a row for every trial of that config in the log and
+    is the ``grid``'s to say. Here as everywhere methods have the labels under which they are shown
+    (`rffbench.labels`); ``stored`` has the label in config.yaml and the rows for each of them. ``trials`` has a row
+    for every trial of that config in the log and
     the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
     trial, status, contended (bool), and one float column a metric of ``metrics``: accuracy in %, times in
     seconds, memory in bytes, NaN where there is none. ``curves`` has a row for every point of the trials' curves:
     dataset, n_features, multiple, method, trial, and the curves' own columns. ``metrics`` are those known here, and
-    behind them what else the trials' maps and solvers measured, as their rows describe it.
+    behind them what else the trials' maps and solvers measured, as their rows describe it. ``edges`` has a row for
+    every tuned value that is the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda or gamma), and
+    what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
     """
 
     folder: Path
@@ -49,6 +55,9 @@ class Results:
     trials: pd.DataFrame
     curves: pd.DataFrame
     metrics: dict[str, Metric] = field(default_factory=lambda: METRICS)
+    stored: dict[str, str] = field(default_factory=dict)
+    columns: dict[tuple[str, int, str], int] = field(default_factory=dict)  # of the features, by cell, where rows say
+    edges: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def title(self) -> str:
@@ -63,6 +72,11 @@ class Results:
     def grid(self) -> Grid:
         """What the config means."""
         return Grid(self.config)
+
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """The label under which a method is shown, by the one that config.yaml and the rows have."""
+        return {label: shown for shown, label in self.stored.items()}
 
     @property
     def methods(self) -> list[str]:
@@ -113,6 +127,25 @@ class Results:
         counts = Counter(short.values())
         return {name: each if counts[each] == 1 else name for name, each in short.items()}
 
+    def kernels_differ(self, dataset: str, methods: Iterable[str]) -> str:
+        """In words, that methods approximate different kernels on a dataset, so that their errors cannot be
+        compared: which methods each kernel has. Empty where it is one kernel."""
+        of_kernel: dict[str, list[str]] = {}
+        for method in methods:
+            if method not in self.grid.methods or self.grid.features(method)["name"] == "none":
+                continue
+            kernel = self.grid.setting("kernel", dataset, method) or {}
+            parameters = [f"{key} = {_listed(value)}" for key, value in kernel.items() if key != "name"]
+            written = as_written(", ".join([str(kernel.get("name", "kernel")), *parameters]))
+            if isinstance(kernel.get("gamma"), list):  # each method has chosen its own
+                of_method = self.trials[(self.trials["dataset"] == dataset) & (self.trials["method"] == method)]
+                written += f", chosen: {of_method['gamma'].mean():.3g} on average"
+            of_kernel.setdefault(written, []).append(as_written(method))
+        if len(of_kernel) < 2:
+            return ""
+        told = "; ".join(f"{', '.join(names)}: {kernel}" for kernel, names in of_kernel.items())
+        return f"errors are against different kernels, so that they cannot be compared between them ({told})"
+
     def mark(self, dataset: str) -> str | None:
         """What the dataset's card says a reader of its results must know, if anything."""
         card = find_card(dataset)
@@ -120,7 +153,7 @@ class Results:
 
 
 _GREEK = dict(zip(["alpha", "beta", "gamma", "delta", "lambda", "mu", "rho", "sigma"], "αβγδλμρσ", strict=True))
-_NAMED_AFTER = ("gaussian", "laplacian", "cauchy")
+_NAMED_AFTER = [name for name, kernel in KERNELS.items() if kernel.named_after]
 
 
 def as_written(label: str) -> str:
@@ -143,6 +176,13 @@ def with_labels(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     for axis, label in labels.items():
         labelled[f"{axis} (axis)" if axis in frame else axis] = label
     return labelled
+
+
+def _listed(value: Any) -> str:
+    """A value of a config as people write it."""
+    if isinstance(value, list):
+        return " or ".join(map(_listed, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def find_card(dataset: str) -> Any:
@@ -229,6 +269,8 @@ class _Rows:
         self.own: dict[int, dict[str, float]] = {}  # of the rows that have any: numbers that are not known here
         self.described: dict[int, dict[str, Any]] = {}  # and how they are described
         self.curves: dict[int, dict[str, Any]] = {}
+        self.columns: dict[tuple[str, int, str], int] = {}
+        self.edges: dict[int, dict[str, Any]] = {}
 
     def add(self, row: Row) -> None:
         at, timing = len(self.cells), row.get("timing") or {}
@@ -241,11 +283,13 @@ class _Rows:
         self.contended.append(bool(timing) and timing.get("contended") is not False)  # what cannot be told counts
         if not row["metrics"].keys() <= _NOT_OWN:
             self.own[at] = {name: value for name, value in row["metrics"].items() if name not in _NOT_OWN}
-        for name, kept in (("own_metrics", self.described), ("curves", self.curves)):
+        for name, kept in (("own_metrics", self.described), ("curves", self.curves), ("edges", self.edges)):
             if row.get(name):
                 kept[at] = row[name]
         if row["status"] != "ok":
             return
+        if row.get("columns"):
+            self.columns[row["dataset"], row["n_features"], row["method"]] = row["columns"]
         for name, value in _numbers(row, timing).items():
             if name in METRICS and value is not None:
                 if (column := self.numbers.get(name)) is None:
@@ -284,7 +328,7 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
     own = _own_metrics(rows, counted)
     dataset, method, n_features, trial = zip(*(rows.cells[at] for at in counted), strict=True)
     place: dict[str, list[Any]] = {
-        "dataset": list(dataset), "n_features": list(n_features), "method": list(method),
+        "dataset": list(dataset), "n_features": list(n_features), "method": [grid.shown[each] for each in method],
         "multiple": [rows.multiples[at] for at in counted], "trial": list(trial),
     }  # fmt: skip
     trials = pd.DataFrame(place | {"status": [rows.statuses[at] for at in counted]})
@@ -299,7 +343,13 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
     ]  # fmt: skip
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
     curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
-    return Results(folder, config, trials, curves, METRICS | own)
+    edges = pd.DataFrame([
+        {name: place[name][number] for name in (*_CELL, "trial")} | {"tuned": tuned, **gain}
+        for number, at in enumerate(counted) for tuned, gain in rows.edges.get(at, {}).items()
+    ])  # fmt: skip
+    stored = {shown: label for label, shown in grid.shown.items()}
+    of_features = {(each, n, grid.shown[method]): of_cell for (each, n, method), of_cell in rows.columns.items()}
+    return Results(folder, shown_config(config, grid.shown), trials, curves, METRICS | own, stored, of_features, edges)
 
 
 def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

@@ -26,9 +26,9 @@ import numpy as np
 import pandas as pd
 
 from rffbench.errors import ResultsError
+from rffbench.execution.manifest import runs_of
 from rffbench.report.frame import Protocols, experiment_folder, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
-from rffbench.report.merge import runs_of
 from rffbench.report.revision import results_at, revisions
 from rffbench.report.significance import LEVEL
 from rffbench.seeds import generator, stream

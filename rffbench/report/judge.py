@@ -1,9 +1,11 @@
 """A paper's claims held against measurements: each with its verdict and the evidence.
 
 A claim is judged on all its sizes together. A trial's number is the mean over sizes of its differences, or of the
-logarithms of its ratios, for the sizes of a trial share rows and frequencies; trials do not, and their interval is
-Student's (see verdicts.py). Ratios are judged as logarithms, which makes half as far from one as twice, and keeps heavy
-tails from hiding an effect that every trial shows.
+logarithms of its ratios, because the sizes of a trial share rows and frequencies. Trials do not share frequencies, and
+given the dataset their splits are independent, so their mean has Student's interval (verdicts.py, which also says what
+the interval covers). Ratios are judged as logarithms: half is then as far from one as twice, and a heavy tail cannot
+hide an effect that every trial shows. A claim with ``every_size`` is judged at each of its sizes, and in the mean
+besides.
 """
 
 from __future__ import annotations
@@ -18,14 +20,37 @@ import pandas as pd
 
 from rffbench.config.values import Size
 from rffbench.identity import canonical_json
-from rffbench.report.claims import CLAIMED, Claim, Difference, Ratio, Slope, Test, labelled, paper_name
-from rffbench.report.frame import Protocols, Results, size_label
+from rffbench.report import edges
+from rffbench.report.claims import (
+    CLAIMED,
+    OF_TEST_ROWS,
+    Claim,
+    Difference,
+    Ratio,
+    Slope,
+    Test,
+    labelled,
+    paper_name,
+)
+from rffbench.report.frame import Protocols, Results, find_card, size_label
+from rffbench.report.significance import LEVEL
 from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
-from rffbench.report.verdicts import MOST_TRIALS, NOT_MEASURED, OPEN, Estimate
+from rffbench.report.verdicts import (
+    DRAWS,
+    MOST_TRIALS,
+    NEW_ROWS,
+    NOT_MEASURED,
+    OPEN,
+    THIS_DATASET,
+    Estimate,
+    adjusted,
+    judge_every,
+)
 from rffbench.solvers import NONE
-from rffbench.trials.metrics import MAP_MEASURES, TIMES
+from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
 LEARNT = ("fit_s", "train_s", "predict_s")  # of something trained
+OF_SCORES = (*SCORES, "error_rate")  # of what is tuned for them
 OF_MAPS = (*MAP_MEASURES, "entry_quantile", "feature_s")  # of a map alone, whatever is learnt on it
 
 
@@ -34,8 +59,15 @@ class Finding:
     """A claim's verdict on one dataset, and why.
 
     ``measured``, with its interval ``low`` to ``high`` over ``trials``, is a difference in points, a ratio or an
-    exponent over ``sizes``; NaN where nothing was measured. ``asked`` is the claim's range, ``because`` the reason for
-    it. ``protocol`` says which of a sweep's.
+    exponent over ``sizes``; NaN where nothing was measured. ``covers`` is what that interval is of. ``asked`` is the
+    claim's range, ``because`` the reason for it. ``protocol`` says which of a sweep's, ``stands_in_for`` which datasets
+    the claim names that this one is in place of.
+
+    ``p`` is the verdict's p-value, ``p_adjusted`` that after Benjamini and Yekutieli's correction over all findings,
+    ``verdict_adjusted`` the verdict by it. ``verdict_in_mean`` is that of the mean over sizes, where the claim is for
+    every size; ``verdict_new_rows`` that of the interval for new rows, where there is one. Both are empty elsewhere.
+
+    ``at_edge``: a tuned value of these cells lies on the edge of its grid, as the evidence says (edges.py).
     """
 
     claim: str
@@ -54,6 +86,14 @@ class Finding:
     low: float = np.nan
     high: float = np.nan
     trials: int = 0
+    covers: str = ""
+    stands_in_for: str = ""
+    p: float = np.nan
+    p_adjusted: float = np.nan
+    verdict_adjusted: str = ""
+    verdict_in_mean: str = ""
+    verdict_new_rows: str = ""
+    at_edge: bool = False
 
 
 # ---- Which claim on what -----------------------------------------------------------------------------------
@@ -74,7 +114,19 @@ def judge(claims: Sequence[Claim], protocols: Protocols, names: Mapping[str, str
         for claim in itertools.chain.from_iterable(claim.expanded() for claim in claims)
         for finding in _on_datasets(claim, measured, names)
     ]
-    return list({repr(finding): finding for finding in findings}.values())
+    return _adjusted(list({repr(finding): finding for finding in findings}.values()))
+
+
+def _adjusted(findings: list[Finding]) -> list[Finding]:
+    """The findings with the verdicts that are left where all their tests are taken together."""
+    judged = [finding for finding in findings if finding.verdict != NOT_MEASURED]
+    p_values = iter(adjusted([finding.p for finding in judged]))
+    return [_with_adjusted(finding, next(p_values)) if finding.verdict != NOT_MEASURED else finding
+            for finding in findings]  # fmt: skip
+
+
+def _with_adjusted(finding: Finding, p: float) -> Finding:
+    return replace(finding, p_adjusted=p, verdict_adjusted=finding.verdict if p < LEVEL else OPEN)
 
 
 class _Measured:
@@ -139,7 +191,8 @@ def _on_datasets(claim: Claim, measured: _Measured, names: Mapping[str, str]) ->
     for dataset in results.datasets:
         if names.get(dataset, dataset) in claim.stand_ins:
             for finding in _judged(claim, dataset, measured):
-                yield replace(finding, evidence=f"{finding.evidence}; stands in for {_listed(claim.datasets)}")
+                for_ = _listed(claim.datasets)
+                yield replace(finding, evidence=f"{finding.evidence}; stands in for {for_}", stands_in_for=for_)
 
 
 def _judged(claim: Claim, dataset: str, measured: _Measured) -> Iterator[Finding]:
@@ -159,6 +212,7 @@ def _judged(claim: Claim, dataset: str, measured: _Measured) -> Iterator[Finding
         for method, other in _pairs(test, methods, results):
             try:
                 found = _evaluated(claim, dataset, method, other, measured)
+                found |= _at_edges(claim, dataset, [method, other], measured, found["evidence"])
                 yield replace(finding, method=method, baseline=other, **found)
             except _NotMeasured as reason:
                 yield replace(finding, method=method, baseline=other, evidence=str(reason))
@@ -203,17 +257,76 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
     _check_finished(dataset, trials_of)
     _check_measured(test.metric, trials_of, measured.results)
     values = {label: measured.values(dataset, label, test.metric) for label in labels}
+    shared = _Shared.of(claim, dataset, labels, measured.results)
     if isinstance(test, Slope):
         chosen, trials = _chosen(claim, _sizes(values[method]), sizes), measured.trials(dataset, method)
-        return _of_slope(test, trials[trials["n_features"].isin(chosen)], chosen)
+        return _of_slope(claim, trials[trials["n_features"].isin(chosen)], chosen, shared)
     table = _effects(claim, sizes, values[method], values[baseline])
     effects = table.dropna() if claim.sizes else _largest_block(table)
     if len(effects) < 2:
         raise _NotMeasured(_too_few(test, table, sizes))
-    found = _of_effects(test, effects, sizes)
+    found = _of_effects(claim, effects, sizes, shared)
     if left_out := [sizes[n] for n in _sizes(table) if n not in effects]:
         found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
     return found
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What trials have in common, and so what their interval covers; ``test_over_train`` is n_test/n_train of random
+    splits, None where new rows cannot be spoken of. ``fixed`` are the methods whose frequencies are always the same."""
+
+    covers: str
+    test_over_train: float | None
+    fixed: Sequence[str]
+
+    @classmethod
+    def of(cls, claim: Claim, dataset: str, methods: Sequence[str], results: Results) -> _Shared:
+        card = find_card(dataset)
+        given = card is not None and card.split_is_given
+        if given and claim.covers == NEW_ROWS:
+            raise _NotMeasured("its split is given: trials differ in their draws alone, and say nothing of new rows")
+        ratio = None
+        if card is not None and not given and claim.test.metric in OF_TEST_ROWS:
+            fewer = results.grid.setting("train_rows", dataset)
+            ratio = card.n_test / min(card.n_train, fewer or card.n_train)
+        covers = DRAWS if given else claim.covers
+        return cls(covers, ratio, [label for label in methods if _is_fixed(results.config["methods"][label])])
+
+    def estimate(self, estimate: Estimate) -> Estimate:
+        """With the interval that the claim is judged by."""
+        if self.covers != NEW_ROWS:
+            return estimate
+        if self.test_over_train is None:
+            raise _NotMeasured("without the dataset's card nothing is known of its splits")
+        return estimate.of_new_rows(self.test_over_train)
+
+
+def _is_fixed(method: Mapping[str, Any]) -> bool:
+    """Whether a method has the same frequencies in every trial: a quasi-random sequence that is not scrambled at
+    random."""
+    if method.get("features") != "qmc":
+        return False
+    from rffbench.features.quadrature.qmc import QuasiMonteCarloFeatures
+
+    names = {"sequence", "scramble", "variant"} & method.keys()
+    return not QuasiMonteCarloFeatures(**{name: method[name] for name in names}).unbiased  # a fixed sequence is not
+
+
+def _at_edges(claim: Claim, dataset: str, methods: Sequence[str], measured: _Measured, evidence: str) -> dict[str, Any]:
+    """How the evidence of a claim about scores begins where a tuned value of its cells is on the edge of its grid."""
+    if claim.test.metric not in OF_SCORES:
+        return {}
+    labels = measured.sizes(dataset)
+    found = edges.at_cells(measured.results, dataset, methods, _chosen(claim, labels, labels))
+    if not found:
+        return {}
+    moving = [edge for edge in found if edge.moves]
+    said = "where the score still moves" if moving else "whether the score moves there is unknown"
+    return {
+        "at_edge": True,
+        "evidence": f"on the edge of the grid, {said}: {edges.listed(moving or found)}; {evidence}",
+    }
 
 
 def _check_finished(dataset: str, trials: Mapping[str, pd.DataFrame]) -> None:
@@ -311,37 +424,61 @@ def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
     return f"a single {trial} of both methods{at} ({_shown(test, float(np.nanmean(seen)))}) has no interval"
 
 
-def _of_effects(test: Difference | Ratio, effects: pd.DataFrame, labels: Mapping[int, str]) -> dict[str, Any]:
-    estimate = Estimate.of(effects.mean(axis=1))
-    by_size = ""
-    if effects.shape[1] > 1:
-        by_size = "; by size " + ", ".join(f"{labels[n]} {_number(test, effects[n].mean())}" for n in _sizes(effects))
-    return _found(test, estimate, _span([labels[n] for n in _sizes(effects)]), by_size)
+def _of_effects(claim: Claim, effects: pd.DataFrame, labels: Mapping[int, str], shared: _Shared) -> dict[str, Any]:
+    by_size = {labels[n]: Estimate.of(effects[n]) for n in _sizes(effects)}
+    return _found(claim, Estimate.of(effects.mean(axis=1)), [labels[n] for n in _sizes(effects)], shared, by_size)
 
 
-def _of_slope(test: Slope, trials: pd.DataFrame, sizes: Sequence[int]) -> dict[str, Any]:
+def _of_slope(claim: Claim, trials: pd.DataFrame, sizes: Sequence[int], shared: _Shared) -> dict[str, Any]:
     if len(sizes) < FEWEST_SIZES:
         raise _NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the same trials")
-    slope = fitted_slope(trials, test.metric)
+    slope = fitted_slope(trials, claim.test.metric)
     if slope is None:
         raise _NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the same trials, and two trials")
-    estimate = Estimate(slope.exponent, slope.low, slope.high, slope.trials)
-    return _found(test, estimate, _span([str(n) for n in sizes]), "")
+    estimate = Estimate.from_interval(slope.exponent, slope.low, slope.high, slope.trials)
+    return _found(claim, estimate, [str(n) for n in sizes], shared, {})
 
 
-def _found(test: Test, estimate: Estimate, sizes: str, more: str) -> dict[str, Any]:
-    verdict = estimate.verdict(test.range())
-    numbers = [estimate.mean, estimate.low, estimate.high]
-    value, low, high = np.exp(numbers) if isinstance(test, Ratio) else numbers
-    interval = f"{_number(test, estimate.low)} to {_number(test, estimate.high)}"
-    evidence = f"{_shown(test, estimate.mean)} over {sizes} ({interval}; 95 %, {estimate.trials} trials){more}"
-    if verdict == OPEN:
-        needed = estimate.trials_to_settle(test.range())
-        evidence += f"; about {needed} trials" if needed else f"; more than {MOST_TRIALS:,} trials"
-        evidence += " with this mean and spread would settle it"
+def _found(
+    claim: Claim, plain: Estimate, sizes: Sequence[str], shared: _Shared, by_size: Mapping[str, Estimate]
+) -> dict[str, Any]:
+    """The verdict and its evidence: ``plain`` is the estimate of the mean over sizes, of this dataset."""
+    test, claimed = claim.test, claim.test.range()
+    every = {size: shared.estimate(each) for size, each in by_size.items()} if claim.every_size else {}
+    estimate = shared.estimate(plain)
+    in_mean = estimate.judge(claimed)
+    judged, wrong = judge_every(every, claimed) if every else (in_mean, [])
+    low, high = estimate.interval()
+    said = [
+        f"{_shown(test, estimate.mean)} over {_span(sizes)} ({_number(test, low)} to {_number(test, high)}; "
+        f"95 %, {shared.covers}, {estimate.trials} trials)"
+    ]
+    if len(by_size) > 1:
+        said.append("by size " + ", ".join(f"{size} {_number(test, each.mean)}" for size, each in by_size.items()))
+    if wrong:
+        said.append(f"wrong at {_listed(wrong)}")
+    if in_mean.verdict != judged.verdict:
+        said.append(f"in the mean: {in_mean.verdict}")
+    if judged.verdict == OPEN and shared.covers != NEW_ROWS:
+        needed = [each.trials_to_settle(claimed) for each in every.values() or [estimate]]
+        counts = [count for count in needed if count]
+        how_many = f"about {max(counts)}" if len(counts) == len(needed) else f"more than {MOST_TRIALS:,}"
+        said.append(f"{how_many} trials with this mean and spread would settle it")
+    new_rows = ""
+    if shared.covers == THIS_DATASET and shared.test_over_train is not None:
+        anew = {size: each.of_new_rows(shared.test_over_train) for size, each in (every or {"": plain}).items()}
+        new_rows = judge_every(anew, claimed)[0].verdict
+        if new_rows != judged.verdict:
+            least, most = plain.of_new_rows(shared.test_over_train).interval()
+            said.append(f"{NEW_ROWS}: {new_rows} ({_number(test, least)} to {_number(test, most)})")
+    if shared.fixed:
+        said.append(f"the frequencies of {_listed(shared.fixed)} are the same in all trials")
+    as_measured = np.exp if isinstance(test, Ratio) else float
     return {
-        "verdict": verdict, "evidence": evidence, "sizes": sizes, "trials": estimate.trials,
-        "measured": float(value), "low": float(low), "high": float(high),
+        "verdict": judged.verdict, "evidence": "; ".join(said), "sizes": _span(sizes), "trials": estimate.trials,
+        "measured": float(as_measured(estimate.mean)), "low": float(as_measured(low)), "high": float(as_measured(high)),
+        "covers": shared.covers, "p": judged.p, "verdict_in_mean": in_mean.verdict if every else "",
+        "verdict_new_rows": new_rows,
     }  # fmt: skip
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rffbench import yamlfile
+from rffbench import files, yamlfile
 from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, line_of, read_rows
+from rffbench.execution.manifest import runs_of
 from rffbench.identity import canonical_json
 from rffbench.papers.own import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
@@ -24,6 +26,7 @@ from rffbench.trials.spec import TrialSpec
 from rffbench.units import first_of
 
 ROUNDING = 1e-5  # relative: kernel errors are the same in single precision alone
+ROUNDING_OF_ZERO = 1e-12  # the error of a map that is exact is rounding alone
 
 
 @dataclass(frozen=True)
@@ -77,16 +80,15 @@ def _merged(shards: Sequence[Path], into: Path) -> Merged:
     config, manifest = dict(configs[0]), _manifest(shards)
     if (reference := config.get("reference")) and is_path(reference):
         config["reference"] = os.path.relpath(shards[0] / reference, into)
-    part = into.with_name(f".{into.name}.{os.getpid()}")  # seen whole or not at all
+    part = into.with_name(f".{into.name}.{secrets.token_hex(8)}")  # seen whole or not at all
     try:
-        part.mkdir(parents=True)
-        (part / "config.yaml").write_text(yamlfile.dump(config), encoding="utf-8")
-        with (part / "trials.jsonl").open("wb") as log:
-            log.writelines(map(line_of, rows))
+        files.make_folder(into.parent)
+        part.mkdir()
+        files.replace(part / "config.yaml", yamlfile.dump(config))
+        files.replace(part / "trials.jsonl", map(line_of, rows))
         if manifest:
-            text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-            (part / "manifest.json").write_text(text, encoding="utf-8")
-        part.rename(into)
+            files.replace(part / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        files.move(part, into)
     except OSError as error:
         raise ResultsError(f"{into}: cannot be written: {error.strerror}") from error
     finally:
@@ -134,10 +136,11 @@ def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
 
 
 def _refuse_two_scores(one: Path, before: Row, other: Path, row: Row) -> None:
-    names = [name for name in SCORES if name in before["metrics"] or name in row["metrics"]] or MAP_MEASURES
-    for name in names:
+    for name in (*SCORES, *MAP_MEASURES):
         values = [each["metrics"].get(name) for each in (before, row)]
-        if values[0] == values[1] or (None not in values and math.isclose(*values, rel_tol=ROUNDING)):
+        if values[0] == values[1] or (
+            None not in values and math.isclose(*values, rel_tol=ROUNDING, abs_tol=ROUNDING_OF_ZERO)
+        ):
             continue
         raise ResultsError(
             f"{TrialSpec.from_row(row).label}: {name} is {values[0]} in {one} and {values[1]} in {other}; the same "
@@ -172,22 +175,6 @@ def _two_codes(row: Row, part: str, one: Path, was: Any, other: Path, now: Any) 
 
 
 # ---- Manifests ---------------------------------------------------------------------------------------------
-
-
-def runs_of(folder: Path) -> list[dict[str, Any]]:
-    """The records of a folder's runs, oldest first, as its manifest.json has them; none where there is no manifest.
-    ResultsError where it is none."""
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_bytes())
-        if not isinstance(manifest, dict):
-            raise TypeError("no JSON object")
-        runs = [*manifest.pop("earlier_runs", []), manifest]
-        return sorted(runs, key=lambda run: str(run.get("started") or ""))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not the manifest of a run ({error})") from None
 
 
 def _manifest(shards: Sequence[Path]) -> Mapping[str, Any] | None:

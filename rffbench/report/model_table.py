@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from rffbench.report import edges
 from rffbench.report.frame import Results, as_written, cells, size_label
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 from rffbench.units import amount
@@ -27,6 +28,7 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     datasets = {
         each: marked(each, results.called(each) if written else each, results, table.notes) for each in results.datasets
     }
+    at_edges = edges.marks(results)
     scores: dict[tuple[str, int], dict[int, float]] = {}
     for dataset, n_features, method, trials in cells(results.trials):
         ok = trials[trials["status"] == "ok"]
@@ -40,8 +42,9 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
             sizes, memory = ok["model_size"], ok["own_memory_bytes"].mean()
             if sizes.isna().all() and results.grid.setting("count") == "columns":  # a learner that keeps every column
                 sizes = ok["n_features"]
+            at_edge = f" {at_edges[place]}" if (place := (dataset, n_features, method)) in at_edges else ""
             row += [
-                _mean(sizes, 0), _mean(ok[score.name], score.decimals),
+                _mean(sizes, 0), _mean(ok[score.name], score.decimals) + at_edge,
                 mark + _mean(ok["train_s"]), mark + _mean(ok["predict_s"]),
                 NOT_RUN if pd.isna(memory) else amount(memory),
             ]  # fmt: skip
@@ -66,6 +69,7 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
         *(["Bold: the best score at a dataset and size."] if table.best else []),
         *(["~ some times were taken while other work used the processors."] if contended else []),
     ]
+    table.notes += edges.notes(results)
     if not seconds:
         kept = [column for column, name in enumerate(HEADER) if name not in _TIMES]
         table.header = [HEADER[column] for column in kept]

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
+from rffbench import files
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers.own import COLUMNS, is_path, place, read_cells
 from rffbench.report.frame import Results, find_card, load_protocols, size_label
@@ -65,7 +66,7 @@ def record(folder: Path, output: Path | None = None, *, overwrite: bool = False)
                 "--overwrite writes it all the same, --output FILE writes another file"
             )
         notes.append(f"Changed were:\n{changes}")
-    path.write_text(text, encoding="utf-8")
+    files.replace(path.resolve(), text)
     return path, len(measured), notes
 
 
@@ -110,7 +111,7 @@ def _expected(
     spread = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * std * math.sqrt(2 / n) if n > 1 else 0.0
     tolerance = max(spread, _rounding(dataset, metric, mean))
     size = size_label(n_features, trials["multiple"].iloc[0])
-    return dataset, size, method, metric.name, mean, std, n, tolerance
+    return dataset, size, results.stored.get(method, method), metric.name, mean, std, n, tolerance
 
 
 def _rounding(dataset: str, metric: Metric, mean: float) -> float:

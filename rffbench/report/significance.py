@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,13 @@ from rffbench.trials.metrics import Metric
 
 LEVEL = 0.05  # of tests, and 1 − LEVEL of intervals, where a config does not say otherwise
 
-_DEFAULTS = {"baselines": ["RFF", "QMC"], "level": LEVEL, "correction": "none"}
+_DEFAULTS: dict[str, Any] = {"baselines": ["RFF", "QMC"], "level": LEVEL, "correction": "none"}
+
+
+def baselines(config: Mapping[str, Any]) -> list[str]:
+    """The labels of the methods that a config compares the others with."""
+    given = (config.get("significance") or {}).get("baselines")
+    return list(_DEFAULTS["baselines"] if given is None else given)
 
 
 def significance_settings(results: Results) -> dict[str, Any]:

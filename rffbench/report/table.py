@@ -10,15 +10,19 @@ from typing import Any
 import pandas as pd
 
 from rffbench.errors import ConfigError, ResultsError, unknown
+from rffbench.report import edges
+from rffbench.report.at_seconds import make_table_at
+from rffbench.report.columns import columns_note, make_columns_table
 from rffbench.report.frame import Protocols, Results, as_written, cells, size_label
 from rffbench.report.model_table import has_models, make_model_table
-from rffbench.report.significance import significance_settings
+from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 from rffbench.report.typeset import to_latex
-from rffbench.trials.metrics import BYTES, SECONDS, Metric
+from rffbench.trials.metrics import BYTES, ERRORS, SECONDS, Metric
 from rffbench.units import amount
 
+COLUMNS = "columns"  # shown as a metric is: how many columns the features have
 ALIASES = {"time": "feature_s", "memory": "peak_memory_bytes"}
 
 
@@ -26,12 +30,14 @@ ALIASES = {"time": "feature_s", "memory": "peak_memory_bytes"}
 class Shown:
     """What a table shows: a metric by its name, or by one of ``ALIASES``, in place of what each dataset is judged by;
     whether the seconds to generate the features stand beside a score; whether the best cells of a row are marked;
-    whether names are as people write them, not as a config has them."""
+    whether names are as people write them, not as a config has them; the seconds of training that a method may take,
+    where it is not every size that is shown."""
 
     metric: str | None = None
     seconds: bool = True
     best: bool = False
     written: bool = False
+    at_seconds: float | None = None
 
 
 FILES = Shown()
@@ -48,10 +54,19 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
 
     Raises ConfigError for a metric that does not exist, ResultsError for one that no trial here has.
     """
+    if shown.metric == COLUMNS:
+        return make_columns_table(results, written=shown.written)
+    metrics = _metrics(results, shown)
+    if shown.at_seconds is not None:
+        table, found = make_table_at(results, shown.at_seconds, metrics, seconds=shown.seconds, written=shown.written)
+        table.baseline = baseline_column(results.config, results.methods, table)
+        if shown.best:
+            _mark_best(table, found, [metrics[dataset] for dataset in results.datasets])
+        return table
     name = as_written if shown.written else str
     table = Table(results.title, ["dataset", "s", *map(name, results.methods)])
+    table.baseline = baseline_column(results.config, results.methods, table)
     summary = summarise(results) if summary is None else summary
-    metrics = _metrics(results, shown)
     numbers = {
         (row["dataset"], row["n_features"], row["method"], row["metric"]): row for row in summary.to_dict("records")
     }
@@ -61,7 +76,8 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         for each in results.datasets
     }
     rows: dict[tuple[str, int], list[str]] = {}
-    found: list[dict[int, float]] = []  # of every row the numbers that may be the best, by column
+    at_edges = edges.marks(results) if shown.metric is None else {}
+    found = []  # of every row the numbers that may be the best, by column
     contended = False
     for dataset, n_features, method, trials in cells(results.trials):
         if (dataset, n_features) not in rows:
@@ -75,16 +91,34 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         mean = float(number["mean"]) if number else math.nan
         decimals = metric.decimals or _decimals(mean, largest.get((dataset, metric.name), 0.0))
         cell = _cell(number, metric, decimals, trials, planned, shown)
+        if mark := at_edges.get((dataset, n_features, method)):
+            cell += f" {mark}"
         contended = contended or "~" in cell
         rows[dataset, n_features][column] = cell
         if number and number["n_ok"]:
             found[-1][column] = math.nan if cell.startswith("~") else round(number["mean"], decimals)
     table.rows = list(rows.values())
     if shown.best:
-        for index, ((dataset, _), numbers_of_row) in enumerate(zip(rows, found, strict=True)):
-            table.best |= {(index, column) for column in best_of(numbers_of_row, metrics[dataset])}
+        _mark_best(table, found, [metrics[dataset] for dataset, _ in rows])
     table.notes[:0] = _legend(results, table, metrics, contended, shown)
+    for dataset in results.datasets:
+        if metrics[dataset].name in ERRORS and (differ := results.kernels_differ(dataset, results.methods_on(dataset))):
+            table.notes.append(f"{datasets[dataset]}: {differ}.")
+    if shown.metric is None:
+        table.notes += edges.notes(results)
     return table
+
+
+def baseline_column(config: Mapping[str, Any], methods: Sequence[str], table: Table) -> int | None:
+    """The column of the first method that the config's significance compares others with; None where there is none."""
+    names = [name for name in baselines(config) if name in methods]
+    return len(table.header) - len(methods) + methods.index(names[0]) if names else None
+
+
+def _mark_best(table: Table, numbers: Sequence[Mapping[int, float]], metrics: Sequence[Metric]) -> None:
+    """Mark the best cells of every row, of its numbers by column and its metric."""
+    for index, (of_row, metric) in enumerate(zip(numbers, metrics, strict=True)):
+        table.best |= {(index, column) for column in best_of(of_row, metric)}
 
 
 def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
@@ -100,7 +134,7 @@ def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
 def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence[pd.DataFrame] | None = None) -> Table:
     """The table of a folder. Of a sweep it is one table below the other, a protocol's labels in front of its datasets;
     a method that a protocol does not have is left empty there."""
-    models = shown.metric is None and any(has_models(results) for _, results in protocols)
+    models = shown.metric is None and shown.at_seconds is None and any(has_models(results) for _, results in protocols)
     parts = []
     for index, (_, results) in enumerate(protocols):
         if models:
@@ -112,6 +146,8 @@ def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence
     name = as_written if shown.written else str
     columns = list(dict.fromkeys(name for part in parts for name in part.header[1:]))  # methods may differ
     table = replace(parts[0], header=[f"{', '.join(protocols[0][0])}: dataset", *columns], rows=[], best=set())
+    if parts[0].baseline is not None:
+        table.baseline = 1 + columns.index(parts[0].header[parts[0].baseline])
     for (labels, _), part in zip(protocols, parts, strict=True):
         places = [0, *(1 + columns.index(each) for each in part.header[1:])]
         table.best |= {(len(table.rows) + row, places[column]) for row, column in part.best}
@@ -135,13 +171,21 @@ def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:
     """What each dataset's cells are."""
     if shown.metric is None:
         return {dataset: results.score(dataset) for dataset in results.datasets}
-    name = ALIASES.get(shown.metric, shown.metric)
-    if name not in results.metrics:
-        raise ConfigError(unknown("metric", shown.metric, [*ALIASES, *results.metrics]))
-    if results.trials[name].isna().all():
-        measured = [each for each in results.metrics if results.trials[each].notna().any()]
-        raise ResultsError(f"{results.folder}: no trial has {name}; measured: {', '.join(measured)}")
-    return dict.fromkeys(results.datasets, results.metrics[name])
+    return dict.fromkeys(results.datasets, measured_metric([({}, results)], shown.metric))
+
+
+def measured_metric(protocols: Protocols, name: str) -> Metric:
+    """The metric of this name, or of one of ``ALIASES``. ConfigError where there is none such, ResultsError where no
+    trial of a folder has it."""
+    known = {each: metric for _, results in protocols for each, metric in results.metrics.items()}
+    metric = known.get(ALIASES.get(name, name))
+    if metric is None:
+        raise ConfigError(unknown("metric", name, [*ALIASES, COLUMNS, *known]))
+    trials = pd.concat([results.trials for _, results in protocols])
+    measured = [each for each in known if trials[each].notna().any()]
+    if metric.name not in measured:
+        raise ResultsError(f"{protocols[0][1].folder}: no trial has {metric.name}; measured: {', '.join(measured)}")
+    return metric
 
 
 def _cell(
@@ -203,6 +247,7 @@ def _legend(results: Results, table: Table, metrics: Mapping[str, Metric], conte
         legend.append("Bold: the best at a dataset and size.")
     if contended:
         legend.append("~ times not comparable: some were taken while other work used the processors.")
+    legend += columns_note(results)
     if any(cell == NOT_RUN for row in table.rows for cell in row):
         legend.append(f"{NOT_RUN} not run yet.")
     return legend

@@ -28,7 +28,8 @@ class Table:
     """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``notes`` explain the signs.
 
     The first ``stub`` columns name a row, and stand before every part of a table that is too wide. ``best`` are the
-    cells, by row and column, that are set in bold where there is bold.
+    cells, by row and column, that are set in bold where there is bold. ``baseline`` is the column that others are
+    compared with, if any: a terminal shows it in every part where there is room for another one beside it.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     stub: int = 2
     best: set[tuple[int, int]] = field(default_factory=set)
+    baseline: int | None = None
 
     def to_csv(self) -> str:
         """A cell that a spreadsheet would take for a formula is guarded by an apostrophe."""
@@ -118,6 +120,7 @@ class _Grid:
     def __init__(self, table: Table, wrap_header: bool, heading: bool) -> None:
         first = 1 if heading else 0
         self._stub = table.stub - first
+        self._baseline = None if table.baseline is None else table.baseline - first
         self._groups = [row[0] for row in table.sparse_rows()]
         self._heading = heading
         self._rows = [row[first:] for row in table.sparse_rows()]
@@ -134,7 +137,7 @@ class _Grid:
         return sum(self._widths) + len(_GAP) * (len(self._widths) - 1)
 
     def lines(self, limit: float) -> list[str]:
-        parts = side_by_side(self._widths, self._stub, limit, len(_GAP))
+        parts = side_by_side(self._widths, self._stub, limit, len(_GAP), self._baseline)
         return [line for part in parts for line in ([""] if part is not parts[0] else []) + self._part(part, limit)]
 
     def _part(self, columns: list[int], limit: float) -> list[str]:
@@ -159,9 +162,17 @@ class _Grid:
         return [_aligned([*(cell[n] if n < len(cell) else "" for cell in cells)], widths) for n in range(height)]
 
 
-def side_by_side(widths: Sequence[float], stub: int, limit: float, gap: float) -> list[list[int]]:
+def side_by_side(
+    widths: Sequence[float], stub: int, limit: float, gap: float, baseline: int | None = None
+) -> list[list[int]]:
     """The columns of every block of a table that is at most ``limit`` wide, with the first ``stub`` in each of them;
-    a block has at least one other column. Blocks are as equal as their number allows."""
+    a block has at least one other column. Blocks are as equal as their number allows. Where every other column fits
+    beside the ``baseline``, that is in each block too, in front of them."""
+    if baseline is not None and sum(widths) + gap * (len(widths) - 1) > limit:
+        order = [*range(stub), baseline, *(each for each in range(stub, len(widths)) if each != baseline)]
+        blocks = side_by_side([widths[each] for each in order], stub + 1, limit, gap)
+        if all(sum(widths[order[each]] for each in block) + gap * (len(block) - 1) <= limit for block in blocks):
+            return [[order[each] for each in block] for block in blocks]
     others = list(range(stub, len(widths)))
     for count in range(1, len(others) + 1):
         a_block = -(-len(others) // count)

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from rffbench.plaintext import in_one_line
+from rffbench.report import edges
 from rffbench.report.compare import (
     CELL_COLUMNS,
     CLOSE,
@@ -24,24 +25,32 @@ from rffbench.report.compare import (
     REPRODUCED,
     Comparison,
 )
+from rffbench.report.controls import in_words
 from rffbench.report.escape import csv_frame, markdown
 from rffbench.report.judge import Finding
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table, plus_minus
-from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED, VERDICTS
+from rffbench.report.verdicts import DRAWS, HOLDS, NEW_ROWS, NOT_MEASURED, OPEN, REFUTED, THIS_DATASET, VERDICTS
 from rffbench.trials.metrics import METRICS
 
 CSV_COLUMNS = [
     "kind", *CELL_COLUMNS[:5], "baseline", *CELL_COLUMNS[5:], "claim", "where", "asked", "because",
-    "protocol", "sizes", "evidence",
+    "protocol", "sizes", "covers", "p", "p_adjusted", "verdict_adjusted", "verdict_in_mean", "verdict_new_rows",
+    "stands_in_for", "evidence",
 ]  # fmt: skip
 _WIDTH = 110
-_INTERVAL = "95 %"
+_INTERVAL, _TOGETHER = "95 %", "all together"
 _VERDICT = len(OPEN) + 1  # columns of a verdict
 _EXPLAINED = (
-    f"A claim is judged on all its sizes together: a trial's number is the mean over sizes of its differences, or of "
-    f"the logarithms of its ratios, and their 95 % interval over trials is Student's. {HOLDS}: the interval lies where "
-    f"the claim has it; {REFUTED}: it lies beyond; {OPEN}: it has a bound inside. A single trial has no interval."
+    f"A claim is judged by the mean over trials, with Student's 95 % interval; a trial's number is the mean over sizes "
+    f"of its differences, or of the logarithms of its ratios. {HOLDS}: the interval lies where the claim has it; "
+    f"{REFUTED}: it lies beyond; {OPEN}: it has a bound inside. A claim with two bounds holds by two one-sided tests "
+    f"(the 90 % interval lies within); one for every size holds where it holds at each, and fails where it fails at "
+    f"any (Holm). A single trial has no interval.",
+    f"What an interval covers: {THIS_DATASET}, other splits and draws; {DRAWS}, where the split is given; {NEW_ROWS}, "
+    f"other rows of this kind (Nadeau and Bengio's variance), which is named where it changes the verdict.",
+    "p: of the verdict, or, where the evidence is not enough, of the nearer one. all together: the verdict after "
+    "Benjamini and Yekutieli's correction over all claims of this table.",
 )
 
 
@@ -62,6 +71,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "title": comparison.results.title, "reference": comparison.reference.citation, "outside": comparison.outside,
         "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),
         "costs": records(comparison.costs), "claims": records(pd.DataFrame(map(vars, comparison.findings))),
+        "controls": [vars(control) for control in comparison.controls],
         "missing": comparison.missing, "summary": summary_line(comparison),
     }  # fmt: skip
 
@@ -91,28 +101,43 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def summary_line(comparison: Comparison) -> str:
-    """How many cells are within the tolerance, how many claims hold, and of how many the evidence is not enough."""
+    """How many cells are within the tolerance, how many claims hold, and of how many the evidence is not enough; how
+    much was not measured, and how many claims were judged on other data than they name."""
     counted = len(comparison.counted)
     said = []
     if counted:
         said.append(f"{counted - comparison.outside} of {counted} within {tolerance_text(comparison)}")
+        said[-1] += f", and {comparison.unmeasured} not measured" if comparison.unmeasured else ""
     elif comparison.reference.table:
         said.append(f"No cell is both measured and {comparison.reference.given}")
     counts = Counter(finding.verdict for finding in comparison.findings)
     if judged := len(comparison.findings) - counts[NOT_MEASURED]:
         said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
+        if at_edge := sum(finding.verdict == HOLDS and finding.at_edge for finding in comparison.findings):
+            said[-1] += f" ({at_edge} of those that hold rest on a value at the edge of its grid)"
         if counts[OPEN]:
             said[-1] += f", of {counts[OPEN]} the evidence is not enough"
+        said[-1] += _all_together(comparison.findings)
+        stood_in = sum(
+            bool(finding.stands_in_for) for finding in comparison.findings if finding.verdict != NOT_MEASURED
+        )
+        if stood_in:
+            said[-1] += f"; {stood_in} of them judged on stand-in data"
     if counts[NOT_MEASURED]:
         said.append(f"{counts[NOT_MEASURED]} claims not measured")
     return "; ".join(said) + "."
 
 
+def _all_together(findings: list[Finding]) -> str:
+    counts = Counter(finding.verdict_adjusted for finding in findings)
+    changed = any(finding.verdict != finding.verdict_adjusted for finding in findings if finding.verdict_adjusted)
+    return f" (all together: {counts[HOLDS]} hold, {counts[REFUTED]} do not)" if changed else ""
+
+
 def _rest(comparison: Comparison) -> list[str]:
     """In one line how much of what is reported was not measured; and what must be known of what was."""
-    cells = comparison.cells
     counts = {
-        "cells": int(((cells["verdict"] == NOT_MEASURED) & cells["reported"].notna()).sum()),
+        "cells": comparison.unmeasured,
         "ratios of costs": int((comparison.costs["verdict"] == NOT_MEASURED).sum()),
         "claims": sum(finding.verdict == NOT_MEASURED for finding in comparison.findings),
     }
@@ -126,7 +151,9 @@ def _rest(comparison: Comparison) -> list[str]:
 
 def claims_table(comparison: Comparison) -> Table:
     """A line a claim and dataset, those that hold first."""
-    claims = Table("Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured"], stub=3)
+    claims = Table(
+        "Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured", "p", _TOGETHER], stub=3
+    )
     claims.rows = [
         [
             finding.verdict,
@@ -135,10 +162,12 @@ def claims_table(comparison: Comparison) -> Table:
             f"{finding.claim} [{finding.where}]",
             f"{finding.asked} ({finding.because})",
             finding.evidence,
+            "" if math.isnan(finding.p) else f"{finding.p:.2g}",
+            finding.verdict_adjusted,
         ]
         for finding in _sorted(comparison.findings)
     ]
-    claims.notes = [_EXPLAINED]
+    claims.notes = [*_EXPLAINED]
     return claims
 
 
@@ -180,6 +209,7 @@ def _without(table: Table, heading: str) -> Table:
 
 def _cells_table(comparison: Comparison) -> Table:
     unit, metrics, given = comparison.reference.difference_unit, comparison.results.metrics, comparison.reference.given
+    marks = edges.marks(comparison.results)
     table = Table(
         f"{comparison.results.title}: measured against {comparison.reference.citation}",
         ["dataset", "s", "method", given, "measured", f"difference ({unit})", _INTERVAL, "verdict"],
@@ -193,7 +223,7 @@ def _cells_table(comparison: Comparison) -> Table:
                 cell["size"],
                 cell["method"],
                 _number(cell, "reported", decimals),
-                _number(cell, "measured", decimals),
+                f"{_number(cell, 'measured', decimals)} {marks.get(_place_of(cell), '')}".rstrip(),
                 _signed(cell["difference"]),
                 "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
                 f"not {given}" if cell["verdict"] == NOT_REPORTED else cell["verdict"],
@@ -206,10 +236,14 @@ def _cells_table(comparison: Comparison) -> Table:
         f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or "
         f"{no_spread}; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
+    if found := comparison.controls:
+        table.notes.append(in_words(found))
     if (comparison.cells[["reported_significant", "measured_significant"]] == 1).any(axis=None):
-        both = comparison.counted
-        agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
-        table.notes.append(f"• significantly better than the baselines; agrees in {agreeing} of {len(both)} cells.")
+        note, both = "• significantly better than the baselines", comparison.counted
+        if comparison.cells["reported_significant"].notna().any():  # a recorded baseline has no marks
+            agreeing = int((both["measured_significant"] == both["reported_significant"]).sum())
+            note += f"; agrees in {agreeing} of {len(both)} cells"
+        table.notes.append(f"{note}.")
     if (comparison.cells["verdict"] == OTHER_ROWS).any():
         table.notes.append(f"{OTHER_ROWS}: measured on other rows than the paper's (see below), and in no sum.")
     return table
@@ -311,6 +345,10 @@ def _number(cell: Mapping[Any, Any], which: str, decimals: int) -> str:
         return "–"
     sign = " •" if cell[f"{which}_significant"] == 1 else ""
     return plus_minus(cell[which], cell[f"{which}_std"], decimals) + sign
+
+
+def _place_of(cell: Mapping[Any, Any]) -> tuple[str, Any, str]:
+    return cell["dataset"], cell["n_features"], cell["method"]
 
 
 def _signed(value: float) -> str:

@@ -36,6 +36,7 @@ def distances(results: Results) -> pd.DataFrame:
     curves = results.curves
     if not set(YARDSTICKS) <= set(curves.columns) or curves["effective_dimension"].isna().all():
         return pd.DataFrame()
+    curves = curves[curves["lambda"] > 0]  # 0 has no logarithm
     rows = []
     first = results.methods[0]
     for (dataset, n, multiple), here in curves.groupby(_PATH[:-1], sort=False, dropna=False):

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from rffbench.errors import ConfigError
+from rffbench.kernels import Kernel
 from rffbench.parameters import WrongParameter, is_number
+from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_task
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
@@ -34,10 +36,9 @@ __all__ = [
     "check_solver",
     "make_solver",
     "parameters",
+    "served",
     "spec",
 ]
-
-Task = Literal["classification", "regression"]
 
 _COMMON = ("task", "features", "kernel", "gamma", "n_features", "random_state", "memory")
 _NONE = "No learner: the feature maps are measured by themselves."
@@ -52,8 +53,6 @@ BUILT_IN = {
     "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
 }
 
-MACHINES = ("kernel-svm", "linear-svm")  # which may ask for LIBSVM or LIBLINEAR
-
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)
 
 ON_DEVICE = Registry(
@@ -67,6 +66,28 @@ parameters = SOLVERS.defaults
 describe = SOLVERS.describe
 
 
+def served(name: str) -> SolverServes:
+    """What the solver called ``name`` says that it serves."""
+    if name == NONE:
+        return SolverServes(cost="0")
+    found = getattr(SOLVERS.factory(name), "serves", None)
+    return found if isinstance(found, SolverServes) else SolverServes()
+
+
+def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
+    """ConfigError where the solver called ``name`` is not for this task, or not for this kernel."""
+    solver = served(name)
+    instead: list[str] = []
+    if task not in solver.tasks:  # only then, as it loads every solver
+        instead = [each for each in BUILT_IN if served(each).uses == solver.uses and task in served(each).tasks]
+    try:
+        check_task(f"solver {name!r}", solver.tasks, task, instead[:1])
+        if solver.uses != "features":
+            check_kernel(name, solver.kernels, kernel)
+    except ValueError as error:
+        raise ConfigError(str(error), parameter=error.parameter if isinstance(error, NotServed) else "kernel") from None
+
+
 def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of ``config`` (without its name) completed by defaults; builds nothing. ConfigError for an unknown
     name or parameter; the values are checked by `make_solver`, except λ's, a list from here on."""
@@ -75,17 +96,23 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
     SOLVERS.check_names(name, given)
     if "lambda" in given:
         with SOLVERS.refusing(name):
-            given["lambda"] = _penalties(given["lambda"])
+            given["lambda"] = _penalties(given["lambda"], zero=name == "ridge")
     return {**parameters(name), **given}
 
 
-def _penalties(value: Any) -> list[float]:
-    """λ as a config writes it, a number or a list of them, as a list. YAML reads 1e-3 as text."""
+def _penalties(value: Any, zero: bool) -> list[float]:
+    """λ as a config writes it, a number or a list of them, as a list. ``zero``: whether λ may be 0. YAML reads 1e-3 as
+    text."""
     written = list(value) if isinstance(value, (list, tuple)) else [value]
     grid = [_number(each) for each in written]
-    wrong = [each for each, number in zip(written, grid, strict=True) if not is_number(number) or number <= 0]
+    wrong = [
+        each
+        for each, number in zip(written, grid, strict=True)
+        if not is_number(number) or number < 0 or not (number or zero)
+    ]
     if wrong or not grid:
-        problem = f"must be a positive number, or a list of them, got {wrong[0] if wrong else value!r}"
+        needed = "a number, 0 or more" if zero else "a positive number"
+        problem = f"must be {needed}, or a list of them, got {wrong[0] if wrong else value!r}"
         raise WrongParameter("lambda", problem)
     values = [float(number) for number in grid]
     often, count = Counter(values).most_common(1)[0]
@@ -140,7 +167,7 @@ def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_n
 def check_installed(config: Mapping[str, Any]) -> None:
     """ConfigError, with what to install, where a solver computes with a library that is not there. Making the solver
     does not ask for it, so that a config can be checked without."""
-    if config["name"] in MACHINES:
+    if served(config["name"]).libraries:
         make_solver(config, task="classification").check_installed()
 
 
@@ -149,7 +176,7 @@ def make_solver(
     *,
     task: Task,
     features: Any = None,
-    kernel: str = "gaussian",
+    kernel: str | Kernel = "gaussian",
     gamma: float | None = 1.0,
     memory: int | None = None,
     n_features: int | None = None,
@@ -167,6 +194,7 @@ def make_solver(
         "task": task, "features": features, "kernel": kernel, "gamma": gamma, "memory": memory,
         "n_features": n_features, "random_state": random_state,
     }  # fmt: skip
+    check_serves(name, task, kernel)
     solvers = SOLVERS
     if device != "cpu":
         check_on_device(config, device, features)

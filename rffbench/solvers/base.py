@@ -14,17 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rffbench.errors import ConfigError
 from rffbench.rowsource import is_row_source
 
 LambdaScale = Literal["n", 1]
 """What λ is: 'n', the penalty is n·λ; 1, it is λ."""
-
-
-def require_classification(solver: str, task: str, instead: str) -> None:
-    """ConfigError if a solver that only does classification is asked for another task."""
-    if task != "classification":
-        raise ConfigError(f"solver {solver!r} is for classification; for {task} use {instead!r}")
 
 
 def rows_of(X: Any, rows: slice) -> Any:
@@ -140,7 +133,7 @@ class Regressor(RegressorMixin, _Estimator):
 def class_targets(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
     """The labels y (n,) as targets −1/+1: (n, 1) of two classes, +1 for the second; (n, classes), +1 for the row's own,
     of more."""
-    from sklearn.preprocessing import label_binarize  # late, as in features/bandwidth.py
+    from sklearn.preprocessing import label_binarize  # late, as in kernels/bandwidth.py
 
     return np.asarray(label_binarize(y, classes=classes, neg_label=-1), dtype=np.float64)
 

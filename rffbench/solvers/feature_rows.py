@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
 from rffbench.features.base import check_finite, mapped
+from rffbench.features.hooks import hook
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import checked_rows
 
@@ -57,7 +58,7 @@ class FeatureRows:
             target = out[:, : self._columns]
             if self.features is None:
                 target[:] = rows
-            elif hasattr(self.features, "fill"):
+            elif hook(self.features, "fill") is not None:
                 self.features.fill(rows if issparse(rows) else np.ascontiguousarray(rows), target)
             else:
                 target[:] = mapped(self.features, rows, self._columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +16,13 @@ from sklearn.base import clone
 
 from rffbench import data, ownfile
 from rffbench.data import Split
+from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError, is_ctrl_c
 from rffbench.features import make_features
-from rffbench.features.bandwidth import gamma_of_rows
 from rffbench.features.base import check_finite, fitted, mapped, naming_who_writes
-from rffbench.kernels import make_kernel
+from rffbench.features.hooks import hook
+from rffbench.kernels import Kernel, kernel_argument, make_kernel
+from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
 from rffbench.linalg import triangles, waves
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import is_rule
@@ -29,8 +31,10 @@ from rffbench.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
 from rffbench.solvers import NONE, make_solver
 from rffbench.solvers.base import class_targets, default_block_rows
-from rffbench.solvers.ridge.fold_statistics import penalty
+from rffbench.solvers.ridge.fold_statistics import Accuracy, penalty
+from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR
 from rffbench.trials import metrics
+from rffbench.trials.edges import chosen_fold_errors, edges_of_solver
 from rffbench.trials.given import (
     check_map,
     check_predictions,
@@ -42,8 +46,11 @@ from rffbench.trials.given import (
 )
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
+from rffbench.trials.scores import Predictions, by_class, computed, described_scores, platt, score
 from rffbench.trials.seconds import timed
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+
+CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, that a sigmoid is fitted to
 
 
 @dataclass
@@ -51,7 +58,7 @@ class Problem:
     """What all trials of one dataset, preprocessing, kernel and trial number have in common."""
 
     split: Split
-    kernel_name: str
+    kernel: str | Kernel  # as maps and solvers are given it, beside gamma
     gamma: float
     subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
     alone: Callable[[], AbstractContextManager[None]] = nullcontext  # in it nothing else of the run is at work
@@ -70,15 +77,17 @@ class Problem:
         waves.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
         triangles.warm_up()
         subsample = np.sort(rng.choice(n_train, size=points, replace=False))
-        name, gamma = spec.kernel["name"], spec.kernel["gamma"]
-        if gamma is None:
-            gamma = 1 / _radius(split.X_train)
-        elif is_rule(gamma):
-            try:
-                gamma = gamma_of_rows(name, gamma, split.X_train, stream)
-            except ValueError as error:
-                raise DataError(f"the training rows: {error}") from None
-        return cls(given(split, make_kernel(name, gamma)), name, gamma, subsample)
+        if spec.kernel_source and ownfile.source_hash(spec.kernel["name"]) != spec.kernel_source:
+            raise ConfigError(f"{ownfile.portable(spec.kernel['name'])} has been edited since the run started")
+        kernel, gamma = kernel_argument(spec.kernel), spec.kernel["gamma"]
+        try:
+            if gamma is None:
+                gamma = gamma_of_ball(split.X_train, make_kernel(kernel))
+            elif is_rule(gamma):
+                gamma = gamma_of_rows(kernel, gamma, split.X_train, stream)
+        except ValueError as error:
+            raise DataError(f"the training rows: {error}") from None
+        return cls(given(split, make_kernel(kernel, gamma)), kernel, gamma, subsample)
 
     @cached_property
     def labels(self) -> NDArray | None:
@@ -111,14 +120,14 @@ class Problem:
         if spec.source and ownfile.source_hash(spec.features["name"]) != spec.source:
             raise ConfigError(f"{ownfile.portable(spec.features['name'])} has been edited since the run started")
         return make_features(
-            spec.features, kernel=self.kernel_name, gamma=self.gamma,
+            spec.features, kernel=self.kernel, gamma=self.gamma,
             n_features=spec.n_features, count=spec.count, random_state=_stream(spec),
         )  # fmt: skip
 
     def solver(self, spec: TrialSpec, features: Any, memory: int | None = None) -> Any:
         """The spec's solver on ``features``, not yet fitted, within ``memory`` bytes."""
         return make_solver(
-            spec.solver, task=self.split.task, features=features, memory=memory, kernel=self.kernel_name,
+            spec.solver, task=self.split.task, features=features, memory=memory, kernel=self.kernel,
             gamma=self.gamma, n_features=spec.n_features, random_state=_stream(spec), device=spec.device,
         )  # fmt: skip
 
@@ -145,7 +154,7 @@ class Problem:
         X, features, targets = self.split.X_train, self.features(spec), self.targets
         with Stopwatch(X) as fitting:
             made = fitted(features, X, targets)
-        distinct = made.distinct() if hasattr(made, "distinct") else None
+        distinct = None if hook(made, "distinct") is None else made.distinct()
         return fitting.seconds + mapping_seconds(made if distinct is None else distinct.features, X, buffers)
 
     def seconds_alone(self, spec: TrialSpec, solver: Any) -> tuple[dict[str, Any], NDArray | None]:
@@ -177,10 +186,32 @@ class Problem:
 
     def score(self, predicted: NDArray) -> dict[str, float]:
         """The test metrics of the task."""
-        y = self.split.y_test
-        if self.split.task == "classification":
-            return {"accuracy": metrics.accuracy(y, predicted)}
-        return {"rmse": metrics.rmse(y, predicted), "relative_rmse": metrics.relative_rmse(y, predicted)}
+        return metrics.scored(self.split.task, self.split.y_test, predicted)
+
+    def more_scores(self, spec: TrialSpec, solver: Any, predicted: NDArray) -> dict[str, float]:
+        """The scores of the predictions that the spec asks for and that are for this task."""
+        for name in filter(ownfile.is_own, spec.scores):
+            if spec.score_sources and ownfile.source_hash(name) not in spec.score_sources:
+                raise ConfigError(f"{ownfile.portable(name)} has been edited since the run started")
+        wanted = {name: each for name in spec.scores if (each := score(name)).task == self.split.task}
+        needs = {each.needs for each in wanted.values()}
+        found = Predictions(np.asarray(self.split.y_test), predicted, self.labels)
+        if hasattr(solver, "predict_proba") and needs - {"labels"}:
+            found.scores = found.probabilities = solver.predict_proba(self.split.X_test)
+        elif needs - {"labels"}:
+            found.scores = by_class(solver.decision_function(self.split.X_test))
+            if "probabilities" in needs:
+                found.probabilities = self._calibrated(spec, solver)(found.scores)
+        return {each.metric.name: computed(name, found) for name, each in wanted.items()}
+
+    def _calibrated(self, spec: TrialSpec, solver: Any) -> Callable[[NDArray], NDArray[np.float64]]:
+        """Platt's sigmoid of the scores that the solver, fitted again without the last fifth of the training rows and
+        with the λ that it chose, gives to these rows. Its seconds are in no timing."""
+        X, y = self.split.X_train, np.asarray(self.split.y_train)
+        kept = len(y) - held_out_rows(CALIBRATED_ON, len(y))
+        chosen = replace(spec, solver={**spec.solver, "lambda": [solver.alpha_]})
+        again = self.solver(chosen, self.features(spec)).fit(X.part(slice(0, kept)), y[:kept])
+        return platt(by_class(again.decision_function(X.part(slice(kept, len(y))))), y[kept:, None] == self.labels)
 
     def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, timing: dict[str, Any]) -> TrialResult:
         """What a fitted solver comes to: the scores of what it has ``predicted``, what it says of itself, and what is
@@ -193,20 +224,23 @@ class Problem:
         if self.predicts_alone(spec, features):
             seconds, predicted = self.seconds_alone(spec, solver)
             timing = timing | seconds
-        scores = {} if predicted is None else self.score(predicted)
+        scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, solver, predicted)
         scores = scores | own | numbers
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
         if is_rule(spec.kernel["gamma"]):
             scores["gamma"] = self.gamma
-        if (scale := self._effective(spec, features)) and alpha is not None:
+        if (scale := self._effective(spec, solver)) and alpha is not None:
             scores["effective_lambda"] = alpha * scale
         curves = getattr(solver, "curves_", {}) or measured_curves
         if getattr(solver, "path_", []):
             curves = self._path_curves(spec, solver, scale)
         return TrialResult(
             spec, "ok", scores, timing, chosen_lambda=alpha, curves=curves,
-            own_metrics=described(features) | described(solver),
+            own_metrics=described(features) | described(solver) | described_scores(spec.scores, scores),
+            solved=_how_solved(solver),
+            edges=edges_of_solver(solver), fold_errors=chosen_fold_errors(solver),
+            columns=None if features is None else int(features.n_components),
         )  # fmt: skip
 
     def measures(self, spec: TrialSpec, features: Any) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -219,17 +253,18 @@ class Problem:
             curves |= CURVES[name](mapped) if name in CURVES else {}
         return {name: MEASURES[name](mapped) for name in spec.measures if name in MEASURES}, curves
 
-    def _effective(self, spec: TrialSpec, features: Any) -> float | None:
+    def _effective(self, spec: TrialSpec, solver: Any) -> float | None:
         """What λ is multiplied by to give the effective λ: that of features scaled to k̃(x, x) = 1 on average.
 
         It is the penalty, n·λ or λ, over n times the mean of ‖z(x)‖², which is the sum over the columns of their mean
         squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as large.
         """
+        features = getattr(solver, "features_", None)
         if features is None or "lambda_scale" not in spec.solver:
             return None
         if not (length := float(self._mean_squares(features).sum())):
             raise ValueError(f"what {type(features).__name__} makes of the rows is 0, or too small to be squared")
-        return self._penalty(spec, 1.0) / (len(self.split.X_train) * length)
+        return self._penalty(spec, solver, 1.0) / (len(self.split.X_train) * length)
 
     def _mean_squares(self, features: Any) -> NDArray[np.float64]:
         """Of each column of the features, (p,), the mean square over EFFECTIVE_ROWS training rows."""
@@ -237,8 +272,9 @@ class Problem:
         Z = mapped(features, X, features.n_components)
         return np.einsum("ij,ij->j", Z, Z, dtype=np.float64) / len(Z)
 
-    def _penalty(self, spec: TrialSpec, alpha: float) -> float:
-        return penalty(alpha, len(self.split.X_train), spec.solver["lambda_scale"])
+    def _penalty(self, spec: TrialSpec, solver: Any, alpha: float) -> float:
+        scale = spec.solver["lambda_scale"]
+        return alpha * solver.accuracy_.unit if scale == "trace" else penalty(alpha, len(self.split.X_train), scale)
 
     def _path_curves(self, spec: TrialSpec, solver: Any, scale: float | None) -> dict[str, list[Any]]:
         """The test score at every λ, and what else λ may be measured by: over the mean ‖z(x)‖², over p times the median
@@ -250,14 +286,14 @@ class Problem:
         if (features := getattr(solver, "features_", None)) is not None:
             squares = self._mean_squares(features)
             median = len(squares) * float(np.median(squares)) * len(self.split.X_train)
-            penalties = [self._penalty(spec, alpha) for alpha in alphas]
+            penalties = [self._penalty(spec, solver, alpha) for alpha in alphas]
             curves["median_lambda"] = [each / median for each in penalties]
-            curves["effective_dimension"] = self._effective_dimensions(features, penalties)
+            curves["effective_dimension"] = self._effective_dimensions(features, penalties, solver.accuracy_)
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
 
-    def _effective_dimensions(self, features: Any, penalties: list[float]) -> list[float | None]:
+    def _effective_dimensions(self, features: Any, penalties: list[float], accuracy: Accuracy) -> list[float | None]:
         """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows; None where rounding leaves ZᵀZ + cI not
-        positive definite.
+        positive definite, and where c, which singular values have honoured, is lost in the rounding of ZᵀZ.
 
         It is p − c·tr((ZᵀZ + cI)⁻¹), by one Cholesky factor for each c: good to about p times machine epsilon, and
         also where columns differ by orders of magnitude, which the eigenvalues of ZᵀZ would not be.
@@ -266,7 +302,11 @@ class Problem:
         gram, work = TriangleStack(2, features.n_components)
         for rows in row_blocks(len(X)):
             gram.add_gram(features.transform(X[rows]).astype(np.float64, copy=False))
+        least = CHOLESKY_FLOOR * float(gram.diagonal.sum()) if accuracy.method == "svd" else 0.0
         for each in penalties:
+            if each < least:
+                found.append(None)
+                continue
             work.copy_from(gram)
             work.diagonal[:] += each
             try:
@@ -280,13 +320,18 @@ class Problem:
     def _points(self) -> Points:
         X, y = self.split.X_train[self.subsample], self.split.y_train[self.subsample]
         y.setflags(write=False)
-        return Points(X, make_kernel(self.kernel_name, self.gamma), y)
+        return Points(X, make_kernel(self.kernel, self.gamma), y)
+
+
+def _how_solved(solver: Any) -> dict[str, Any]:
+    accuracy = getattr(solver, "accuracy_", None)
+    return {"method": accuracy.method, "smallest_lambda": accuracy.smallest_alpha} if accuracy else {}
 
 
 def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArray] | None = None) -> float:
     """Seconds that mapping all rows of X takes, block by block, into one buffer where the map can fill one: that of
     ``buffers``, which keeps them by shape for calls to come."""
-    fill = getattr(features, "fill", None)
+    fill = hook(features, "fill")
     rows = default_block_rows(features.n_components)
     shape, buffers = (min(rows, X.shape[0]), features.n_components), {} if buffers is None else buffers
     if shape not in buffers:
@@ -309,16 +354,7 @@ def either(*contended: bool | None) -> bool | None:
 
 
 def _stream(spec: TrialSpec) -> SeedSequence:
-    return feature_stream(spec.seed, spec.dataset, spec.trial, spec.kernel["name"])
-
-
-def _radius(X: Any) -> float:
-    """The largest ‖x‖ of the rows X (n, d): R of the perceptron kernel, γ = 1/R (Lin & Li 2008)."""
-    with np.errstate(over="ignore"):
-        largest = max(float(np.square(X[rows]).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
-    if not np.isfinite(largest):
-        raise DataError("the squares of numbers in the training rows overflow; scale them by a preprocess step")
-    return float(np.sqrt(largest)) or 1.0
+    return feature_stream(spec.seed, spec.dataset, spec.trial, ownfile.portable(spec.kernel["name"]))
 
 
 class _MapAlone:

@@ -23,7 +23,6 @@ from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError, is
 from rffbench.features import MAPS
 from rffbench.features.base import mapped
 from rffbench.kernels import Kernel
-from rffbench.linalg.kernel_rows import unit_scale
 from rffbench.seeds import watching_global_generators
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
@@ -48,7 +47,7 @@ class GivenRows(Rows):
     @classmethod
     def of(cls, rows: Rows, kernel: Kernel) -> GivenRows:
         given = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
-        given.farthest = 1 / (float(np.finfo(rows.dtype).eps) * unit_scale(kernel))
+        given.farthest = 1 / (float(np.finfo(rows.dtype).eps) * kernel.unit_scale)
         if isinstance(rows.base, np.ndarray) and rows.shape[0] * rows.shape[1] <= FEW_NUMBERS:
             with suppress(DataError):  # which each trial will meet
                 given._held = given[:]

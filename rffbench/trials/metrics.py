@@ -18,12 +18,16 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtr
 
+from rffbench.kernels import GaussianKernel
+from rffbench.parts import NotServed, Task, Traits, check_kernel
+
 if TYPE_CHECKING:
     from rffbench.kernels import Kernel
 
 
 SECONDS, PERCENT, BYTES = "s", "%", "bytes"
 Direction = Literal["greater", "less"]
+Needs = Literal["labels", "values", "scores", "probabilities"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class Metric:
     ``name`` is its key in trials.jsonl and summary.csv; ``title`` what it is called (the name, unless given); ``unit``
     is empty for a plain number; ``better`` is the better direction, None for neither. ``heading`` stands above a
     figure's panel of it, where that is not its label, and ``short`` above a narrow column, where that is not its title.
+
+    A score of predictions is ``score(y, predicted)`` of a trial of this ``task``, and ``needs`` says what a solver must
+    predict for it. A measure of a fitted map is ``measure(mapped)``: ``kernels`` is the trait that the kernel must have
+    (`rffbench.parts`), ``of_frequencies`` says that only Fourier maps have it, ``cost`` is its multiply-adds for n
+    points, s frequencies and D columns. Measures that are ``judged`` are shown beside the score of every dataset.
     """
 
     name: str
@@ -41,6 +50,14 @@ class Metric:
     better: Direction | None = None
     heading: str = ""
     short: str = ""
+    score: Callable[[NDArray, NDArray], float] | None = None
+    task: Task | None = None
+    needs: Needs | None = None
+    measure: Callable[[MapOnPoints], float] | None = None
+    judged: bool = False
+    kernels: Traits = None
+    of_frequencies: bool = False
+    cost: str = "450*n**2"  # a norm by Lanczos, or a sort, takes that for each number of the matrix
 
     def __post_init__(self) -> None:
         if self.better not in (None, *get_args(Direction)):
@@ -58,62 +75,6 @@ class Metric:
         """Decimals in a table: 2 of a percentage; None where the size of the number decides."""
         return 2 if self.unit == PERCENT else None
 
-
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("accuracy", "test accuracy", PERCENT, "greater"),
-        Metric("rmse", "test RMSE", better="less"),
-        Metric("relative_rmse", "relative test RMSE", better="less"),
-        Metric("kernel_error", "relative kernel error", better="less"),
-        Metric("scaled_error", "kernel error at the best scale", better="less"),
-        Metric("delta_error", "Δ-spectral error", better="less", heading="Δ-spectral error, λ = 1/√n"),
-        Metric("spectral_error", "spectral error ‖K−K̃‖₂", better="less", heading="spectral error ‖K̃−K‖₂"),
-        Metric("sup_error", "largest entry error", better="less", heading="largest error of an entry"),
-        Metric("entry_error", "entry error (RMS)", better="less"),
-        Metric("entry_quantile", "entry error (99th percentile)", better="less",
-               heading="error that 1 entry in 100 exceeds"),
-        Metric("marginal_ks", "Kolmogorov–Smirnov distance", better="less"),
-        Metric("marginal_energy", "energy distance", better="less"),
-        Metric("effective_dimension", "effective dimension of K̃"),
-        Metric("surrogate_dimension", "surrogate dimension of K̃"),
-        Metric("kernel_effective_dimension", "effective dimension of K"),
-        Metric("kernel_surrogate_dimension", "surrogate dimension of K"),
-        Metric("kernel_norm", "‖K‖₂"),
-        Metric("diameter", "diameter of the points"),
-        Metric("objective"),
-        Metric("model_size", "model size"),
-        Metric("newton_steps", "Newton steps"),
-        Metric("passes", "passes over the rows"),
-        Metric("training_bytes", "training memory as planned", BYTES),
-        Metric("train_s", "training time", SECONDS),
-        Metric("feature_s", "feature time", SECONDS),
-        Metric("fit_s", "fit time", SECONDS),
-        Metric("predict_s", "prediction time", SECONDS),
-        Metric("peak_memory_bytes", "peak memory", BYTES),
-        Metric("own_memory_bytes", "peak memory less what was held before", BYTES, short="memory"),
-        Metric("lambda", "chosen λ"),
-        Metric("effective_lambda", "effective λ"),
-        Metric("median_lambda", "effective λ by the median column"),
-        Metric("gamma", "chosen γ"),
-        Metric("cv_error", "cross-validation error"),
-        Metric("test_error", "test error", better="less"),  # of a solver's curves, as the next
-        Metric("nonzeros", "features in the model"),
-    )
-}  # fmt: skip
-"""Every metric that this package measures, in the order of summary.csv. What a map or solver of another package
-measures besides is described by its ``own_metrics``, in the rows of the trials."""
-
-SCORES = ("accuracy", "rmse", "relative_rmse")  # what a dataset is judged by: the first that its trials hold
-MAP_MEASURES = (  # in panels' order
-    "kernel_error", "scaled_error", "delta_error", "spectral_error", "sup_error", "entry_error", "marginal_ks",
-    "marginal_energy",
-)  # fmt: skip
-SAID = ("objective", "model_size", "newton_steps", "passes", "training_bytes", "nonzeros", "test_error")
-"""Of METRICS what a solver may say of itself, in its ``metrics_``; all others are measured of it, or not at all."""
-
-TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == SECONDS)
-"""What is comparable only where nothing else used the processors."""
 
 TRIAL_COLUMNS = ("dataset", "n_features", "method", "multiple", "trial", "status", "contended")
 """What stands beside the metrics in a table of trials: no names for a metric."""
@@ -430,16 +391,6 @@ def marginal_energy(mapped: MapOnPoints) -> float:
     return float(np.sqrt(np.maximum(squared, 0)).mean())
 
 
-MEASURES: dict[str, Callable[[MapOnPoints], float]] = {
-    each.__name__: each
-    for each in (
-        kernel_error, scaled_error, delta_error, spectral_error, kernel_norm, sup_error, entry_error, entry_quantile,
-        diameter, marginal_ks, marginal_energy, effective_dimension, surrogate_dimension, kernel_effective_dimension,
-        kernel_surrogate_dimension,
-    )
-}  # fmt: skip
-"""What a config may ask to be measured of a fitted map on some points, by name."""
-
 SPECTRUM_RANKS = 40  # of the eigenvalues kept, as far apart on a logarithmic scale
 
 
@@ -456,24 +407,6 @@ def spectrum(mapped: MapOnPoints) -> dict[str, list[float]]:
         "map_eigenvalue": own[ranks - 1] / n,
     }
     return {name: values.astype(float).tolist() for name, values in columns.items()}
-
-
-CURVES: dict[str, Callable[[MapOnPoints], dict[str, list[float]]]] = {"spectrum": spectrum}
-"""What a config may ask for besides, which is no number but curves."""
-
-OF_GAUSSIAN_FREQUENCIES = ("marginal_ks", "marginal_energy")
-
-
-def check_measurable(name: str, features: Any) -> None:
-    """ValueError where the measure ``name`` is of something that the map ``features`` does not have."""
-    from rffbench.features.base import FourierFeatures  # slow to load, and reports need the metrics' names alone
-
-    gaussian = isinstance(features, FourierFeatures) and features.kernel == "gaussian"
-    if name in OF_GAUSSIAN_FREQUENCIES and not gaussian:
-        raise ValueError(
-            f"{name} compares frequencies with the Gaussian kernel's; {type(features).__name__} for the "
-            f"{features.kernel} kernel has none such"
-        )
 
 
 def spectral_norm(A: NDArray | LinearOperator) -> float:
@@ -506,3 +439,106 @@ def extreme_eigenvalues(A: LinearOperator) -> tuple[float, float]:
             pass
     values = eigvalsh(A @ np.eye(n))
     return float(values[0]), float(values[-1])
+
+
+# ---- Every metric ------------------------------------------------------------------------------------------
+
+_DECOMPOSED = "450*n**2 + 3*n**3"  # it takes eigenvalues or factors, too
+_PROJECTED = "450*n*s"
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "test accuracy", PERCENT, "greater", score=accuracy, task="classification", needs="labels"),
+        Metric("rmse", "test RMSE", better="less", score=rmse, task="regression", needs="values"),
+        Metric("relative_rmse", "relative test RMSE", better="less", score=relative_rmse, task="regression",
+               needs="values"),
+        Metric("balanced_accuracy", "balanced test accuracy", PERCENT, "greater"),  # those of `rffbench.trials.scores`
+        Metric("auc", "area under the ROC curve", better="greater", short="AUC"),
+        Metric("average_precision", "average precision", better="greater"),
+        Metric("log_loss", "log-loss", better="less"),
+        Metric("brier", "Brier score", better="less"),
+        Metric("calibration_error", "calibration error", PERCENT, "less"),
+        Metric("mae", "mean absolute error", better="less"),
+        Metric("r2", "R²", better="greater"),
+        Metric("kernel_error", "relative kernel error", better="less", measure=kernel_error, judged=True),
+        Metric("scaled_error", "kernel error at the best scale", better="less", measure=scaled_error, judged=True,
+               cost=_DECOMPOSED),
+        Metric("delta_error", "Δ-spectral error", better="less", heading="Δ-spectral error, λ = 1/√n",
+               measure=delta_error, judged=True, cost=_DECOMPOSED),
+        Metric("spectral_error", "spectral error ‖K−K̃‖₂", better="less", heading="spectral error ‖K̃−K‖₂",
+               measure=spectral_error, judged=True),
+        Metric("sup_error", "largest entry error", better="less", heading="largest error of an entry",
+               measure=sup_error, judged=True),
+        Metric("entry_error", "entry error (RMS)", better="less", measure=entry_error, judged=True),
+        Metric("entry_quantile", "entry error (99th percentile)", better="less",
+               heading="error that 1 entry in 100 exceeds", measure=entry_quantile),
+        Metric("marginal_ks", "Kolmogorov–Smirnov distance", better="less", measure=marginal_ks, judged=True,
+               kernels=GaussianKernel, of_frequencies=True, cost=_PROJECTED),
+        Metric("marginal_energy", "energy distance", better="less", measure=marginal_energy, judged=True,
+               kernels=GaussianKernel, of_frequencies=True, cost=_PROJECTED),
+        Metric("effective_dimension", "effective dimension of K̃", measure=effective_dimension, cost=_DECOMPOSED),
+        Metric("surrogate_dimension", "surrogate dimension of K̃", measure=surrogate_dimension),
+        Metric("kernel_effective_dimension", "effective dimension of K", measure=kernel_effective_dimension,
+               cost=_DECOMPOSED),
+        Metric("kernel_surrogate_dimension", "surrogate dimension of K", measure=kernel_surrogate_dimension),
+        Metric("kernel_norm", "‖K‖₂", measure=kernel_norm),
+        Metric("diameter", "diameter of the points", measure=diameter),
+        Metric("objective"),
+        Metric("model_size", "model size"),
+        Metric("newton_steps", "Newton steps"),
+        Metric("passes", "passes over the rows"),
+        Metric("training_bytes", "training memory as planned", BYTES),
+        Metric("train_s", "training time", SECONDS),
+        Metric("feature_s", "feature time", SECONDS),
+        Metric("fit_s", "fit time", SECONDS),
+        Metric("predict_s", "prediction time", SECONDS),
+        Metric("peak_memory_bytes", "peak memory", BYTES),
+        Metric("own_memory_bytes", "peak memory less what was held before", BYTES, short="memory"),
+        Metric("lambda", "chosen λ"),
+        Metric("effective_lambda", "effective λ"),
+        Metric("median_lambda", "effective λ by the median column"),
+        Metric("gamma", "chosen γ"),
+        Metric("cv_error", "cross-validation error"),
+        Metric("test_error", "test error", better="less"),  # of a solver's curves, as the next
+        Metric("nonzeros", "features in the model"),
+    )
+}  # fmt: skip
+"""Every metric that this package measures, in the order of summary.csv. What a map or solver of another package
+measures besides is described by its ``own_metrics``, in the rows of the trials."""
+
+SCORES = tuple(name for name, metric in METRICS.items() if metric.score)
+"""What a dataset is judged by: the first that its trials hold."""
+MAP_MEASURES = tuple(name for name, metric in METRICS.items() if metric.judged)
+"""What a map is judged by, in the order of a figure's panels."""
+ERRORS = tuple(name for name in MAP_MEASURES if not name.startswith("marginal"))
+"""Of these the errors against the exact kernel: of two kernels they cannot be compared."""
+MEASURES = {name: metric.measure for name, metric in METRICS.items() if metric.measure}
+"""What a config may ask to be measured of a fitted map on some points, by name."""
+CURVES: dict[str, Callable[[MapOnPoints], dict[str, list[float]]]] = {"spectrum": spectrum}
+"""What a config may ask for besides, which is no number but curves."""
+COSTS = {name: METRICS[name].cost for name in MEASURES} | dict.fromkeys(CURVES, _DECOMPOSED)
+"""Multiply-adds of measures and curves, as formulas."""
+SAID = ("objective", "model_size", "newton_steps", "passes", "training_bytes", "nonzeros", "test_error")
+"""Of METRICS what a solver may say of itself, in its ``metrics_``; all others are measured of it, or not at all."""
+
+TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == SECONDS)
+"""What is comparable only where nothing else used the processors."""
+
+
+def scored(task: str, y: NDArray, predicted: NDArray) -> dict[str, float]:
+    """The scores, by name, of what was ``predicted`` for the rows with targets y."""
+    return {name: each.score(y, predicted) for name, each in METRICS.items() if each.score and each.task == task}
+
+
+def check_measurable(name: str, features: Any) -> None:
+    """NotServed where the measure ``name`` is of something that the map ``features``, or its kernel, does not have."""
+    from rffbench.features.base import FourierFeatures  # slow to load, and reports need the metrics' names alone
+
+    metric = METRICS.get(name)
+    if metric is None:
+        return
+    if metric.of_frequencies and not isinstance(features, FourierFeatures):
+        raise NotServed("measures", f"{name} is of a Fourier map's frequencies; {type(features).__name__} has none")
+    if metric.kernels is not None:
+        check_kernel(name, metric.kernels, features.kernel)

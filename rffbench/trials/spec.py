@@ -30,17 +30,19 @@ class TrialSpec:
     """One cell of the grid, one trial: everything its result may depend on, and nothing else.
 
     ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
-    may be ``none``. ``kernel`` holds a name and γ: a number, None for the one the rows give (perceptron), a rule's
-    name for the one that it finds in the training rows (`rffbench.parameters.GAMMA_RULES`), or a list for
-    cross-validation to choose from. ``measures``
-    are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all).
+    may be ``none``. ``kernel`` holds a name, the kernel's other parameters and γ: a number, None for the one the rows
+    give (perceptron), a rule's name for the one that it finds in the training rows
+    (`rffbench.parameters.GAMMA_RULES`), or a list for cross-validation to choose from. ``measures``
+    are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all); ``scores``
+    of the predictions, besides the task's own (`rffbench.trials.scores`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
     asks for the machine alone, so that its seconds are comparable: True for all of them,
     ``'features'`` for those to generate the features and to predict, while the rest shares work. Of a map in a file of
     the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is the
-    SHA-256 of its content.
+    SHA-256 of its content; of a kernel in such a file, ``kernel`` and ``kernel_source`` do, of scores
+    ``scores`` and ``score_sources``.
     """
 
     dataset: str
@@ -64,6 +66,9 @@ class TrialSpec:
     train_rows: int | None = field(default=None, metadata=_SINCE)
     held_out: float | None = field(default=None, metadata=_SINCE)
     source: str | None = field(default=None, metadata=_SINCE)
+    kernel_source: str | None = field(default=None, metadata=_SINCE)
+    scores: list[str] = field(default_factory=list, metadata=_SINCE)
+    score_sources: list[str] = field(default_factory=list, metadata=_SINCE)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, but those added since the first release where they say nothing new: so that a trial's key
@@ -71,8 +76,11 @@ class TrialSpec:
         values = vars(self)
         later = {name: values[name] for name, default in LATER.items() if values[name] != default}
         found = {name: values[name] for name in FIRST} | later
-        if ownfile.is_own(name := self.features.get("name")):
-            found["features"] = {**self.features, "name": ownfile.portable(str(name))}
+        for part in ("features", "kernel"):
+            if ownfile.is_own(name := values[part].get("name")):
+                found[part] = {**values[part], "name": ownfile.portable(str(name))}
+        if self.scores:
+            found["scores"] = [ownfile.portable(name) for name in self.scores]
         return found
 
     @classmethod
@@ -141,6 +149,9 @@ class TrialResult:
     ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
     ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
     direction is better.
+    ``solved`` says of ridge by which ``method`` it was solved, and the ``smallest_lambda`` that rounding leaves apart
+    from 0 there. ``edges`` say of each tuned value that is an end of its grid what it gains over its neighbour
+    (`rffbench.trials.edges.gain_at_edge`). ``fold_errors``, at the chosen λ, are for who chooses among several results.
     ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
     ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
     ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
@@ -159,6 +170,10 @@ class TrialResult:
     curves: dict[str, list[float]] = field(default_factory=dict)
     own_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    solved: dict[str, Any] = field(default_factory=dict)
+    edges: dict[str, dict[str, float]] = field(default_factory=dict)
+    fold_errors: list[float] = field(default_factory=list)
+    columns: int | None = None  # of the features, where there is a map
 
     @classmethod
     def failed(
@@ -183,6 +198,9 @@ class TrialResult:
             **({"curves": self.curves} if self.curves else {}),
             **({"own_metrics": self.own_metrics} if self.own_metrics else {}),
             **({"warnings": self.warnings} if self.warnings else {}),
+            **({"solved": self.solved} if self.solved else {}),
+            **({"edges": self.edges} if self.edges else {}),
+            **({"columns": self.columns} if self.columns else {}),
             "timing": self.timing,
             "peak_memory_bytes": self.peak_memory_bytes,
             "lambda": self.chosen_lambda,

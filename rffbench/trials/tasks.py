@@ -8,6 +8,7 @@ from dataclasses import replace
 from rffbench.identity import canonical_json
 from rffbench.process import peak_memory
 from rffbench.solvers import NONE
+from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 # What the rows, their split and scaling do not depend on: trials alike in all else are done in one process.
@@ -92,8 +93,15 @@ class _BestBandwidth:
                 timing[part] = sum(result.timing[part] for result in results)
             timing["contended"] = any(result.timing["contended"] for result in results)
             peaks = [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
-            scores = best.metrics | {"gamma": best.spec.kernel["gamma"]}
+            gamma = best.spec.kernel["gamma"]
+            scores, edges = best.metrics | {"gamma": gamma}, dict(best.edges)
+            grid = [result.spec.kernel["gamma"] for result in results]
+            if found := gain_at_edge(grid, [result.fold_errors for result in results], gamma):
+                edges["gamma"] = found
             self._channel.begin(spec)
             self._channel.result(
-                replace(best, spec=spec, metrics=scores, timing=timing, peak_memory_bytes=max(peaks, default=None))
-            )
+                replace(
+                    best, spec=spec, metrics=scores, timing=timing, peak_memory_bytes=max(peaks, default=None),
+                    edges=edges,
+                )
+            )  # fmt: skip

@@ -19,16 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.features.base import naming_who_writes
-from rffbench.features.leverage import PooledFeatures, Selection, whole_pool
+from rffbench.features.hooks import hook
+from rffbench.features.weighted.pool import PooledFeatures, Selection, whole_pool
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack, blas_bytes
 from rffbench.linalg.waves import fourier_columns
+from rffbench.parts import TRIGONOMETRY
 from rffbench.process import Contention, free_memory
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import seed_sequence
 from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
+from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.alone import Problem, either, mapping_seconds
 from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
@@ -39,10 +42,12 @@ Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 
 def may_share(spec: TrialSpec) -> bool:
     """Whether trials like this one can share work, by solver and device. With weights of the rows they cannot: the
-    pool's statistics would not be what the maps choose by."""
+    pool's statistics would not be what the maps choose by. Singular values are each map's own, and most of the work."""
     solver = spec.solver
-    alone = solver.get("blocks") or solver.get("class_weight")
-    return solver["name"] == "ridge" and spec.device == "cpu" and not alone
+    if solver["name"] != "ridge" or spec.device != "cpu":
+        return False
+    by_svd = chosen_method(solver.get("method"), solver["lambda"], solver["lambda_scale"]) == "svd"
+    return not (by_svd or solver.get("blocks") or solver.get("class_weight"))
 
 
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
@@ -54,13 +59,16 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
     alone = []
     for spec in specs:
         features = problem.features(spec)
-        base = getattr(features, "base", None)
+        base = hook(features, "base")
         if base is None or not _fits_as_its_base(features):
             alone.append(spec)
         else:
             bases.setdefault(base, []).append((spec, features))
     for members in bases.values():
         members.sort(key=lambda member: pool_size(member[1]))
+        paying = worth_sharing([features for _, features in members], problem.split.X_train.shape[1])
+        alone += [spec for spec, _ in members[paying:]]
+        members = members[:paying]
         fitting = _fitting(members, problem, specs[0].solver["folds"], channel.memory_limit)
         alone += [spec for spec, _ in members[fitting:]]
         members = members[:fitting]
@@ -98,8 +106,27 @@ def _fits_as_its_base(features: Any) -> bool:
 
 def pool_size(features: Any) -> int:
     """The frequencies a map draws: l of the maps that choose from a pool, else s."""
-    s = features.n_frequencies
-    return features.pool_size(s) if isinstance(features, PooledFeatures) else s
+    return int(hook(features, "n_drawn") or features.n_frequencies)
+
+
+def worth_sharing(maps: Sequence[Any], d: int) -> int:
+    """How many of ``maps``, sorted by pool size, to do together: sharing costs the largest pool's Gram matrix.
+
+    Surrogate scores don't need that matrix. Where few frequencies are chosen from many, a trial alone is quicker: it
+    maps the pool and the chosen columns and takes their Gram matrix. Counted in multiply-adds a row, of d inputs.
+    """
+    count = len(maps)
+    while count:
+        size = pool_size(maps[count - 1])
+        first = next(index for index, each in enumerate(maps) if pool_size(each) == size)
+        largest, smaller = maps[first:count], pool_size(maps[first - 1]) if first else 0
+        if any(not isinstance(each, PooledFeatures) or "gram" in each.needs for each in largest):
+            break
+        alone = sum((size + s) * (d + 2 * TRIGONOMETRY) + 2 * s**2 for s in (each.n_frequencies for each in largest))
+        if alone >= 2 * (size**2 - smaller**2):
+            break
+        count = first
+    return count
 
 
 def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | None) -> int:

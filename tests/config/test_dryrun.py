@@ -70,6 +70,22 @@ def test_work_that_trials_share_is_counted_once():
     assert measured == pytest.approx(2.0 * len(shared) * group_operations(shared) / sum(map(operations, shared)))
 
 
+def test_a_choice_from_a_large_pool_is_counted_without_the_pools_gram_matrix():
+    def grid(*features, pool):
+        methods = {name: {"features": name, "pool": pool} for name in features}
+        one = {"datasets": ["magic04"], "n_features": ["16d"], "trials": 1, "kernel_error_points": 0}
+        return experiment(timing="shared", methods={"RFF": {"features": "fourier"}, **methods}, **one).grid()
+
+    fourier, surrogate = grid("surrogate-leverage", pool=32)
+    assert group_operations([fourier, surrogate]) == pytest.approx(operations(fourier) + operations(surrogate))
+    assert operations(surrogate) < 4.1 * operations(fourier)
+    leverage = grid("leverage", pool=32)[1]
+    columns = 2 * 32 * 160
+    assert operations(leverage) > 9510 * columns**2 / 2 + columns**3 / 3  # Gram matrix, Cholesky factor and its inverse
+    both = grid("leverage", "surrogate-leverage", pool=32)[1:]
+    assert group_operations(both) < operations(leverage) + operations(surrogate)
+
+
 def test_of_more_than_two_classes_no_work_is_shared():
     shared = experiment(datasets=["letter"], trials=1, timing="shared").grid()
     assert group_operations(shared) == pytest.approx(sum(map(operations, shared)))

@@ -278,7 +278,11 @@ def test_committed_results_are_those_of_the_config(name):
 
 ERRORS = {
     "unknown key": (("trials: 3", "trails: 3"), 12, "unknown key 'trails'; did you mean 'trials'?"),
-    "unknown key inside": (("sigma: 2.0", "sigm: 2.0"), 5, "unknown key 'sigm'; did you mean 'sigma'?"),
+    "unknown key inside": (
+        ("sigma: 2.0", "sigm: 2.0"),
+        5,
+        "unknown parameter of kernel 'gaussian': 'sigm'; did you mean 'sigma'?",
+    ),
     "missing key": (("n_features: [1d, 16d, 100]\n", ""), 1, "the key 'n_features' is missing"),
     "misspelt dataset": (("magic04]", "magic4]"), 3, "unknown dataset 'magic4'; did you mean 'magic04'?"),
     "misspelt map": (("features: qmc", "features: qcm"), 9, "did you mean 'qmc'?"),
@@ -304,7 +308,7 @@ ERRORS = {
     "negative size": (("100]", "-100]"), 6, "must be a positive integer or a multiple"),
     "size of nothing": (("16d", "0d"), 6, "must be a positive integer or a multiple"),
     "a size twice": (("100]", "14]"), 6, "gives 14 features for eeg twice"),
-    "negative lambda": (("0.05", "-0.05"), 11, "solver.lambda: solver 'ridge': lambda must be a positive number"),
+    "negative lambda": (("0.05", "-0.05"), 11, "solver.lambda: solver 'ridge': lambda must be a number, 0 or more"),
     "wrong type": (("trials: 3", "trials: many"), 12, "must be a whole number, not 'many'"),
     "truth for a count": (("trials: 3", "trials: true"), 12, "must be a whole number, not true"),
     "bandwidths without a choice": (

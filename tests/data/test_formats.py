@@ -16,6 +16,7 @@ import scipy.sparse
 
 from rffbench.data import parse, store
 from rffbench.data.cards import Card
+from rffbench.data.split import split_rows
 from rffbench.errors import DataError
 
 X = np.array([[1.5, 0.0, -2.0], [0.0, 3.25, 1e-3], [4.0, 5.0, 6.0], [0.1, 0.2, 0.30000000000000004]])
@@ -347,3 +348,93 @@ def test_damaged_arrays_are_made_anew(tmp_path):
     path.write_bytes(path.read_bytes()[:-8])
     assert store.open_arrays(small) is None
     np.testing.assert_array_equal(prepared(small)[0], X)
+
+
+FOLDS = b"1,0\n0,1\n0,1\n1,0\n"
+
+
+def with_folds(tmp_path, mask, **changes):
+    data, folds = put(tmp_path, {"data.csv": CSV, "folds.csv": mask})
+    split = {"rule": "folds", "train": 2, "test": 2}
+    return card([data, {**folds, "part": "folds"}], {"kind": "csv"}, **{"split": split, **changes})
+
+
+def test_a_trial_is_tested_on_the_rows_of_its_fold_and_trained_on_all_others(tmp_path):
+    small = with_folds(tmp_path, FOLDS)
+    np.testing.assert_array_equal(prepared(small)[0], X)  # the folds' file has no rows
+    folds = store.open_folds(small)
+    for trial, tested in enumerate([[0, 3], [1, 2], [0, 3]]):
+        train, test = split_rows(small, 7, trial, folds)
+        assert test.tolist() == tested
+        assert sorted([*train, *test]) == [0, 1, 2, 3]
+    store.check(small)
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (b"1,0\n0,1\n1,1\n1,0\n", "line 3 must have a single 1"),
+        (b"1,0\n0,0\n0,1\n1,0\n", "line 2 must have a single 1"),
+        (b"1,0\n0,1\n0,1\n1,2\n", "line 4 must have a single 1"),
+        (b"1,0\n0,1\n0,1\n", "it has 3 lines, the data 4 rows"),
+        (b"1,0\n1,0\n1,0\n1,0\n", "fold 0 has 4 rows, the card says 2 test rows"),
+    ],
+)
+def test_folds_that_do_not_hold_each_row_once_are_refused_with_the_line(tmp_path, mask, said):
+    with pytest.raises(DataError, match=said):
+        store.prepare(with_folds(tmp_path, mask))
+
+
+def test_changed_folds_are_found(tmp_path):
+    small = with_folds(tmp_path, FOLDS)
+    prepared(small)
+    np.save(store.arrays_folder(small) / "folds.npy", np.array([1, 0, 0, 1], dtype=np.uint8))
+    assert not store.is_ready(small, checked=True)
+    with pytest.raises(DataError, match=r"the folds in .* differ"):
+        store.check(small)
+
+
+@pytest.mark.parametrize("split", [{"rule": "folds", "train": 2, "test": 2}, {"rule": "half"}])
+def test_the_rule_folds_and_a_file_of_folds_need_each_other(tmp_path, split):
+    data, folds = put(tmp_path, {"data.csv": CSV, "folds.csv": FOLDS})
+    files = [data] if split["rule"] == "folds" else [data, {**folds, "part": "folds"}]
+    with pytest.raises(ValueError, match="the rule folds needs one file with part: folds"):
+        card(files, {"kind": "csv"}, split=split)
+
+
+def test_a_matlab_file_may_hold_all_rows_in_one_pair_of_variables(tmp_path):
+    content = io.BytesIO()
+    scipy.io.savemat(content, {"A": scipy.sparse.csc_matrix(X), "b": np.array([[1.0], [-1.0], [1.0], [-1.0]])})
+    files = put(tmp_path, {"small.mat": content.getvalue()})
+    classes = {"classes": {"-1": 2, "1": 2}, "labels": {"positive": ["1"]}}
+    found, y = prepared(card(files, {"kind": "mat", "all": ["A", "b"]}, **classes))
+    np.testing.assert_array_equal(found, X)
+    assert y.tolist() == [1, -1, 1, -1]
+    with pytest.raises(ValueError, match="needs 'train' and 'test', or 'all'"):
+        card(files, {"kind": "mat", "train": ["A", "b"], "all": ["A", "b"]}, **classes)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_a_source_has_unpacked_is_packed_as_the_name_says(tmp_path, packed):
+    original = tmp_path / "original"
+    original.write_bytes(gzip.compress(CSV) if packed else CSV)
+    content = "sha256:" + hashlib.sha256(CSV).hexdigest()
+    small = card([{"name": "data.csv.gz", "content": content, "urls": [original.as_uri()]}], {"kind": "csv"})
+    np.testing.assert_array_equal(prepared(small)[0], X)
+    store.check(small)
+
+
+def test_labels_that_are_numbers_on_the_card_are_one_class_however_they_are_written(tmp_path):
+    rows = b"1,2,3,1\n1,2,4,1.0\n1,2,5,2.000\n1,2,6,02\n"
+    classes = {"classes": {"1": 2, "2": 2}, "labels": {"positive": ["2"]}}
+    _, y = prepared(card(put(tmp_path, {"data.csv": rows}), {"kind": "csv"}, **classes))
+    assert y.tolist() == [-1, -1, 1, 1]
+
+
+def test_lines_that_begin_with_the_comment_are_passed_over_and_counted(tmp_path):
+    rows = b"|1x3 Cross validator\n" + CSV.replace(b"4,5", b"| and more\n4,5")
+    found, _ = prepared(card(put(tmp_path, {"data.csv": rows}), {"kind": "csv", "comment": "|"}))
+    np.testing.assert_array_equal(found, X)
+    wrong = card(put(tmp_path, {"wrong.csv": rows.replace(b"6,yes", b"six,yes")}), {"kind": "csv", "comment": "|"})
+    with pytest.raises(DataError, match="line 5, column 3: 'six' is no number"):
+        store.prepare(wrong)

@@ -2,15 +2,22 @@
 
 import bz2
 import gzip
+import io
 import lzma
+import subprocess
+import sys
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rffbench.data import own, store
 from rffbench.data.cards import read_card
 from rffbench.data.own import look
+from rffbench.data.store import _checked_blocks
 from rffbench.errors import ConfigError, DataError, RffbenchError
 from tests.helpers.own_data import NUMBERS, YES, X
 
@@ -89,8 +96,12 @@ def test_parquet_is_read_by_pandas_or_told_to_need_pyarrow(tmp_path, monkeypatch
     inputs, y = arrays(look(path, ignore=("place",)))
     np.testing.assert_array_equal(inputs, X)
     assert y.tolist() == [1, -1, 1, -1]
-    with pytest.raises(DataError, match=r"row 1, column 'place': 'here' is no number; .*ignore: \[place\]"):
-        look(path).card()
+    assert "row 1, column 'place': 'here' is no number; put onehot" in look(path).content.inputs.advice[0]
+    table["place"] = ["b", None, "a", "b"]
+    table["c"] = [1.0, 2.0, np.nan, 3.0]
+    inputs, _ = arrays(look(path))
+    np.testing.assert_array_equal(inputs[:, 2:], [[1, 1], [2, np.nan], [np.nan, 0], [3, 1]])
+    assert look(path).card().missing == {2: 1, 3: 1}
 
     def no_engine(_):
         raise ImportError("Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.")
@@ -148,8 +159,9 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
         ("a.csv", "a,b,c\n", "has a header, line 1, and no rows below it"),
         ("a.csv", "a,b\n\n3,x\n1,x\n", "the target, 'b', is 'x' in all 2 rows: a second class is needed"),
         ("a.csv", "3,x\n", "is 'x' in all 1 rows"),
-        ("a.csv", "a,b,c\n1,2,x\n\n3,,y\n4,?,x\n", r"line 4, column 2 \('b'\): the value is .*''\) here and in 1"),
-        ("a.csv", "1,NaN,x\n3,4,y\n", r"line 1, column 2: the value is missing \('NaN'\); fill it"),
+        ("a.csv", "a,b,c\n1,,x\n3,?,y\n", r"line 2, column 2 \('b'\): the column has no value at all; .*ignore: \[b\]"),
+        ("a.csv", "a,b\n" + "".join(f"n{i},{i % 2}\n" for i in range(30)), "holds another text in every row; leave it"),
+        ("a.csv", '1,2,x\n3,"4,y\n', "line 2 begins a quote that is not closed"),
         ("a.csv", "1,2,x\n3,4,\n", r"line 2, column 3: the value is missing"),
         ("a.csv", "a,b,c\n1,Rome,x\n2,3,y\n", r"line 2, column 2 \('b'\): 'Rome' is no finite number; .*ignore: \[b\]"),
         ("a.csv", "1,2,x\n1,inf,y\n", "line 2, column 2: 'inf' is no finite number"),
@@ -243,12 +255,12 @@ def test_any_number_of_blanks_parts_values_that_stand_below_each_other(tmp_path,
 
 def test_all_columns_of_text_are_named_at_once_and_a_first_one_may_be_the_target(tmp_path):
     seen = look(file(tmp_path, "a.csv", "n,a,b,c,y\n" + "1,u,2,v,0\n2,w,3,x,1\n" * 3))
-    assert seen.faults == [
-        "line 2, column 2 ('a'): 'u' is no finite number, nor are values of one column more; make them numbers, or "
-        "leave the columns out: {path: …, ignore: [a, c]}"
+    assert seen.content.inputs.advice == [
+        "line 2, column 2 ('a'): 'u' is no number, and one column more holds text; put onehot into preprocess, which "
+        "makes a column of every word, or leave them out: {path: …, ignore: [a, c]}"
     ]
     seen = look(file(tmp_path, "b.csv", "u,1.5,2\nv,3,5\n" * 3))
-    assert seen.faults[0].endswith("{path: …, ignore: [0]}; if it is the target: {path: …, target: 0}")
+    assert seen.content.inputs.advice[0].endswith("{path: …, ignore: [0]}; if it is the target: {path: …, target: 0}")
     assert look(tmp_path / "b.csv", target=0).classes == {"u": 3, "v": 3}
 
 
@@ -296,3 +308,123 @@ def test_decimals_with_commas_between_semicolons_are_told_and_not_taken_apart(tm
     assert look(tmp_path / "x.csv").content.format["delimiter"] == ";"
     (tmp_path / "words.csv").write_text("".join(f"a b,c;d {i},{'xy'[i % 2]}\n" for i in range(10)))
     assert look(tmp_path / "words.csv").content.format["delimiter"] == ","
+
+
+# ---- The same data, written differently --------------------------------------------------------------------
+
+FORMS = ("{0!r}", "{0:.17e}", " {0!r}", "+{0!r}", "{0:.20f}", "00{0!r}")
+
+
+@st.composite
+def written(draw):
+    """(file name, content) of the rows VALUES with the labels CLASSES, in one of the ways people write them."""
+    form = st.sampled_from(FORMS)
+    packing = draw(
+        st.sampled_from([("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+    )
+    kind = draw(st.sampled_from(["csv", "npz", "svm"]))
+    if kind == "npz":
+        content = io.BytesIO()
+        order = draw(st.sampled_from("CF"))
+        dtype = draw(st.sampled_from([np.float64, np.longdouble, object]))
+        labels = np.array(CLASSES, dtype=dtype) if dtype is not object else np.array([*map(str, CLASSES)])
+        np.savez(content, X=np.asarray(VALUES, dtype=np.float64, order=order), y=labels)
+        return f"a.npz{packing[0]}", packing[1](content.getvalue())
+    if kind == "svm":
+        rows = (f"{label} " + " ".join(f"{i}:{draw(form).format(value).strip()}" for i, value in enumerate(row, 1))
+                for label, row in zip(CLASSES, VALUES, strict=True))  # fmt: skip
+        return f"a.svm{packing[0]}", packing[1]("\n".join(rows).encode())
+    delimiter, end = draw(st.sampled_from([",", ";", "\t", "|", " "])), draw(st.sampled_from(["\n", "\r\n", "\n\n"]))
+    lines = ["a,b,label".replace(",", delimiter)] if draw(st.booleans()) else []
+    for row, label in zip(VALUES, CLASSES, strict=True):
+        cells = [draw(form).format(value).strip() for value in row]
+        cells.append(draw(st.sampled_from(["{}", "{}.0", "0{}", "{}e0", "+{}"])).format(label))
+        if draw(st.booleans()):
+            cells = [f'"{cell}"' for cell in cells]
+        lines.append(delimiter.join(cells))
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return f"a.csv{packing[0]}", packing[1]((mark + end.join(lines) + end).encode())
+
+
+VALUES = [[1.5, 0.1], [2.0, 30.0], [0.25, 7.0], [1e-3, 2.5], [4.0, 5.0], [6.5, 0.75]]
+CLASSES = [1, 2, 10, 2, 1, 10]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(writing=written())
+def test_the_same_data_written_differently_are_the_same_arrays(tmp_path_factory, writing):
+    name, content = writing
+    path = tmp_path_factory.mktemp("written") / name
+    path.write_bytes(content)
+    seen = look(path)
+    assert [(float(label), count) for label, count in seen.classes.items()] == [(1, 2), (2, 2), (10, 2)]
+    blocks = list(_checked_blocks(seen.card(), [path], Counter()))
+    np.testing.assert_array_equal(np.concatenate([X for X, _ in blocks]), VALUES)
+    np.testing.assert_array_equal(np.concatenate([y for _, y in blocks]), [0, 1, 2, 1, 0, 2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1", "1.0", "01", "1e0", "2"], {"1": 4, "2": 1}),
+        (["-0", "0.0", "1"], {"0": 2, "1": 1}),
+        (["+1", "-1", "+1"], {"-1": 1, "+1": 2}),  # as written, where every label is written in one way
+        (["1", "1.0", "x"], {"1": 1, "1.0": 1, "x": 1}),
+        (["True", "TRUE", "false"], {"false": 1, "1": 2}),
+        (["9007199254740992", "9007199254740993", "1"], {"1": 1, "9007199254740992": 1, "9007199254740993": 1}),
+    ],
+)
+def test_labels_that_are_all_numbers_are_told_apart_by_their_values(tmp_path, labels, classes):
+    rows = "".join(f"{i}.5,{label}\n" for i, label in enumerate(labels))
+    seen = look(file(tmp_path, "a.csv", rows), task="classification")
+    assert seen.classes == classes
+    _, y = arrays(seen)
+    assert len(set(y)) == len(classes)
+
+
+def test_large_numbers_as_labels_stay_different_ones(tmp_path):
+    labels = np.array([1234567, 1234568, 2**53, 2**53 + 1])
+    np.savez(tmp_path / "a.npz", X=np.eye(4), y=labels)
+    assert list(look(tmp_path / "a.npz").classes) == [*map(str, labels)]
+    (tmp_path / "a.svm").write_text("1234567 1:1\n1234568 1:2\n")
+    assert list(look(tmp_path / "a.svm").classes) == ["1234567", "1234568"]
+
+
+def test_true_and_false_are_1_and_0(tmp_path):
+    inputs, y = arrays(look(file(tmp_path, "a.csv", "a,b,y\nTrue,1,u\nfalse,2,v\nTRUE,3,u\n")))
+    np.testing.assert_array_equal(inputs, [[1, 1], [0, 2], [1, 3]])
+    assert y.tolist() == [-1, 1, -1]
+    assert arrays(look(file(tmp_path, "b.csv", "1,True\n2,False\n"), task="regression"))[1].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("header", ['"a\nb",c,y\n', "a,,y\n", '"",a,y\n', ",,y\n"])
+def test_a_header_with_a_line_break_or_without_a_name_is_read_as_it_was_looked_at(tmp_path, header):
+    inputs, _ = arrays(look(file(tmp_path, "a.csv", header + "5,2,u\n3,4,v\n")))
+    np.testing.assert_array_equal(inputs, [[5, 2], [3, 4]])
+
+
+def test_an_archive_larger_than_memory_is_read_in_blocks(tmp_path):
+    rows, columns = 4000, 2000  # 64 MB, of which a block is half
+    np.savez_compressed(tmp_path / "a.npz", X=np.zeros((rows, columns)), y=np.arange(rows) % 2)
+    code = f"""
+import resource, sys
+from rffbench.data.own import look
+from rffbench.data.parse import read_blocks
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+card = look(__import__("pathlib").Path({str(tmp_path / "a.npz")!r})).card()
+print(sum(len(block.X) for block in read_blocks(card, [__import__("pathlib").Path({str(tmp_path / "a.npz")!r})])))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    read, grown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert (int(read), float(grown) < 120) == (rows, True), grown
+
+
+def test_a_file_that_does_not_fit_into_memory_is_refused_and_no_defect(tmp_path, monkeypatch):
+    def too_large(_):
+        raise MemoryError
+
+    monkeypatch.setattr(own, "svmlight", too_large)
+    with pytest.raises(DataError, match=r"a\.svm: it does not fit into memory; save it as a folder of \.npy shards"):
+        look(file(tmp_path, "a.svm", LIBSVM))

@@ -6,9 +6,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from sklearn import preprocessing as reference
+from sklearn.impute import SimpleImputer
 
 from rffbench import data
 from rffbench.data.cards import Card, load_card
+from rffbench.data.own import look
+from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import STEPS, Preprocessor
 from rffbench.data.rows import Rows
 from rffbench.data.split import split_rows
@@ -162,7 +165,7 @@ def test_steps_compose_each_fitted_on_what_comes_before():
 def test_an_unknown_step_is_told_the_nearest():
     with pytest.raises(ConfigError, match="unknown preprocess step 'min-max'; did you mean 'minmax'"):
         Preprocessor(["min-max"])
-    assert set(STEPS) == {"none", *REFERENCES}
+    assert set(STEPS) == {"none", "impute-median", "impute-most-frequent", "onehot", *REFERENCES}
 
 
 def test_rows_is_an_array_of_the_rows_asked_for():
@@ -224,3 +227,28 @@ def test_cod_rna_trains_and_tests_on_the_given_files(cache):
     block = split.X_test[1000:1100]
     assert block.min() == -1
     assert block.max() == 1
+
+
+def test_filling_and_one_hot_columns_agree_with_scikit_learn_and_take_only_fills_from_the_fitted_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("u,v,w,x,y\n1,a,,7,0\n,b,2,7,1\n3,,2,7,0\n9,c,5,7,1\n4,a,2,7,0\n")
+    card = look(tmp_path / "a.csv").card()
+    X = np.concatenate([block.X for block in read_blocks(card, [tmp_path / "a.csv"])])
+    steps = ["impute-median", "impute-most-frequent", "onehot"]
+    fitted, fresh = X[[0, 1, 4]], X[[2, 3]]  # in which no u is 9 and no v is c
+    made = Preprocessor(steps, card).fit(lambda: iter([fitted[:2].copy(), fitted[2:].copy()]))
+    median = SimpleImputer(strategy="median").fit(fitted[:, [0, 2]])
+    frequent = SimpleImputer(strategy="most_frequent").fit(fitted[:, [1]])
+    one_hot = reference.OneHotEncoder(categories=[[0.0, 1.0, 2.0]], sparse_output=False).fit([[0.0]])
+    for rows in (fitted, fresh):
+        u, w = median.transform(rows[:, [0, 2]]).T
+        missing = np.isnan(rows[:, [0, 2, 1]])
+        words = one_hot.transform(frequent.transform(rows[:, [1]]))
+        np.testing.assert_array_equal(made.apply(rows.copy()), np.column_stack([u, w, rows[:, 3], missing, words]))
+    assert made.columns(4) == card.columns_after(steps) == 9
+
+
+def test_a_column_that_no_fitted_row_has_a_value_of_is_filled_with_0(tmp_path):
+    (tmp_path / "a.csv").write_text("u,v,y\n,1,0\n,2,1\n3,4,0\n")
+    card = look(tmp_path / "a.csv").card()
+    made = Preprocessor(["impute-median"], card).fit(lambda: iter([np.array([[np.nan, 1.0], [np.nan, 2.0]])]))
+    np.testing.assert_array_equal(made.apply(np.array([[np.nan, 4.0]])), [[0, 4, 1]])

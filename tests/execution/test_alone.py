@@ -53,15 +53,15 @@ def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
     settings = Settings(f"{WORKERS}:do_all", 2, 1, None, tmp_path / "stack", tmp_path / "still")
     worker = _Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
     try:
-        wait_for(lambda: worker.step() == [] and worker.account.open, 60)
+        wait_for(lambda: worker.step(time.monotonic()) == [] and worker.account.open, 60)
         wait_for(worker.pipe.poll, 60)
         time.sleep(0.3)  # the pipe is full by now
         worker.stand_still(True)
         with within(5):
-            assert worker.step() == []
+            assert worker.step(time.monotonic()) == []
         worker.stand_still(False)
         with within(60):
-            while not (results := worker.step()):
+            while not (results := worker.step(time.monotonic())):
                 time.sleep(0.01)
         assert len(results[0].curves["error"]) == 200_000
     finally:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from rffbench.errors import DataUnavailable, EnvironmentFault
+from rffbench.execution import local
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
@@ -152,6 +153,30 @@ def test_what_leaves_a_process_no_file_to_open_is_no_fault_of_the_next_trial_in_
     if result := next((result for result in results if result.error), None):
         assert "Too many open files" in result.error["message"]
         assert result.error.get("environment", False) is (do != "map_opens_them"), "of the machine, or of the map"
+
+
+def test_time_in_which_the_parent_stood_still_counts_for_no_trial_s_limit(monkeypatch):
+    """As where a container is paused, or a laptop's lid is shut: parent and workers stand still together."""
+    step, wait, frozen = local._Worker.step, local.connection.wait, []
+
+    def look(worker, now):
+        results = step(worker, now)
+        if worker.account.open and not frozen:
+            frozen.append(worker)
+        return results
+
+    def pause(signs, timeout):
+        if len(frozen) == 1:
+            frozen.append(pid := frozen[0].process.pid)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(7.0)
+            os.kill(pid, signal.SIGCONT)
+        return wait(signs, timeout)
+
+    monkeypatch.setattr(local._Worker, "step", look)
+    monkeypatch.setattr(local.connection, "wait", pause)
+    assert alone("slow", time_limit=5.0).status == "ok"
+    assert len(frozen) == 2
 
 
 def test_seconds_leave_out_those_in_which_a_worker_was_made_to_stand_still():

@@ -108,6 +108,15 @@ def test_a_bad_line_elsewhere_is_named(tmp_path, line, message):
     assert not (tmp_path / ".lock").exists()
 
 
+def test_a_zeroed_block_of_a_log_is_told_in_words(tmp_path):
+    path = filled(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[:300] = bytes(300)
+    path.write_bytes(content)
+    with pytest.raises(ResultsError, match=r"trials\.jsonl, line 1: not JSON: 300 of its [\d,]+ bytes are zero"):
+        read_rows(path)
+
+
 def test_an_unreadable_log_is_named(tmp_path):
     (tmp_path / "trials.jsonl").mkdir()
     with pytest.raises(ResultsError, match=r"trials\.jsonl: is no regular file"):

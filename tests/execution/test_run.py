@@ -20,9 +20,10 @@ from rffbench.errors import ResultsError
 from rffbench.execution import local as local_module
 from rffbench.execution import run
 from rffbench.execution.log import read_rows
+from rffbench.execution.run import _Tally as TALLY
 from rffbench.execution.serial import SerialExecutor
 from rffbench.process import Contention
-from rffbench.trials.spec import TrialSpec
+from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers.execution_workers import FakeExperiment, local, measured, spec
 from tests.helpers.processes import alive, descendants, wait_for
 
@@ -398,3 +399,18 @@ def test_contention_sees_another_process_at_work():
         other.kill()
     other.wait()
     assert contention.contended is (True if Path("/proc/stat").exists() else None)
+
+
+def test_the_time_left_leaves_out_what_the_first_trial_took_to_compile(monkeypatch):
+    run_module = sys.modules[TALLY.__module__]
+    specs = [replace(spec(), trial=trial) for trial in range(27)]
+    now, told = [0.0], []
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(run_module, "_shares", lambda pending: {each.key: 1.0 for each in pending})
+    tally = TALLY(specs, specs, {}, lambda *counts: told.append(counts[-1]))
+    for number, each in enumerate(specs):
+        now[0] = 30.0 + 2 * number  # the first takes 30 s, of which it compiles 29
+        tally.add(TrialResult(each, "ok"))
+    assert told[1] == 26  # as trials cost, as long as nothing else is known; it was 780
+    assert told[10] == pytest.approx(17 * 2, rel=0.1)
+    assert told[-1] == 0

@@ -21,7 +21,7 @@ from rffbench import (
     SparseRandomFeaturesClassifier,
     SparseRandomFeaturesRegressor,
 )
-from rffbench.features.bandwidth import MEDIAN_ROWS
+from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
 from rffbench.solvers.svm.kernel import KernelSVM
 from tests.helpers.kernel_rates import ServedRows
@@ -89,7 +89,7 @@ MACHINES = [
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize(("rule", "kernel"), [("scale", "laplacian"), ("median", "gaussian")])
 def test_a_kernel_machine_has_the_maps_gamma_and_is_the_machine_of_that_number(machine, rule, kernel, monkeypatch):
-    monkeypatch.setattr("rffbench.features.bandwidth.MEDIAN_ROWS", 30)  # so that random_state chooses the rows
+    monkeypatch.setattr("rffbench.kernels.bandwidth.MEDIAN_ROWS", 30)  # so that random_state chooses the rows
     rows, y = X[:50] / 10, np.sign(X[:50, 0] - 5)
     machine = clone(machine).set_params(kernel=kernel, random_state=7)
     by_rule = clone(machine).set_params(gamma=rule).fit(rows, y)

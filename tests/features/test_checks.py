@@ -1,8 +1,10 @@
 """``rffbench check-method`` finds what is wrong with a map, and nothing wrong with one that keeps its promises."""
 
+import numpy as np
 import pytest
 
 from rffbench.features import FEATURES, checks
+from rffbench.features.base import mapped
 from rffbench.features.checks import check_map
 from tests.helpers.own_file import MINE, write
 
@@ -119,3 +121,13 @@ def test_the_command_prints_a_line_for_each_check_and_exits_with_1_where_one_fai
 @pytest.mark.parametrize("name", FEATURES)
 def test_every_built_in_map_passes(name, one_thread):
     assert [check.name for check in check_map(name) if not check.ok] == []
+
+
+def test_columns_of_longdouble_are_rounded_to_float64():
+    class Long:
+        def transform(self, X):
+            return X.astype(np.longdouble) / 3
+
+    Z = mapped(Long(), np.ones((2, 1)))
+    assert Z.dtype == np.float64
+    assert (Z == 1 / 3).all()

@@ -6,7 +6,8 @@ import pytest
 
 from rffbench import features, registry
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, describe, feature_class, make_features, parameters
+from rffbench.features import FEATURES, describe, make_features, parameters, served
+from rffbench.parts import kernels_served
 
 
 def make(config, n_features=8, **kwargs):
@@ -14,13 +15,13 @@ def make(config, n_features=8, **kwargs):
     return make_features(config, n_features=n_features, **common, **kwargs)
 
 
-def parameter_choices(name):
-    return getattr(feature_class(name), "choices", {})
+def kernel_of(name):
+    return kernels_served(served(name).kernels)[0]
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_every_built_in_map_is_made_with_its_defaults(name):
-    kernel = parameter_choices(name).get("kernel", ("laplacian",))[0]
+    kernel = kernel_of(name)
     made = make_features({"name": name}, n_features=16, count="columns", kernel=kernel, gamma=0.5, random_state=3)
     assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, 0.5, 3)
     assert {key: getattr(made, key) for key in parameters(name)} == parameters(name)
@@ -36,14 +37,14 @@ def test_n_features_counts_frequencies_or_columns():
 
 @pytest.mark.parametrize("name", ["compact", "tefm", "nystroem", "perceptron"])
 def test_a_frequency_is_a_column_where_columns_are_not_pairs(name):
-    kernel = parameter_choices(name).get("kernel", ("gaussian",))[0]
+    kernel = kernel_of(name)
     assert make_features({"name": name}, n_features=7, kernel=kernel, gamma=1.0).n_components == 7
 
 
 @pytest.mark.parametrize("name", ["orthogonal", "sorf", "fastfood"])
 def test_maps_of_spherical_frequencies_take_the_gaussian_kernel_alone(name):
     assert make_features({"name": name}, n_features=7, kernel="gaussian", gamma=1.0).n_components == 14
-    with pytest.raises(ConfigError, match=f"{name!r}: kernel must be one of 'gaussian', got 'laplacian'"):
+    with pytest.raises(ConfigError, match=f"^{name} needs the gaussian kernel, got laplacian$"):
         make({"name": name})
 
 
@@ -61,7 +62,8 @@ def test_parameters_reach_the_map():
         ({"name": "fourier", "gamma": 2.0}, r"no parameter 'gamma' in a config, which says it by kernel: \{gamma: …\}"),
         ({"name": "qmc", "n_components": 64}, "no parameter 'n_components' in a config, which says it by n_features"),
         ({"name": "leverage", "variant": "written"}, "'leverage': variant must be one of 'as-written'"),
-        ({"name": "leverage", "pool": 2}, "fewer than the 8 to choose"),
+        ({"name": "leverage", "pool": 0.5}, "'leverage': pool must be a multiple of s, a number of 1 or more"),
+        ({"name": "fourier", "pool": 2}, "unknown parameter of feature map 'fourier': 'pool'"),
         ({"name": "compact", "expansion": 0.5}, "'compact': expansion must be a number, 1 or more, so that at least"),
         ({"name": "tefm", "expansion": 0.9}, "'tefm': expansion must be a number, 1 or more, so that at least the 8"),
         ({"name": "tefm", "power": -1}, "'tefm': power must be a whole number, 0 or more, got -1"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 PRELOAD = (
     "rffbench.cli", "rffbench.config.loading", "rffbench.config.dryrun", "rffbench.execution.run", "rffbench.report",
-    "rffbench.report.figures.dataset", "rffbench.data.parse", "rffbench.features.fourier",
+    "rffbench.report.figures.dataset", "rffbench.data.parse", "rffbench.features.fourier.random_fourier",
 )  # fmt: skip
 
 

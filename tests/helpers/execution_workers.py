@@ -208,6 +208,40 @@ def start_child(spec, channel):
     sleep_forever(spec, channel)
 
 
+def start_a_daemon(spec, channel):
+    """Two processes in sessions of their own, of which the second has lost its parent; their numbers go to a file."""
+    pids = spec.features["pids"]
+    for orphan in (False, True):
+        if orphan and (middle := os.fork()):
+            os.waitpid(middle, 0)
+            continue
+        if os.fork() == 0:
+            os.setsid()
+            with open(pids, "a") as file:
+                print(os.getpid(), file=file)
+            time.sleep(600)
+        elif orphan:
+            os._exit(0)
+    while len(Path(pids).read_text().splitlines() if Path(pids).exists() else ()) < 2:
+        time.sleep(0.02)
+    measure(spec, channel)
+
+
+def start_a_daemon_and_die(spec, channel):
+    start_a_daemon(spec, Silent())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def start_a_daemon_and_hang(spec, channel):
+    start_a_daemon(spec, Silent())
+    time.sleep(600)
+
+
+class Silent:
+    def result(self, result):
+        pass
+
+
 def slow(spec, channel):
     time.sleep(0.3)
     measure(spec, channel)

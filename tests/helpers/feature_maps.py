@@ -1,93 +1,79 @@
-"""Every registered feature map, with what it promises."""
+"""Every registered feature map, and the ways of drawing that its parameters choose. What each promises is on its class
+(`rffbench.parts.MapServes`)."""
 
 from dataclasses import dataclass, field
 
-import pytest
-
-from rffbench.features import MAPS, make_features
-from rffbench.kernels import SPECTRAL_KERNELS
+from rffbench.features import MAPS, make_features, served
+from rffbench.features.hooks import hook
+from rffbench.kernels import ProductKernel, with_trait
+from rffbench.parts import kernels_served
 from rffbench.registry import NONE
 from tests.helpers import plug_ins
 from tests.helpers.kernel_rates import GAMMA
 
 MONTE_CARLO, FASTER = "unbiased, error falls as 1/√s", "unbiased, error falls faster than 1/√s"
-DRAWS, PHASED = ("frequencies_",), ("frequencies_", "offset_")
+FITTED = served("tefm").bias
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What a feature map promises with these parameters of its own."""
+class Way:
+    """Parameters of a map's own that choose a way of drawing, and what a test has to know of it."""
 
-    rate: str  # MONTE_CARLO or FASTER, on ``kernels``; else why its estimate has no such rate
     parameters: dict = field(default_factory=dict)
-    kernels: tuple[str, ...] = ("gaussian",)
+    kernels: tuple[str, ...] = ()  # on which the rate is tested; empty: on all that the map serves
     gamma: float = GAMMA
-    nests: tuple[str, ...] = ()  # learnt arrays, the last axis the draws, that begin with those of a smaller map
     seeded: bool = True  # another random_state is another map
 
 
+@dataclass(frozen=True)
+class Promise(Way):
+    """What a feature map promises with these parameters."""
+
+    rate: str = ""  # MONTE_CARLO or FASTER, on ``kernels``; else what the bias is
+    nests: tuple[str, ...] = ()  # learnt arrays, the last axis the draws, that begin with those of a smaller map
+
+
+EVERY = tuple(with_trait(ProductKernel))
+FIXED = {"kernels": ("gaussian",), "seeded": False}
 RELEASED = {"variant": "as-released"}
-CHOSEN = "biased: the columns of the largest scores are taken, with their phases"
-FIXED = "one fixed sequence: there is nothing to average over"
-FITTED = "of the data: its error is that of the best columns for the rows it was fitted to"
-EVERY = tuple(SPECTRAL_KERNELS)
-PROMISES = {
-    "fourier": [
-        Promise(MONTE_CARLO, kernels=EVERY, nests=DRAWS),
-        Promise(MONTE_CARLO, {"form": "offset"}, kernels=EVERY, nests=PHASED),
-    ],
+WAYS = {
+    "fourier": [Way(), Way({"form": "offset"}, EVERY)],
     "qmc": [
-        Promise(FASTER, kernels=EVERY, nests=DRAWS),
-        Promise(FASTER, {"sequence": "sobol"}, kernels=EVERY, nests=DRAWS),
-        Promise(FASTER, {"skip": 20, "leap": 30}, kernels=EVERY, nests=DRAWS),
-        Promise(FIXED, {"scramble": False}, nests=DRAWS, seeded=False),
-        Promise(FIXED, {"scramble": "rr2"}, nests=DRAWS, seeded=False),
-        Promise(FIXED, {"sequence": "sobol", "scramble": False}, nests=DRAWS, seeded=False),
-        Promise(FIXED, RELEASED, nests=DRAWS, seeded=False),
+        Way(), Way({"sequence": "sobol"}), Way({"skip": 20, "leap": 30}), Way({"scramble": False}, **FIXED),
+        Way({"scramble": "rr2"}, **FIXED), Way({"sequence": "sobol", "scramble": False}, **FIXED),
+        Way(RELEASED, **FIXED),
     ],
-    "leverage": [
-        Promise(MONTE_CARLO, kernels=EVERY),
-        Promise(MONTE_CARLO, {"pool": 1.5}, kernels=EVERY),
-        Promise(CHOSEN, RELEASED),
-    ],
+    "leverage": [Way({}, EVERY), Way({"pool": 1.5}, EVERY), Way(RELEASED)],
     "surrogate-leverage": [
         # Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test;
         # that they are unbiased is tested given the pool.
-        Promise(MONTE_CARLO),
-        Promise(MONTE_CARLO, {"form": "eq12"}, kernels=EVERY),
-        Promise(CHOSEN, RELEASED),
+        Way({}, ("gaussian",)), Way({"form": "eq12"}, EVERY), Way(RELEASED),
     ],
-    "orthogonal": [Promise(MONTE_CARLO, nests=DRAWS)],
-    "sorf": [Promise("biased: all frequencies have the length √N/σ", nests=DRAWS)],
-    "fastfood": [Promise(MONTE_CARLO, nests=DRAWS)],
-    "srht": [Promise("biased: a frequency's entries are all ±1/σ", nests=DRAWS)],
-    "countsketch-gaussian": [Promise("biased: the kernel of the sketched points", nests=DRAWS)],
-    "compact": [
-        Promise(MONTE_CARLO, kernels=EVERY, nests=("fourier_.frequencies_",)),
-        Promise(MONTE_CARLO, {"expansion": 1}, kernels=EVERY, nests=("fourier_.frequencies_",)),
-    ],
-    "tefm": [
-        Promise(FITTED, {"sketch": sketch, "power": power}, nests=("fourier_.frequencies_",))
-        for sketch in ("gaussian", "srht", "countsketch") for power in (0, 1)
-    ],
-    "nystroem": [Promise(FITTED)],
-    "perceptron": [
-        Promise(MONTE_CARLO, kernels=("perceptron",), gamma=0.5, nests=("directions_", "thresholds_")),
-    ],
-    "plug-in": [Promise(MONTE_CARLO)],
+    "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
+    "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],
+    "perceptron": [Way(gamma=0.5)],
+    "plug-in": [Way({}, ("gaussian",))],
 }  # fmt: skip
+"""Of maps with more ways than that of their defaults, or kernels and a γ of their own."""
 
 
 def promises(name):
     """What is promised of the feature map ``name``."""
-    if name not in PROMISES:
-        pytest.fail(
-            f"feature map {name!r} is registered, and nobody says what it promises: add {name!r}: [Promise(…)] to "
-            f"PROMISES in tests/features/test_every_map.py, one for each way of drawing that its parameters choose, "
-            f"with its rate (MONTE_CARLO, FASTER, or in words why there is none)",
-            pytrace=False,
+    serves = served(name)
+    return [
+        Promise(
+            way.parameters, way.kernels or tuple(kernels_served(serves.kernels)), way.gamma, way.seeded,
+            _rate(name, way, serves), serves.nests,
         )
-    return PROMISES[name]
+        for way in WAYS.get(name, [Way()])
+    ]  # fmt: skip
+
+
+def _rate(name, way, serves):
+    kernel = (*way.kernels, *kernels_served(serves.kernels))[0]
+    if not hook(make_features({"name": name, **way.parameters}, kernel=kernel, gamma=1.0, n_features=8), "unbiased"):
+        return serves.bias or "biased"
+    return FASTER if serves.faster else MONTE_CARLO
 
 
 def made(name, promise, columns=100, random_state=None):
@@ -104,5 +90,5 @@ def label(name, promise):
 
 with plug_ins.installed():
     REGISTERED = [name for name in MAPS.names() if name != NONE]
-    ALL = [(name, promise) for name in REGISTERED if name in PROMISES for promise in promises(name)]
+    ALL = [(name, promise) for name in REGISTERED for promise in promises(name)]
     CONTRACT = [made(name, promise) for name, promise in ALL]

@@ -14,9 +14,9 @@ METHODS = {
     "RFF": {"features": "fourier"},
     "QMC": {"features": "qmc", "sequence": "halton"},
     "leverage-RFF": {"features": "leverage", "variant": "as-written"},
-    "Ours": {"features": "surrogate-leverage", "variant": "as-written"},
+    "surrogate-RFF": {"features": "surrogate-leverage", "variant": "as-written"},
 }
-SOLVER = {"name": "ridge", "lambda": [0.05, 0.5], "folds": 5}
+SOLVER = {"name": "ridge", "lambda": [0.01, 0.05, 0.5], "folds": 5}
 
 
 def config(**changes):

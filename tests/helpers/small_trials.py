@@ -18,7 +18,7 @@ METHODS = {
     "Ours eq12": {"name": "surrogate-leverage", "form": "eq12"},
     "Ours released": {"name": "surrogate-leverage", "variant": "as-released"},
     "Ours released pool": {"name": "surrogate-leverage", "variant": "as-released", "pool": 2.0},
-    "Ours pool": {"name": "surrogate-leverage", "pool": 40},
+    "Ours pool": {"name": "surrogate-leverage", "pool": 2},
     "offset": {"name": "fourier", "form": "offset"},  # shares nothing: its columns are no pairs
 }
 RIDGE = {"name": "ridge", "lambda": [1e-4, 1e-3, 1e-2], "folds": 3, "lambda_scale": "n", "center": True}

@@ -8,7 +8,16 @@ from scipy import stats
 from rffbench.errors import ConfigError
 from rffbench.report.claims import Claim, load_claims
 from rffbench.report.judge import judge
-from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED, Estimate, Range
+from rffbench.report.verdicts import (
+    HOLDS,
+    NOT_MEASURED,
+    OPEN,
+    REFUTED,
+    Estimate,
+    Range,
+    adjusted,
+    judge_every,
+)
 from tests.helpers import report_log as log
 
 CONFIG = log.config(methods={"RFF": {}, "Ours": {}}, datasets=["eeg"])
@@ -58,35 +67,104 @@ def ratio(within, **more):
     ("low", "high", "expected"),
     [
         (1.1, 1.9, HOLDS),
-        (2.1, 2.9, REFUTED),
         (0.1, 0.9, REFUTED),
         (0.9, 1.5, OPEN),
-        (1.5, 2.1, OPEN),
-        (0.9, 2.1, OPEN),
-        (0.5, 1.0, OPEN),  # ends at a bound: on neither side of it
-        (1.0, 1.5, OPEN),
-        (1.5, 2.0, OPEN),
-        (2.0, 2.5, OPEN),
-        (2.0, 2.0, REFUTED),  # the same in every trial, and at the bound: not below it
+        (1.0, 1.0, REFUTED),  # the same in every trial, and at the bound: not above it
     ],
 )
 def test_a_verdict_is_where_the_whole_interval_lies(low, high, expected):
-    assert Estimate((low + high) / 2, low, high, 5).verdict(Range(1.0, 2.0)) == expected
+    estimate = Estimate.from_interval((low + high) / 2, low, high, 5)
+    assert estimate.interval() == pytest.approx((low, high))
+    assert estimate.judge(Range(1.0, np.inf)).verdict == expected
+    mirrored = Estimate.from_interval(-(low + high) / 2, -high, -low, 5)
+    assert mirrored.judge(Range(-np.inf, -1.0)).verdict == expected
+
+
+def test_the_p_value_of_a_verdict_is_that_of_students_test():
+    sample = pd.Series([0.3, 1.4, 0.5, 0.9, 1.1])
+    estimate = Estimate.of(sample)
+    for bound in (0.0, 0.2, 1.5, 3.0):
+        expected = stats.ttest_1samp(sample, bound).pvalue
+        judged = estimate.judge(Range(bound, np.inf))
+        assert judged.p == pytest.approx(expected)
+        assert (judged.verdict == OPEN) == (expected > 0.05)
+        assert judged.verdict == OPEN or (judged.verdict == HOLDS) == (sample.mean() > bound)
+
+
+def test_equivalence_needs_two_one_sided_tests_and_no_more():
+    sample = pd.Series([0.21, -0.19, 0.25, -0.02, 0.4, 0.1])
+    for margin in (0.25, 0.3, 0.35, 0.5):
+        below = stats.ttest_1samp(sample, margin, alternative="less").pvalue
+        above = stats.ttest_1samp(sample, -margin, alternative="greater").pvalue
+        judged = Estimate.of(sample).judge(Range(-margin, margin))
+        assert judged.p_holds == pytest.approx(max(below, above))
+        assert judged.verdict == (HOLDS if max(below, above) < 0.05 else OPEN)
+    wide, narrow = (Estimate.of(sample).interval(level)[1] for level in (0.05, 0.1))
+    between = (wide + narrow) / 2  # the 95 % interval passes it, the 90 % interval does not
+    assert Estimate.of(sample).judge(Range(-between, between)).verdict == HOLDS
+    assert Estimate.of(sample + 2).judge(Range(-0.5, 0.5)).verdict == REFUTED
+
+
+def test_new_rows_have_the_variance_of_nadeau_and_bengio():
+    sample = pd.Series([0.3, 1.4, 0.5, 0.9, 1.1])
+    estimate = Estimate.of(sample).of_new_rows(1.0)
+    assert estimate.mean == pytest.approx(sample.mean())
+    assert estimate.error == pytest.approx(np.sqrt((1 / 5 + 1.0) * sample.var(ddof=1)))
+
+
+def test_the_corrected_interval_covers_what_other_rows_give_where_students_does_not():
+    rng = np.random.default_rng(0)
+    claimed, plain, anew = 0.0, 0, 0
+    for _ in range(300):  # the mean of a dataset's rows, estimated by random halves of it
+        rows = rng.normal(claimed, 1.0, 40)
+        halves = pd.Series([rng.permutation(rows)[:20].mean() for _ in range(10)])
+        low, high = Estimate.of(halves).interval()
+        plain += low < claimed < high
+        low, high = Estimate.of(halves).of_new_rows(1.0).interval()
+        anew += low < claimed < high
+    assert plain / 300 < 0.8
+    assert anew / 300 > 0.9
+
+
+def test_a_claim_for_every_size_holds_where_the_largest_p_does_and_fails_where_holms_smallest_does():
+    above, level, below = (Estimate(mean, 0.1, 10) for mean in (1.0, 0.0, -0.4))
+    claimed = Range(0.0, np.inf)
+    judged, wrong = judge_every({"1d": above, "2d": above}, claimed)
+    assert (judged.verdict, judged.p, wrong) == (HOLDS, above.judge(claimed).p_holds, [])
+    judged, wrong = judge_every({"1d": level, "2d": above}, claimed)
+    assert (judged.verdict, wrong) == (OPEN, [])
+    judged, wrong = judge_every({"1d": below, "2d": above, "4d": above}, claimed)
+    assert (judged.verdict, wrong) == (REFUTED, ["1d"])
+    assert judged.p == pytest.approx(3 * below.judge(claimed).p_fails)
+    nearly = Estimate(-0.24, 0.1, 10)  # p below 0.05 by itself, and not among three
+    assert nearly.judge(claimed).verdict == REFUTED
+    assert judge_every({"1d": nearly, "2d": above, "4d": above}, claimed)[0].verdict == OPEN
+
+
+def test_verdicts_taken_together_are_benjamini_and_yekutielis():
+    p_values = [0.001, 0.04, 0.2, 0.01]
+    harmonic, order = sum(1 / i for i in range(1, 5)), np.argsort(p_values)
+    expected, least = np.empty(4), 1.0
+    for rank in range(4, 0, -1):
+        least = min(least, p_values[order[rank - 1]] * 4 * harmonic / rank)
+        expected[order[rank - 1]] = least
+    assert adjusted(p_values) == pytest.approx(expected.tolist())
+    assert adjusted([]) == []
 
 
 def test_the_trials_said_to_settle_a_claim_are_the_fewest_whose_interval_would():
     sample = pd.Series([0.2, 1.4, -0.5, 0.9])
     estimate, claimed = Estimate.of(sample), Range(0.0, np.inf)
-    assert estimate.verdict(claimed) == OPEN
+    assert estimate.judge(claimed).verdict == OPEN
     needed = estimate.trials_to_settle(claimed)
 
-    def half(n):
-        return stats.t.ppf(0.975, n - 1) * sample.std(ddof=1) / np.sqrt(n)
+    def half(n, level=0.05):
+        return stats.t.ppf(1 - level / 2, n - 1) * sample.std(ddof=1) / np.sqrt(n)
 
     assert half(needed) < sample.mean() <= half(needed - 1)
     for near in (Range(sample.mean() - 0.1, 100.0), Range(-100.0, sample.mean() + 0.1)):
         needed = estimate.trials_to_settle(near)
-        assert half(needed) < 0.1 <= half(needed - 1)
+        assert half(needed, 0.1) < 0.1 <= half(needed - 1, 0.1)
 
 
 def test_no_number_of_trials_is_named_where_it_would_be_nonsense():
@@ -140,7 +218,8 @@ def test_the_evidence_has_the_mean_its_interval_the_sizes_and_the_trials():
     }
     (finding,) = findings_of(difference(), measured(values))
     assert finding.evidence == (
-        "+2.50 points over 16 to 32 (2 sizes) (+1.20 to +3.80; 95 %, 4 trials); by size 16 +2.00, 32 +3.00"
+        "+2.50 points over 16 to 32 (2 sizes) (+1.20 to +3.80; 95 %, this dataset, 4 trials); "
+        "by size 16 +2.00, 32 +3.00; new rows: not enough evidence (-0.41 to +5.41)"
     )
     assert (finding.asked, finding.because, finding.sizes) == ("more than 0", "its words", "16 to 32 (2 sizes)")
     assert (finding.measured, finding.trials) == (2.5, 4)
@@ -192,7 +271,7 @@ def test_a_slope_is_the_power_of_the_size(power, expected):
     judged, evidence = verdict(slope, results)
     assert judged == expected
     assert evidence.startswith(
-        f"exponent {power:+.3f} over 16 to 1024 (4 sizes) ({power:+.3f} to {power:+.3f}; 95 %, 3"
+        f"exponent {power:+.3f} over 16 to 1024 (4 sizes) ({power:+.3f} to {power:+.3f}; 95 %, this dataset, 3"
     )
 
 
@@ -273,6 +352,80 @@ def test_seconds_taken_while_others_used_the_processors_are_no_evidence():
     assert verdict(ratio([None, 2]), log.results(rows, CONFIG))[1].startswith("a single undisturbed trial of both")
     memory = measured({"RFF": {16: [1.0, 1.0]}, "Ours": {16: [1.0, 1.0]}}, "peak_memory_bytes", contended=True)
     assert verdict(ratio([None, 2], metric="peak_memory_bytes"), memory)[0] == HOLDS
+
+
+# ---- What an interval covers, and every size ---------------------------------------------------------------
+
+
+def test_trials_on_a_given_split_differ_in_their_draws_only():
+    values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}
+    (finding,) = findings_of(difference(), measured(values, dataset="cod-rna", config={"datasets": ["cod-rna"]}))
+    assert (finding.covers, finding.verdict_new_rows) == ("draws only", "")
+    assert "95 %, draws only, 4 trials" in finding.evidence
+    given = measured(values, dataset="cod-rna", config={"datasets": ["cod-rna"]})
+    judged, evidence = verdict(difference(covers="new rows"), given)
+    assert (judged, evidence) == (
+        NOT_MEASURED, "its split is given: trials differ in their draws alone, and say nothing of new rows",
+    )  # fmt: skip
+
+
+def test_a_claim_on_new_rows_is_judged_by_their_interval_and_no_number_of_trials_settles_it():
+    results = measured({"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}})
+    (here,), (anew,) = (findings_of(difference(covers=what), results) for what in ("this dataset", "new rows"))
+    assert (here.verdict, here.verdict_new_rows) == (HOLDS, OPEN)
+    assert (anew.verdict, anew.covers) == (OPEN, "new rows")
+    assert "settle" not in anew.evidence
+    assert anew.high - anew.low == pytest.approx((here.high - here.low) * np.sqrt(1 + 4 * 1.0))  # halves of EEG
+
+
+def test_seconds_say_nothing_of_new_rows():
+    results = measured({"RFF": {16: [1.0, 1.1]}, "Ours": {16: [2.0, 2.1]}}, "feature_s")
+    (finding,) = findings_of(ratio([1, None]), results)
+    assert finding.verdict_new_rows == ""
+
+
+def test_a_claim_for_every_size_says_where_it_is_wrong_and_what_the_mean_would_give():
+    values = {
+        "RFF": {16: BASE, 32: BASE},
+        "Ours": {16: BASE - np.array([1, 1.1, 0.9, 1]), 32: BASE + np.array([4, 4.1, 3.9, 4])},
+    }
+    (mean,) = findings_of(difference(), measured(values))
+    (every,) = findings_of(difference(every_size=True), measured(values))
+    assert (mean.verdict, mean.verdict_in_mean) == (HOLDS, "")
+    assert (every.verdict, every.verdict_in_mean) == (REFUTED, HOLDS)
+    assert "wrong at 16; in the mean: holds" in every.evidence
+
+
+def test_a_fixed_sequence_is_said_to_be_the_same_in_all_trials():
+    values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}
+    fixed = {"RFF": {"features": "qmc", "variant": "as-released"}, "Ours": {"features": "qmc"}}
+    (finding,) = findings_of(difference(), measured(values, methods=fixed))
+    assert finding.evidence.endswith("the frequencies of RFF are the same in all trials")
+
+
+def test_verdicts_of_one_table_are_also_taken_together():
+    weak = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([0.1, 1.9, 1.2, 0.4])}}
+    claims = [difference(claim=f"claim {i}") for i in range(3)]
+    alone = judge(claims[:1], [({}, measured(weak))], {})
+    together = judge(claims, [({}, measured(weak))], {})
+    assert [finding.verdict for finding in together] == [alone[0].verdict] * 3
+    assert together[0].p_adjusted == pytest.approx(alone[0].p * (1 + 1 / 2 + 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"covers": "new rows", "ratio": {"metric": "feature_s", "method": "a", "baseline": "b", "within": [1, None]}},
+         "feature_s is not measured on test rows"),
+        ({"every_size": True, "slope": {"metric": "sup_error", "method": "a", "within": [None, 1]}},
+         "a slope is over sizes"),
+        ({"covers": "all", "difference": {"metric": "accuracy", "method": "a", "baseline": "b", "within": [0, None]}},
+         "this dataset"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_cannot_be_judged_so_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        claim(**wrong)
 
 
 @pytest.mark.parametrize(

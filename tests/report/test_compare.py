@@ -18,7 +18,7 @@ from rffbench.report.significance import welch_interval
 from rffbench.report.writeup import summary_line
 from tests.helpers import report_log as log
 
-# Liu et al.'s EEG: RFF 68.45±0.89 at d, 71.44±1.22 at 2d; Ours 68.62±0.89 at d; 10 trials each.
+# Liu et al.'s EEG: RFF 68.45±0.89 at d, 71.44±1.22 at 2d; surrogate-RFF 68.62±0.89 at d; 10 trials each.
 TEN = np.array([-1.5, -1, -0.5, -0.25, 0, 0, 0.25, 0.5, 1, 1.5])
 
 
@@ -85,20 +85,20 @@ def test_cells_without_both_numbers_say_which_is_missing(tmp_path):
     rows = [
         *cell([75.0] * 3, multiple=3),
         *cell([75.0] * 3),
-        *(log.lost(log.spec(method="Ours", trial=trial), "timeout") for trial in range(3)),
+        *(log.lost(log.spec(method="surrogate-RFF", trial=trial), "timeout") for trial in range(3)),
     ]
     comparison = compare(loaded(tmp_path, rows))
-    assert verdicts(comparison)["eeg", 1, "Ours"] == "not measured"  # all its trials failed
+    assert verdicts(comparison)["eeg", 1, "surrogate-RFF"] == "not measured"  # all its trials failed
     assert verdicts(comparison)["eeg", 128, "RFF"] == "not measured"  # never asked for
     assert verdicts(comparison)["eeg", 3, "RFF"] == "not reported"
     assert set(comparison.cells["dataset"]) == {"eeg"}
 
 
 def test_a_variant_is_compared_with_the_method_it_is_of(tmp_path):
-    methods = {"RFF": log.METHODS["RFF"], "Ours (written)": log.METHODS["Ours"]}
-    rows = [{**row, "method": "Ours (written)"} for row in cell(68.6 + TEN, "Ours")]
+    methods = {"RFF": log.METHODS["RFF"], "surrogate-RFF (written)": log.METHODS["surrogate-RFF"]}
+    rows = [{**row, "method": "surrogate-RFF (written)"} for row in cell(68.6 + TEN, "surrogate-RFF")]
     comparison = compare(loaded(tmp_path, rows, methods=methods))
-    assert verdicts(comparison)["eeg", 1, "Ours (written)"] == "reproduced"
+    assert verdicts(comparison)["eeg", 1, "surrogate-RFF (written)"] == "reproduced"
 
 
 # ---- Costs, in ratios --------------------------------------------------------------------------------------
@@ -247,11 +247,11 @@ def test_where_no_trial_finished_nothing_was_measured(tmp_path):
 
 
 def test_a_reference_without_numbers_brings_its_claims(tmp_path):
-    rows = [*cell(70 + TEN, multiple=16), *cell(75 + TEN, "Ours", multiple=16)]
+    rows = [*cell(70 + TEN, multiple=16), *cell(75 + TEN, "surrogate-RFF", multiple=16)]
     comparison = compare(loaded(tmp_path, rows, n_features=["16d"], reference="liu2020"))
     assert comparison.cells.empty
     held = {finding.claim for finding in comparison.findings if finding.verdict == "holds"}
-    assert "Ours beats RFF at 16d" in held
+    assert "surrogate-RFF beats RFF at 16d" in held
     assert comparison.measured
     assert "claims hold" in writeup.to_text(comparison)
 
@@ -264,8 +264,8 @@ def compared(tmp_path):
     rows = [
         *cell(68.7 + TEN),
         *cell(75 + TEN, multiple=2),
-        *cell(68.6 + TEN, "Ours"),
-        *cell(76 + TEN, "Ours", multiple=2),
+        *cell(68.6 + TEN, "surrogate-RFF"),
+        *cell(76 + TEN, "surrogate-RFF", multiple=2),
     ]
     folder = loaded(tmp_path, rows).folder
     comparison, statistics = report.compare_folder(folder)
@@ -277,7 +277,7 @@ def test_the_text_has_cells_sums_claims_and_what_is_missing(compared):
     lines = [line.split() for line in text.splitlines()]
     assert ["eeg", "1d", "RFF", "68.45±0.89", "68.70±0.89", "+0.25", "-0.59", "to", "+1.09", "reproduced"] in lines
     assert ["eeg", "RFF", "+1.91", "3.56", "1", "1", "6"] in lines  # reproduced, differs, not measured
-    assert "2 of 4 within 1 point; 2 of 2 claims hold, 0 do not; 42 claims not measured." in text
+    assert "2 of 4 within 1 point, and 28 not measured; 2 of 2 claims hold, 0 do not; 42 claims not measured." in text
     assert re.search(r"\nnot measured: \d+ cells, 42 claims; compare.md names them.\n", text)
     assert "Reported, but not asked for by this experiment: eeg 4d, 8d" in writeup.to_markdown(compared[1])
 
@@ -285,9 +285,12 @@ def test_the_text_has_cells_sums_claims_and_what_is_missing(compared):
 def test_a_claim_stands_with_its_range_the_reason_for_it_and_what_was_measured(compared):
     folder, comparison, _, _ = compared
     (held,) = (each for each in comparison.findings if each.verdict == "holds" and each.metric == "accuracy")
-    assert held.claim == "Ours is better than RFF on EEG by around 1 point at 2d"
+    assert held.claim == "surrogate-RFF is better than RFF on EEG by around 1 point at 2d"
     text = writeup.to_text(comparison)
-    assert "holds               Ours is better than RFF on EEG by around 1 point at 2d — eeg, Ours : RFF" in text
+    assert (
+        "holds               surrogate-RFF is better than RFF on EEG by around 1 point at 2d — eeg, surrogate-RFF : RFF"
+        in text
+    )
     row = next(line for line in (folder / "compare.md").read_text().splitlines() if held.claim in line)
     assert "'by around 1 %': half of it to twice" in row
     with (folder / "compare.csv").open() as file:
@@ -312,7 +315,7 @@ def test_the_files_hold_every_cell_and_every_claim(compared):
     assert all(row["claim"] and row["verdict"] and row["evidence"] for row in claims)
     markdown = (folder / "compare.md").read_text()
     assert "| reproduced " in markdown
-    assert "Ours beats RFF at 16d" in markdown
+    assert "surrogate-RFF beats RFF at 16d" in markdown
 
 
 def test_the_figure_has_reported_and_measured_curves_of_every_method_with_bands(compared):

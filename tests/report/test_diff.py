@@ -82,10 +82,41 @@ def test_errors_are_compared_in_percent_and_less_is_better(folders):
     assert only(folders(cell((0.2, 0.4), metric="rmse"), cell((0.17, 0.37), metric="rmse")))["verdict"] == "better"
 
 
-def test_a_worse_cell_whose_interval_covers_0_is_told(folders):
-    difference = folders(cell(OLD), cell((74.0, 66.0, 75.0, 70.0)))
-    assert (difference.outside, difference.unclear) == (1, 1)
-    assert "of 1 the interval covers 0" in diff_writeup.summary(difference)
+def test_a_difference_whose_interval_reaches_the_tolerance_is_not_settled_and_no_alarm(folders):
+    difference = folders(cell(OLD), cell((74.0, 66.0, 75.0, 70.0)), 0.5)
+    found = only(difference)
+    assert (found["verdict"], difference.outside, difference.compared) == ("not settled", 0, 1)
+    assert "0 of 1 cells are worse by more than 0.5 points; 0 are within that; 0 are unchanged; 1 are not settled" in (
+        diff_writeup.summary(difference)
+    )
+    assert f"about {int(found['settled_by'])} trials would settle it" in " ".join(
+        diff_writeup.to_text(difference).split()
+    )
+
+
+def test_a_single_trial_settles_nothing_and_says_so(folders):
+    difference = folders(cell(OLD[:1]), cell((60.0,)))
+    assert (only(difference)["verdict"], difference.outside) == ("not settled", 0)
+    assert "a single trial says nothing of the noise" in " ".join(diff_writeup.to_text(difference).split())
+    assert only(folders(cell(OLD[:1]), cell(OLD[:1])))["verdict"] == "unchanged"
+
+
+def test_a_cell_is_worse_at_the_level_that_holm_gives_it_among_all_that_changed(folders):
+    new, others = (69.2, 71.3, 70.2, 73.1), ("QMC", "leverage-RFF", "surrogate-RFF")
+    noise = [row for method in others for row in cell((70.0, 72.5, 70.4, 74.2), method)]
+    p = stats.ttest_rel(new, OLD).pvalue
+    assert only(folders(cell(OLD), cell(new)))["p"] == pytest.approx(p)
+    unchanged = [row for method in others for row in cell(OLD, method)]
+    among = folders([*cell(OLD), *unchanged], [*cell(new), *noise]).cells.set_index("method")
+    assert among.loc["RFF", "p"] == pytest.approx(4 * p)
+    assert among["verdict"].to_dict() == {"RFF": "worse", **dict.fromkeys(others, "not settled")}
+
+
+def test_a_trial_that_is_ok_and_has_no_score_any_more_is_lost(folders):
+    silent = [row | {"metrics": {"kernel_error": 0.1}} for row in cell(OLD[:2])]
+    difference = folders(cell(OLD), [*silent, *[row for row in cell(OLD) if row["trial"] > 1]])
+    assert (only(difference)["verdict"], only(difference)["lost"]) == ("lost", "2 without a score")
+    assert difference.outside == 1
 
 
 def test_trials_that_fail_now_are_lost_and_unavailable_data_is_no_loss(folders):
@@ -98,14 +129,14 @@ def test_trials_that_fail_now_are_lost_and_unavailable_data_is_no_loss(folders):
 
 
 def test_cells_of_one_side_alone_are_named_and_nothing_in_common_is_refused(folders):
-    difference = folders([*cell(OLD), *cell(OLD, "QMC")], [*cell(OLD), *cell(OLD, "Ours")])
+    difference = folders([*cell(OLD), *cell(OLD, "QMC")], [*cell(OLD), *cell(OLD, "surrogate-RFF")])
     assert difference.cells.set_index("method")["verdict"].to_dict() == {
         "RFF": "unchanged",
         "QMC": "only in old",
-        "Ours": "only in new",
+        "surrogate-RFF": "only in new",
     }
     with pytest.raises(ResultsError, match="no cell in common"):
-        folders(cell(OLD, "QMC"), cell(OLD, "Ours"))
+        folders(cell(OLD, "QMC"), cell(OLD, "surrogate-RFF"))
 
 
 def test_what_the_configs_differ_in_is_said(folders):
@@ -171,7 +202,7 @@ def test_the_text_fits_80_columns_with_one_line_for_what_did_not_change(folders)
     long = [{**row, "method": label} for row in cell([score - 1 for score in OLD])]
     before = [{**row, "method": label} for row in cell(OLD)]
     methods = {**log.METHODS, label: log.METHODS["RFF"]}
-    same = [*cell(OLD, "QMC"), *cell(OLD, "Ours")]
+    same = [*cell(OLD, "QMC"), *cell(OLD, "surrogate-RFF")]
     text = diff_writeup.to_text(folders([*before, *same], [*long, *same], methods=methods))
     assert max(map(len, text.partition("\n\n")[2].splitlines())) <= 80  # behind the folders' names
     assert "QMC" not in text
@@ -182,11 +213,13 @@ def test_the_text_fits_80_columns_with_one_line_for_what_did_not_change(folders)
 def test_json_holds_every_cell_and_no_infinite_number(folders):
     difference = folders(cell(OLD[:1]), cell((69.0,)))
     (found,) = json.loads(diff_writeup.to_json([difference]))
-    assert (found["outside"], found["cells"][0]["difference"], found["cells"][0]["low"]) == (1, -1.0, None)
+    assert (found["outside"], found["cells"][0]["difference"], found["cells"][0]["low"]) == (0, -1.0, None)
 
 
 def test_junit_fails_where_a_cell_is_worse_and_skips_what_was_not_measured(folders):
-    difference = folders([*cell(OLD), *cell(OLD, "QMC"), *cell(OLD, "Ours")], [*cell((60.0,) * 4), *cell(OLD, "QMC")])
+    difference = folders(
+        [*cell(OLD), *cell(OLD, "QMC"), *cell(OLD, "surrogate-RFF")], [*cell((60.0,) * 4), *cell(OLD, "QMC")]
+    )
     suite = ElementTree.fromstring(to_junit([("x", diff_writeup.cases(difference))]).encode()).find("testsuite")
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
         "tests": "3",

@@ -37,7 +37,7 @@ def folder(tmp_path):
                 row["curves"] = {"rank": ranks, "eigenvalue": [i**-2.0 for i in ranks], "map_eigenvalue": [1.0] * 7}
                 rows.append(row)
     sweep = {"points": {f"n = {n}": {"kernel_error_points": n} for n in POINTS}}
-    sweep["points"]["n = 400"]["methods"] = {"Ours": log.METHODS["Ours"]}
+    sweep["points"]["n = 400"]["methods"] = {"surrogate-RFF": log.METHODS["surrogate-RFF"]}
     return log.write(tmp_path / "run", log.config(**SETTINGS, methods={"RFF": log.METHODS["RFF"]}, sweep=sweep), rows)
 
 
@@ -56,8 +56,8 @@ def test_protocols_with_other_methods_stand_in_one_table(tmp_path):
     path = folder(tmp_path)
     report.redraw(path)
     table = pd.read_csv(path / "table.csv", dtype=str, keep_default_na=False)
-    assert list(table.columns) == ["points: dataset", "s", "RFF", "Ours"]
-    assert table["Ours"].tolist() == 6 * [""] + 3 * ["–"]
+    assert list(table.columns) == ["points: dataset", "s", "RFF", "surrogate-RFF"]
+    assert table["surrogate-RFF"].tolist() == 6 * [""] + 3 * ["–"]
 
 
 @pytest.mark.slow

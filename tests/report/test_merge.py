@@ -52,6 +52,18 @@ def test_a_trial_with_two_scores_is_refused_and_both_are_named(shard, tmp_path):
     assert not (tmp_path / "c").exists()
 
 
+def test_a_trial_with_two_kernel_errors_is_refused_where_its_scores_agree(shard, tmp_path):
+    def with_error(error):
+        (row,) = rows([0])
+        return [{**row, "metrics": {**row["metrics"], "kernel_error": error}}]
+
+    message = r"RFF trial 0: kernel_error is 0.05 in .*/a and 9.05 in .*/b"
+    with pytest.raises(ResultsError, match=message):
+        merge([shard("a", with_error(0.05)), shard("b", with_error(9.05))], tmp_path / "c")
+    rounded = [shard("d", with_error(0.05)), shard("e", with_error(0.05 * (1 + 1e-7)))]
+    assert merge(rounded, tmp_path / "c")[0].trials == 1  # another machine rounds otherwise
+
+
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
 def test_a_trial_that_failed_in_one_shard_is_the_one_that_is_ok(shard, tmp_path, order):
     parts = {"a": shard("a", rows([0])), "b": shard("b", [log.lost(log.spec(), "timeout")])}

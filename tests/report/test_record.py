@@ -22,7 +22,7 @@ SCORES = (70.0, 72.0, 71.0, 74.0)
 SIZES = ["1d", 100]
 
 
-def rows(shift=0.0, methods=("RFF", "Ours")):
+def rows(shift=0.0, methods=("RFF", "surrogate-RFF")):
     return [
         log.ok(log.spec(method=method, trial=trial, **size), score + shift)
         for size in ({}, {"multiple": None, "n_features": 100})
@@ -44,7 +44,7 @@ def recorded(tmp_path):
 
 def test_it_holds_every_cells_mean_and_the_interval_of_two_such_means(recorded):
     table = pd.read_csv(recorded).set_index(["size", "method"])
-    assert list(table.index) == [("1d", "RFF"), ("1d", "Ours"), ("100", "RFF"), ("100", "Ours")]
+    assert list(table.index) == [("1d", "RFF"), ("1d", "surrogate-RFF"), ("100", "RFF"), ("100", "surrogate-RFF")]
     cell = table.loc["1d", "RFF"]
     spread = pd.Series(SCORES).std()
     assert (cell["expected"], cell["trials"], cell["metric"]) == (71.75, 4, "accuracy")
@@ -77,7 +77,7 @@ def test_of_one_size_the_figure_has_a_point_a_method_and_not_a_lone_tick(tmp_pat
     some = [row for row in rows() if row["n_features"] == 14]
     comparison = compare(frame.load_results(folder(tmp_path / "new", some=some, reference="../mine.csv")))
     (panel,) = _comparison_figure(comparison, ["eeg"]).axes
-    assert [tick.get_text() for tick in panel.get_xticklabels()][:2] == ["RFF", "Ours"]
+    assert [tick.get_text() for tick in panel.get_xticklabels()][:2] == ["RFF", "surrogate-RFF"]
 
 
 def test_labels_in_brackets_are_methods_of_their_own(tmp_path):
@@ -93,7 +93,7 @@ def test_labels_in_brackets_are_methods_of_their_own(tmp_path):
 def test_cells_that_are_not_run_yet_are_named_with_their_size(tmp_path, recorded):
     some = [row for row in rows() if row["n_features"] == 14 and row["method"] == "RFF"]
     comparison = compare(frame.load_results(folder(tmp_path / "new", some=some, reference="../mine.csv")))
-    assert "Not run yet: eeg 100; eeg 1d Ours." in comparison.missing
+    assert "Not run yet: eeg 100; eeg 1d surrogate-RFF." in comparison.missing
 
 
 def test_a_line_that_is_of_no_cell_of_the_config_is_refused_and_not_passed_over(tmp_path, recorded, monkeypatch):
@@ -102,9 +102,17 @@ def test_a_line_that_is_of_no_cell_of_the_config_is_refused_and_not_passed_over(
     text = recorded.read_text()
     monkeypatch.chdir(tmp_path)
     for right, wrong, said in (
-        ("eeg,1d,Ours", "egg,1d,Ours", "column 'dataset': unknown dataset 'egg'; did you mean 'eeg'?"),
-        ("eeg,1d,Ours", "eeg,1d,Our", "column 'method': unknown method 'Our'; did you mean 'Ours'?"),
-        ("eeg,1d,Ours", "eeg,10,Ours", "column 'size': unknown size '10'; did you mean '100'?"),
+        (
+            "eeg,1d,surrogate-RFF",
+            "egg,1d,surrogate-RFF",
+            "column 'dataset': unknown dataset 'egg'; did you mean 'eeg'?",
+        ),
+        (
+            "eeg,1d,surrogate-RFF",
+            "eeg,1d,surrogate-RF",
+            "column 'method': unknown method 'surrogate-RF'; did you mean 'surrogate-RFF'?",
+        ),
+        ("eeg,1d,surrogate-RFF", "eeg,10,surrogate-RFF", "column 'size': unknown size '10'; did you mean '100'?"),
     ):
         recorded.write_text(text.replace(right, wrong))
         with pytest.raises(ConfigError) as refused:
@@ -162,7 +170,7 @@ def test_a_file_that_was_edited_is_not_lost_and_what_would_change_is_said(tmp_pa
     assert re.fullmatch(r"  eeg 1d RFF: tolerance 9 → 3\.84\d+", told[1])
     assert told[2:] == [
         "  eeg 2d RFF: is left out",
-        "  eeg 100 Ours: is new",
+        "  eeg 100 surrogate-RFF: is new",
         "--overwrite writes it all the same, --output FILE writes another file",
     ]
     assert recorded.read_text() == edited
@@ -172,7 +180,7 @@ def test_a_file_that_was_edited_is_not_lost_and_what_would_change_is_said(tmp_pa
 
 
 def test_cells_without_a_score_are_left_out_and_nothing_at_all_is_refused(tmp_path):
-    lost = [log.lost(log.spec(method="Ours", trial=trial), "timeout") for trial in range(4)]
+    lost = [log.lost(log.spec(method="surrogate-RFF", trial=trial), "timeout") for trial in range(4)]
     some = [row for row in rows() if row["method"] == "RFF"]
     _, cells, notes = record(folder(tmp_path / "run", some=[*some, *lost]), tmp_path / "mine.csv")
     assert (cells, notes) == (2, ["1 cell without a finished trial is left out."])

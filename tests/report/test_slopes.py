@@ -17,7 +17,7 @@ from rffbench.report import frame, summary
 from rffbench.report.crossover import crossovers
 from rffbench.report.figures import dataset as figures
 from rffbench.report.figures.bounds import bound_figures
-from rffbench.report.figures.curves import score_time_figure
+from rffbench.report.figures.costs import score_time_figure
 from rffbench.report.figures.dimension import dimension_figure
 from rffbench.report.slopes import fitted_slope, slope_table
 from rffbench.report.theory import sup_error_bound
@@ -134,7 +134,7 @@ def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
     assert any("RFF: −0.50 (−0.50 to −0.50)" in text.get_text() for text in largest.texts)
     assert any("n = m²: +0.00" in text.get_text() for text in per_root.texts)  # n/m over √n = m
     written = [path.name for path in report.redraw(bound_results)]
-    assert written[-3:] == ["slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"]
+    assert {"slopes.csv", "synthetic-sigma_1-bounds.png", "synthetic-sigma_2-bounds.png"} <= set(written)
 
 
 DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # seconds of the dense map, and of another

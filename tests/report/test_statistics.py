@@ -189,7 +189,7 @@ def test_welch_s_interval_needs_two_of_each_and_their_spread():
 def test_they_need_no_reference(tmp_path):
     rows = [
         log.ok(log.spec(method=method, multiple=multiple, trial=trial), RNG.normal(70, 1))
-        for method in ("RFF", "QMC", "Ours")
+        for method in ("RFF", "QMC", "surrogate-RFF")
         for multiple in (1, 2)
         for trial in range(3)
     ]
@@ -203,3 +203,21 @@ def test_they_need_no_reference(tmp_path):
     alone = log.write(tmp_path / "alone", log.config(), rows[:3])
     assert report.compare_methods(alone) is None
     assert report.write_statistics(None, alone) == []
+
+
+def test_statistics_of_earlier_rows_are_made_anew_or_removed(tmp_path):
+    folder = log.write(tmp_path / "x", log.config(), _two_methods(70.0))
+    report.write_statistics(report.compare_methods(folder), folder)
+    before = (folder / "statistics.md").read_text()
+    log.write(folder, log.config(), _two_methods(60.0))  # QMC was edited, and measured anew
+    report.redraw(folder)
+    assert (folder / "statistics.md").read_text() != before
+    log.write(folder, log.config(), _two_methods(60.0)[:3])
+    report.redraw(folder)
+    assert not (folder / "statistics.md").exists()
+    assert not (folder / "statistics.csv").exists()
+
+
+def _two_methods(of_b):
+    scores = {"RFF": 80.0, "QMC": of_b}
+    return [log.ok(log.spec(trial=t, method=name), score + t) for name, score in scores.items() for t in range(3)]

@@ -58,7 +58,7 @@ def test_rows_measured_under_other_settings_are_left_out(tmp_path, change):
     ("change", "left"),
     [
         ({"methods": {**log.METHODS, "QMC": {"features": "qmc", "sequence": "sobol"}}}, 9),
-        ({"methods": {"Ours": log.METHODS["Ours"]}}, 3),
+        ({"methods": {"surrogate-RFF": log.METHODS["surrogate-RFF"]}}, 3),
         ({"trials": 2}, 8),
         ({"title": "another", "significance": {"level": 0.01}}, 12),
     ],
@@ -125,10 +125,10 @@ def test_what_cannot_be_read_of_a_log_is_named_and_the_rest_is_reported(tmp_path
         ", line 5: QMC: metrics: 'accuracy'",
         ", line 8: leverage-RFF: timing: 'feature_s'",
     ]
-    assert told[3].startswith(", line 11: Ours: curves")
+    assert told[3].startswith(", line 11: surrogate-RFF: curves")
     written = pd.read_csv(folder / "summary.csv")
     assert dict(written[written["metric"] == "accuracy"].set_index("method")["n_ok"]) == {
-        "RFF": 3, "QMC": 2, "leverage-RFF": 2, "Ours": 2,
+        "RFF": 3, "QMC": 2, "leverage-RFF": 2, "surrogate-RFF": 2,
     }  # fmt: skip
 
 
@@ -186,10 +186,10 @@ def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
         "n_failed",
         "significant",
     ]
-    row = written[(written["method"] == "Ours") & (written["metric"] == "accuracy")].iloc[0]
+    row = written[(written["method"] == "surrogate-RFF") & (written["metric"] == "accuracy")].iloc[0]
     assert (row["n_features"], row["multiple"], row["n_ok"], row["n_failed"]) == (14, 1, 3, 0)
-    assert row["mean"] == pytest.approx(np.mean(SCORES["Ours"]), rel=1e-12)
-    assert row["std"] == pytest.approx(np.std(SCORES["Ours"], ddof=1), rel=1e-12)
+    assert row["mean"] == pytest.approx(np.mean(SCORES["surrogate-RFF"]), rel=1e-12)
+    assert row["std"] == pytest.approx(np.std(SCORES["surrogate-RFF"], ddof=1), rel=1e-12)
     assert set(written["metric"]) == {
         "accuracy",
         "kernel_error",
@@ -204,9 +204,9 @@ def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
 
 def test_a_single_trial_has_a_mean_and_no_deviation_and_is_never_significant(tmp_path):
     results = loaded(tmp_path, grid({method: values[:1] for method, values in SCORES.items()}), trials=1)
-    assert value(results, "Ours", "accuracy", "mean") == 75.0
-    assert math.isnan(value(results, "Ours", "accuracy", "std"))
-    assert value(results, "Ours", "accuracy", "significant") == 0
+    assert value(results, "surrogate-RFF", "accuracy", "mean") == 75.0
+    assert math.isnan(value(results, "surrogate-RFF", "accuracy", "std"))
+    assert value(results, "surrogate-RFF", "accuracy", "significant") == 0
     assert table.make_table(results).rows[0][5] == "75.00 (0.50)"
 
 
@@ -256,7 +256,7 @@ def test_significant_is_better_than_every_baseline_and_not_than_one(tmp_path):
     ahead_of_one = {**SCORES, "leverage-RFF": [70.9, 71.8, 72.9], "QMC": [73.0, 74.0, 75.5]}
     results = loaded(tmp_path, grid(ahead_of_one), significance={"baselines": ["RFF", "QMC"], "level": 0.05})
     assert value(results, "leverage-RFF", "accuracy", "significant") == 0
-    assert value(results, "Ours", "accuracy", "significant") == 1
+    assert value(results, "surrogate-RFF", "accuracy", "significant") == 1
     alone = loaded(tmp_path / "alone", grid(ahead_of_one), significance={"baselines": ["RFF"], "level": 0.05})
     assert value(alone, "leverage-RFF", "accuracy", "significant") == 1
     assert value(alone, "RFF", "accuracy", "significant") == 0
@@ -265,19 +265,21 @@ def test_significant_is_better_than_every_baseline_and_not_than_one(tmp_path):
 @pytest.mark.parametrize(("p", "expected"), [(0.049, 1), (0.051, 0), (0.09, 0)])
 def test_the_level_is_5_percent_where_a_config_says_none(tmp_path, p, expected):
     spread = np.array([1.0, -1.0, 0.5, -0.5])
-    scores = {"RFF": 80 * np.ones(4), "Ours": 80 + stats.t.isf(p, 3) * spread.std(ddof=1) / 2 + spread}
+    scores = {"RFF": 80 * np.ones(4), "surrogate-RFF": 80 + stats.t.isf(p, 3) * spread.std(ddof=1) / 2 + spread}
     rows = [
         log.ok(log.spec(method=method, trial=trial), value)
         for method, values in scores.items() for trial, value in enumerate(values)
     ]  # fmt: skip
     methods = {label: log.METHODS[label] for label in scores}
-    assert value(loaded(tmp_path, rows, methods=methods, trials=4), "Ours", "accuracy", "significant") == expected
+    assert (
+        value(loaded(tmp_path, rows, methods=methods, trials=4), "surrogate-RFF", "accuracy", "significant") == expected
+    )
 
 
 def test_a_baseline_without_trials_leaves_nothing_significant(tmp_path):
     rows = [row for row in grid() if row["method"] != "QMC"]
     rows += [log.lost(log.spec(method="QMC", trial=trial), "killed") for trial in range(3)]
-    assert value(loaded(tmp_path, rows), "Ours", "accuracy", "significant") == 0
+    assert value(loaded(tmp_path, rows), "surrogate-RFF", "accuracy", "significant") == 0
 
 
 def test_a_smaller_error_is_the_better_one(tmp_path):
@@ -286,14 +288,14 @@ def test_a_smaller_error_is_the_better_one(tmp_path):
         for method, scores in SCORES.items()
         for trial, score in enumerate(scores)
     ]
-    results = loaded(tmp_path, rows, significance={"baselines": ["Ours"], "level": 0.05})
+    results = loaded(tmp_path, rows, significance={"baselines": ["surrogate-RFF"], "level": 0.05})
     assert value(results, "RFF", "rmse", "significant") == 1
     assert results.score("eeg").name == "rmse"
 
 
 def ours_against_both():
     against = (SCORES["RFF"], SCORES["QMC"])
-    p_values = [stats.ttest_rel(SCORES["Ours"], scores, alternative="greater").pvalue for scores in against]
+    p_values = [stats.ttest_rel(SCORES["surrogate-RFF"], scores, alternative="greater").pvalue for scores in against]
     return float(max(p_values))
 
 
@@ -301,7 +303,7 @@ def test_the_level_is_the_configs(tmp_path):
     p = ours_against_both()
     for level, expected in ((p * 1.01, 1), (p * 0.99, 0)):
         results = loaded(tmp_path / str(level), grid(), significance={"level": level})
-        assert value(results, "Ours", "accuracy", "significant") == expected
+        assert value(results, "surrogate-RFF", "accuracy", "significant") == expected
 
 
 def test_holms_adjusted_p_values_are_the_published_procedures():
@@ -330,7 +332,7 @@ def test_holms_family_is_all_methods_and_sizes_of_a_dataset(tmp_path):
         results = loaded(
             tmp_path / str(len(sizes)), rows, n_features=sizes, significance={"level": level, "correction": "holm"}
         )
-        assert value(results, "Ours", "accuracy", "significant") == expected
+        assert value(results, "surrogate-RFF", "accuracy", "significant") == expected
 
 
 # ---- table -------------------------------------------------------------------------------------------------
@@ -349,13 +351,15 @@ def small_table(tmp_path, marks):
         log.ok(log.spec(method="leverage-RFF", trial=1), 70.0, feature_s=13.34),
         log.lost(log.spec(method="leverage-RFF", trial=2), "out-of-memory"),
     ]
-    rows += [log.ok(log.spec(method="Ours", multiple=2, trial=trial), 75.0, feature_s=0.0123) for trial in range(3)]
+    rows += [
+        log.ok(log.spec(method="surrogate-RFF", multiple=2, trial=trial), 75.0, feature_s=0.0123) for trial in range(3)
+    ]
     return loaded(tmp_path, rows, n_features=["1d", "2d"], significance={"baselines": ["RFF"]})
 
 
 def test_the_tables_cells_say_score_time_significance_and_what_is_missing(tmp_path, marks):
     written = table.make_table(small_table(tmp_path, marks))
-    assert written.header == ["dataset", "s", "RFF", "QMC", "leverage-RFF", "Ours"]
+    assert written.header == ["dataset", "s", "RFF", "QMC", "leverage-RFF", "surrogate-RFF"]
     assert written.rows == [
         [
             "eeg †",
@@ -447,7 +451,7 @@ def test_small_numbers_keep_their_significant_digits(number, digits, decimals):
 
 
 def test_a_number_far_below_the_largest_of_its_dataset_is_not_shown_as_nothing(tmp_path):
-    errors = {"RFF": [0.024, 0.025, 0.026], "Ours": [479000.0, 480000.0, 481000.0]}
+    errors = {"RFF": [0.024, 0.025, 0.026], "surrogate-RFF": [479000.0, 480000.0, 481000.0]}
     rows = [
         log.ok(log.spec(method=method, trial=trial), error, metric="rmse")
         for method, found in errors.items()
@@ -461,10 +465,10 @@ def test_a_number_far_below_the_largest_of_its_dataset_is_not_shown_as_nothing(t
 
 
 def with_gaps(describe=True):
-    """Rows with a metric that this package does not know: less for Ours in every trial."""
+    """Rows with a metric that this package does not know: less for surrogate-RFF in every trial."""
     rows = grid()
     for row in rows:
-        row["metrics"]["gap"] = (0.5 if row["method"] == "Ours" else 2.0) + row["trial"] / 10
+        row["metrics"]["gap"] = (0.5 if row["method"] == "surrogate-RFF" else 2.0) + row["trial"] / 10
         if describe:
             row["own_metrics"] = {"gap": {"title": "duality gap", "unit": "nats", "better": "less"}}
     return rows
@@ -473,16 +477,16 @@ def with_gaps(describe=True):
 def test_a_metric_of_another_package_is_summarised_as_its_rows_describe_it(tmp_path):
     results = loaded(tmp_path, with_gaps())
     assert results.metrics["gap"].label == "duality gap (nats)"
-    assert value(results, "Ours", "gap", "mean") == pytest.approx(0.6)
-    assert value(results, "Ours", "gap", "significant") == 1
+    assert value(results, "surrogate-RFF", "gap", "mean") == pytest.approx(0.6)
+    assert value(results, "surrogate-RFF", "gap", "significant") == 1
     assert value(results, "leverage-RFF", "gap", "significant") == 0
 
 
 def test_a_metric_that_nothing_describes_goes_by_its_name_and_has_no_direction(tmp_path):
     results = loaded(tmp_path, with_gaps(describe=False))
     assert results.metrics["gap"].label == "gap"
-    assert value(results, "Ours", "gap", "mean") == pytest.approx(0.6)
-    assert value(results, "Ours", "gap", "significant") == 0
+    assert value(results, "surrogate-RFF", "gap", "mean") == pytest.approx(0.6)
+    assert value(results, "surrogate-RFF", "gap", "significant") == 0
 
 
 def test_a_dataset_without_a_score_is_judged_by_what_another_package_measured(tmp_path):
@@ -512,7 +516,7 @@ def test_the_table_that_is_written_is_read_again_or_made_anew(title, tmp_path):
 
 
 def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
-    rows = [log.ok(log.spec(method=method), score) for method, score in (("RFF", 1.0), ("Ours", 2.0))]
+    rows = [log.ok(log.spec(method=method), score) for method, score in (("RFF", 1.0), ("surrogate-RFF", 2.0))]
     for row in rows:
         row["metrics"]["model_size"] = 12.0
     folder = log.write(tmp_path / "run", log.config(trials=1), rows)
@@ -534,3 +538,35 @@ def test_a_sweep_s_axis_takes_no_column_s_place_in_the_summary(tmp_path):
 def test_numbers_near_the_largest_that_there_is_are_summed_up_in_silence(recwarn):
     assert summary._moments(np.array([[1e308], [1e308]]))[2] == [2]
     assert not recwarn
+
+
+def test_at_80_columns_every_part_of_a_table_has_the_baseline_beside_the_others(tmp_path):
+    made = table.make_table(loaded(tmp_path, grid()), table.FILES)
+    assert max(map(len, made.to_text(80).splitlines())) <= 80
+    headings = [line.split() for line in made.to_text(80).splitlines() if "RFF" in line.split()]
+    assert len(headings) > 1
+    assert {name for line in headings for name in line} >= {"RFF", "QMC", "leverage-RFF", "surrogate-RFF"}
+    own = next(line for line in headings if "surrogate-RFF" in line)
+    assert own.index("RFF") < own.index("surrogate-RFF")
+
+
+def test_where_there_is_no_room_beside_the_baseline_or_none_is_needed_it_stands_in_its_place(tmp_path):
+    results = loaded(tmp_path, grid())
+    shown = table.make_table(results, table.FILES)
+    for width in (None, 30):
+        lines = shown.to_text(width).splitlines()
+        assert sum(line.split()[:1] in (["dataset"], ["s"]) and "RFF" in line.split() for line in lines) == 1
+
+
+def test_errors_against_different_kernels_are_said_to_be_and_accuracies_need_no_word(tmp_path):
+    other = {"kernel": {"name": "laplacian", "gamma": 0.1}}
+    methods = {**log.METHODS, "surrogate-RFF": log.METHODS["surrogate-RFF"] | other}
+    rows = [row | (other if row["method"] == "surrogate-RFF" else {}) for row in grid()]
+    results = loaded(tmp_path, rows, methods=methods)
+    said = "different kernels, so that they cannot be compared between them"
+    kernels = "RFF, QMC, leverage-RFF: Gaussian, γ = 0.5; surrogate-RFF: Laplacian, γ = 0.1"
+    notes = " ".join(table.make_table(results, table.Shown(metric="kernel_error")).notes)
+    assert said in notes
+    assert kernels in notes
+    assert said not in " ".join(table.make_table(results, table.FILES).notes)
+    assert results.kernels_differ("eeg", ["RFF", "QMC"]) == ""

@@ -23,7 +23,9 @@ def hostile():
     rows = [[f"{HOSTILE[:60]} {row // 7}", f"{row}d", "[1]", "*82.78±4.10 (~0.0014±0.0009) • [n=2, 1 timeout]", HOSTILE]
             for row in range(120)]  # fmt: skip
     rows += [["eeg", "1d", "", "—", "–"]] * 3
-    return Table(HOSTILE, ["dataset", "s", "[RFF]", HOSTILE, "Ours"], rows, [HOSTILE] * 4, best={(0, 3), (121, 4)})
+    return Table(
+        HOSTILE, ["dataset", "s", "[RFF]", HOSTILE, "surrogate-RFF"], rows, [HOSTILE] * 4, best={(0, 3), (121, 4)}
+    )
 
 
 def plain(columns=6):

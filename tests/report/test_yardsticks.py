@@ -28,17 +28,17 @@ def path(scale, dimension=True):
 def folder(tmp_path, **changes):
     rows = []
     for trial in range(3):
-        for method, scale in (("RFF", 1.0), ("Ours", LENGTH)):
+        for method, scale in (("RFF", 1.0), ("surrogate-RFF", LENGTH)):
             row = log.ok(log.spec(method=method, trial=trial), 80.0)
             row["metrics"]["effective_lambda"] = 1e-3 / scale
             rows.append(row | {"curves": path(scale, **changes), "lambda": float(LAMBDAS[6])})
-    methods = {name: log.METHODS[name] for name in ("RFF", "Ours")}
+    methods = {name: log.METHODS[name] for name in ("RFF", "surrogate-RFF")}
     return log.write(tmp_path / "run", log.config(methods=methods), rows)
 
 
 def test_curves_that_depend_on_one_yardstick_alone_are_no_distance_apart_by_it_and_some_by_the_others(tmp_path):
     found = distances(frame.load_results(folder(tmp_path)))
-    assert list(found["method"]) == ["Ours"]
+    assert list(found["method"]) == ["surrogate-RFF"]
     [row] = found.to_dict("records")
     assert (row["against"], row["trials"]) == ("RFF", 3)
     assert row["effective_lambda"] == pytest.approx(0, abs=0.02)  # linear between two λ
@@ -57,7 +57,7 @@ def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_
     results = frame.load_results(folder(tmp_path))
     figure = path_figure(results, "eeg")
     assert [axis.get_xlabel() for axis in figure.axes] == ["effective λ", "effective dimension"]
-    [line, *_] = [line for line in figure.axes[1].lines if line.get_label() == "Ours"]
+    [line, *_] = [line for line in figure.axes[1].lines if line.get_label() == "surrogate-RFF"]
     assert sorted(line.get_xdata()) == pytest.approx(sorted(path(LENGTH)["effective_dimension"]))
     written = {file.name for file in report.redraw(results.folder)}
     assert {"yardsticks.csv", "yardsticks.md", "eeg-lambda.png"} <= written
@@ -73,7 +73,7 @@ def test_a_figure_of_paths_says_which_of_them_lie_on_one_another_by_lambda(tmp_p
         row["curves"] = path(1.0)
     (run / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     title = path_figure(frame.load_results(run), "eeg").get_suptitle()
-    assert " ".join(title.split()).endswith("at s = 1d, by λ, RFF = Ours")
+    assert " ".join(title.split()).endswith("at s = 1d, by λ, RFF = surrogate-RFF")
 
 
 def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_points(tmp_path):
@@ -82,7 +82,7 @@ def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_
         last = max(line.get_xdata().max() for line in panel.lines)
         left, right = np.log(panel.get_xlim())
         assert right - np.log(last) > 0.01 * (right - left)
-    marked = [line.get_markevery() for line in figure.axes[0].lines if line.get_label() in ("RFF", "Ours")]
+    marked = [line.get_markevery() for line in figure.axes[0].lines if line.get_label() in ("RFF", "surrogate-RFF")]
     assert len(set(marked)) == 2
 
 

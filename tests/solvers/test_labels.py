@@ -11,7 +11,7 @@ from rffbench import (
     StreamedRidgeClassifierCV,
     SurrogateLeverageFeatures,
 )
-from rffbench.features.leverage import alignment_scores
+from rffbench.features.weighted.surrogate import alignment_scores
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])

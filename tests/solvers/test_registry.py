@@ -10,8 +10,8 @@ import pytest
 
 from rffbench import registry
 from rffbench.errors import ConfigError
-from rffbench.features.fourier import RandomFourierFeatures
-from rffbench.features.nystroem import NystroemFeatures
+from rffbench.features.data_dependent.nystroem import NystroemFeatures
+from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.solvers import check_solver, describe, make_solver, parameters, solver_names
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 
@@ -43,14 +43,15 @@ def test_kernel_ridge_takes_the_kernel():
     [
         ({"name": "rigde"}, "unknown solver 'rigde'; did you mean 'ridge'"),
         ({"name": "ridge", "lamda": 1}, "of solver 'ridge': 'lamda'; did you mean 'lambda'"),
-        ({"name": "ridge", "lambda": []}, "lambda must be a positive number"),
-        ({"name": "ridge", "lambda": [0.1, -1]}, "lambda must be a positive number"),
-        ({"name": "ridge", "lambda": "little"}, "lambda must be a positive number, or a list of them, got 'little'"),
-        ({"name": "ridge", "lambda": True}, "lambda must be a positive number"),
+        ({"name": "ridge", "lambda": []}, "lambda must be a number, 0 or more"),
+        ({"name": "kernel-ridge", "lambda": 0}, "lambda must be a positive number, or a list of them, got 0"),
+        ({"name": "ridge", "lambda": [0.1, -1]}, "lambda must be a number, 0 or more"),
+        ({"name": "ridge", "lambda": "little"}, "lambda must be a number, 0 or more, or a list of them, got 'little'"),
+        ({"name": "ridge", "lambda": True}, "lambda must be a number, 0 or more"),
         ({"name": "ridge", "folds": 1}, "'ridge': folds must be a whole number, 2 or more, got 1"),
         ({"name": "ridge", "folds": 1, "lambda": 0.1}, "'ridge': folds must be a whole number, 2 or more, got 1"),
-        ({"name": "ridge", "lambda_scale": "s"}, "lambda_scale must be one of 'n', 1, got 's'"),
-        ({"name": "ridge", "lambda_scale": True}, "lambda_scale must be one of 'n', 1, got True"),
+        ({"name": "ridge", "lambda_scale": "s"}, "lambda_scale must be one of 'n', 1, 'trace', got 's'"),
+        ({"name": "ridge", "lambda_scale": True}, "lambda_scale must be one of 'n', 1, 'trace', got True"),
         ({"name": "ridge", "center": "mean"}, "center must be one of True, False, 'target', 'both', got 'mean'"),
         ({"name": "ridge", "center": 1}, "center must be one of True, False, 'target', 'both', got 1"),
         ({"name": "ridge", "path": 1}, "path must be one of True, False, got 1"),

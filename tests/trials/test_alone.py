@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 from rffbench import data
 from rffbench.features import make_features
-from rffbench.features.fourier import RandomFourierFeatures
+from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import make_kernel
 from rffbench.seeds import feature_stream
 from rffbench.trials import alone as trial

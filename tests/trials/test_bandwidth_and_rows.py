@@ -12,8 +12,8 @@ from rffbench import data
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
-from rffbench.features.bandwidth import MEDIAN_ROWS
 from rffbench.kernels import make_kernel, median_distance
+from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
 from rffbench.seeds import generator, split_stream
 from rffbench.solvers import spec as solver_spec
@@ -92,14 +92,14 @@ def test_scale_is_of_the_training_rows_and_told_in_the_rows_of_a_config():
 
 
 def test_alike_rows_have_no_median_bandwidth(monkeypatch):
-    monkeypatch.setattr("rffbench.features.bandwidth.median_distance", lambda kernel, X: 0.0)
+    monkeypatch.setattr("rffbench.kernels.Kernel.median_distance", lambda self, X: 0.0)
     with pytest.raises(data.DataError, match=r"training rows: .* median distance .* is 0; give gamma a number"):
         Problem.of(spec("RFF", kernel={"name": "gaussian", "gamma": "median"}))
 
 
 @pytest.mark.parametrize(("kernel", "message"), [
-    ({"name": "perceptron", "sigma": "median"}, "median is not for the perceptron kernel"),
-    ({"name": "perceptron", "gamma": "scale"}, "scale is not for the perceptron kernel"),
+    ({"name": "perceptron", "sigma": "median"}, "sigma must be a number, 1/R of the ball that holds the data"),
+    ({"name": "perceptron", "gamma": "scale"}, "gamma must be a number, 1/R of the ball that holds the data"),
     ({"sigma": "mean"}, "must be a positive number, or a list of them, or median, not 'mean'"),
     ({"sigma": "scale"}, "must be a positive number, or a list of them, or median, not 'scale'"),
     ({"gamma": "auto"}, "must be a positive number, or a list of them, or scale or median, not 'auto'"),

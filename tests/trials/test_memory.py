@@ -8,10 +8,10 @@ import pytest
 from rffbench import RandomFourierFeatures, StreamedRidgeCV
 from rffbench.data import Rows
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.compact import CompactFeatures
-from rffbench.features.nystroem import NystroemFeatures
-from rffbench.features.structured import OrthogonalRandomFeatures
-from rffbench.features.tefm import TrainingEfficientFeatureMap
+from rffbench.features.data_dependent.nystroem import NystroemFeatures
+from rffbench.features.data_dependent.tefm import TrainingEfficientFeatureMap
+from rffbench.features.structured.compact import CompactFeatures
+from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.process import RESERVE_BYTES, private_memory
 from rffbench.trials import alone

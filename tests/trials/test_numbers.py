@@ -100,5 +100,5 @@ def test_a_row_without_warnings_has_no_entry_of_them():
 
 def test_the_widest_rows_of_the_perceptron_kernel_are_told_of(monkeypatch):
     with_numbers(monkeypatch, lambda train, test: np.copyto(train[3, 1:2], 1e300))
-    with pytest.raises(DataError, match="squares of numbers in the training rows overflow"):
+    with pytest.raises(DataError, match="training rows: the squares of some numbers overflow"):
         Problem.of(replace(spec(), kernel={"name": "perceptron", "gamma": None}))

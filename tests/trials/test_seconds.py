@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from rffbench import rowsource
-from rffbench.features.fourier import RandomFourierFeatures
-from rffbench.features.leverage import LeverageScoreFeatures
+from rffbench.features.fourier.random_fourier import RandomFourierFeatures
+from rffbench.features.weighted.leverage import LeverageScoreFeatures
 from rffbench.linalg.triangles import Triangle
 from rffbench.solvers.ridge import streamed
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics

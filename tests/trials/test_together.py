@@ -153,6 +153,15 @@ def test_which_other_trials_share_changes_nothing():
             same(result, whole[key])
 
 
+def test_a_choice_of_few_from_a_large_pool_is_done_alone_unless_another_trial_needs_the_pools_gram(monkeypatch):
+    monkeypatch.setitem(METHODS, "Ours from many", {"name": "surrogate-leverage", "pool": 50})
+    monkeypatch.setitem(METHODS, "leverage from many", {"name": "leverage", "pool": 50})
+    for others, shares in [(("RFF",), False), (("RFF", "leverage from many"), True)]:
+        for result in together(grid((*others, "Ours from many"), sizes=(20,))).values():
+            assert result.timing["shared"] == (shares or result.spec.method == "RFF"), result.spec.label
+            same(result, run_trial(result.spec), rounding=1e-5)
+
+
 def test_solvers_that_share_nothing_are_left_to_be_done_alone():
     specs = grid(("RFF", "Ours"), sizes=(6,), solver={"name": "kernel-ridge"})
     heard = Heard()

@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rffbench.kernels import make_spectral_kernel
+from rffbench.kernels import kernel_argument, make_spectral_kernel
 from rffbench.report import theory as bounds
 from rffbench.report.figures.style import (
     aside,
     bars,
+    chosen,
     headline,
     legend_below,
     legend_label,
@@ -73,8 +74,10 @@ def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], F
 
 def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[str, str]) -> Figure | None:
     found = {relation: rows for relation, _, rows in series(trials)}
-    shown = [panel for panel in _panels(results, dataset, trials)
-              if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
+    every = _panels(results, dataset, trials)
+    names = [panel.metric for panel in every]
+    shown = [panel for name in dict.fromkeys(chosen(names, names)) for panel in every if panel.metric == name
+             if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
     if not shown:
         return None
     figure, axes = panels(len(shown), 3.7, 3.0, most=2, above=0.4)
@@ -98,7 +101,7 @@ def _points(found: dict[str, pd.DataFrame]) -> str:
 def _panels(results: Results, dataset: str, trials: pd.DataFrame) -> list[_Panel]:
     kernel, d = results.grid.setting("kernel"), find_card(dataset).columns
     gamma = trials["gamma"].mean() if isinstance(kernel["gamma"], str) else kernel["gamma"]
-    sigma_p = float(np.sqrt(d * make_spectral_kernel(kernel["name"], gamma).spectral_variance))
+    sigma_p = float(np.sqrt(d * make_spectral_kernel(kernel_argument(kernel), gamma).spectral_variance))
     diameter = float(trials["diameter"].max())
 
     def pairs(rows: pd.DataFrame) -> float:

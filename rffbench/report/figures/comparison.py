@@ -16,6 +16,8 @@ from rffbench.papers.own import OwnReference
 from rffbench.report.claims import paper_name
 from rffbench.report.compare import Comparison, score_of
 from rffbench.report.figures.style import (
+    SCREEN,
+    Style,
     aside,
     drawn_in,
     headline,
@@ -43,7 +45,7 @@ _REPORTED: dict[str, Any] = {
 }
 
 
-def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: str = "screen") -> list[Path]:
+def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: Style = SCREEN) -> list[Path]:
     """Write figures/compare.png: mean and ± one standard deviation, reported dashed, measured in full lines.
 
     Where the two lie on each other a reader could not tell them apart: below is their difference, with its interval.

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import drawn_in, fitting, headline, saved
+from rffbench.report.figures.style import SCREEN, Style, drawn_in, fitting, headline, saved
 from rffbench.report.frame import as_written
 from rffbench.report.significance import LEVEL
 from rffbench.report.statistics import ALL, Statistics, significance_matrix
@@ -22,7 +22,7 @@ _AXIS, _LETTER = 3.2, 0.075  # the axis's length, and room for a letter
 
 
 def draw_critical_difference(
-    statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",), style: str = "screen"
+    statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",), style: Style = SCREEN
 ) -> list[Path]:
     """Write figures/critical_difference.png (Demšar 2006, JMLR 7): the better half of the methods to the left of the
     axis of mean ranks, the others to its right; joined are those that Wilcoxon's test with Holm's correction does not

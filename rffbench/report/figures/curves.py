@@ -8,25 +8,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rffbench.report.figures.style import (
-    HOLLOW,
-    bars,
+    chosen,
     coinciding,
     fitting,
     headline,
-    hollow,
     legend_below,
     legend_label,
     log_axis,
     panels,
     spread,
     style_of,
+    thinned,
     tidy_panel,
 )
 from rffbench.report.frame import Results, as_written, size_label
-from rffbench.trials.metrics import METRICS, PERCENT, SCORES
+from rffbench.trials.metrics import METRICS, PERCENT
 
-MOST_SIZES = 4
-"""Panels of a λ figure: more sizes than these are thinned out evenly."""
+_PROGRESS = ("objective", "test_error", "nonzeros")
+_NARROWEST = 1.6  # inches of a panel per size
 _MARKED = 3  # of so many points one has a marker
 LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
 
@@ -43,16 +42,17 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     score = results.score(dataset)
     if "effective_lambda" not in curves or score.name not in curves:
         return None
-    curves = curves[curves["effective_lambda"].notna()]
+    at_zero = bool((curves["effective_lambda"] == 0).any())
+    curves = curves[curves["effective_lambda"] > 0]
     if curves.empty:  # trials of another dataset kept theirs
         return None
     yardsticks = {"effective_lambda": METRICS["effective_lambda"].label}
     if "effective_dimension" in curves and curves["effective_dimension"].notna().any():
         yardsticks["effective_dimension"] = "effective dimension"
-    sizes = curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
-    sizes = sizes.iloc[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
+    sizes = thinned(curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     narrowest = 4.2 if len(yardsticks) == 1 else 5.8
     width = fitting(max(2.05 * len(sizes), narrowest))
+    sizes = thinned(sizes, min(len(sizes), int(width / _NARROWEST)))
     figure = Figure(figsize=(width, 0.7 + 2.2 * len(yardsticks)), layout="constrained")
     rows = figure.subplots(len(yardsticks), len(sizes), squeeze=False, sharey=True)
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
@@ -81,6 +81,7 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     _legend(figure, rows[0][0])
     counts = curves.groupby(["method", "n_features"])["trial"].nunique()
     notes = [f"at s\u00a0=\u00a0{', '.join(at)}, by λ, {each}" for each, at in same.items()]
+    notes += ["λ = 0 has no place on the axis"] if at_zero else []
     headline(figure, f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)",
              spread(counts, "bands"), *notes)  # fmt: skip
     return figure
@@ -105,6 +106,8 @@ def _draw_path(
     panel.plot(at, mean, label=_label(method), **{**style, **marked})
     panel.fill_between(at, mean - std, mean + std, color=style["color"], alpha=0.12, linewidth=0)
     chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", yardstick]], on=["trial", "lambda"])
+    if chosen.empty:  # every trial's is λ = 0
+        return
     x = float(np.exp(np.log(chosen[yardstick]).mean()))
     panel.plot([x], [trials[score].mean()], "o", color=style["color"], markersize=6, alpha=0.55, markeredgewidth=0)
 
@@ -121,7 +124,9 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
     curves = curves[curves["time"].notna()]
     if curves.empty:  # trials of another dataset kept theirs
         return None
-    shown = [name for name in ("objective", "test_error", "nonzeros") if name in curves and curves[name].notna().any()]
+    shown = [name for name in chosen(_PROGRESS, _PROGRESS) if name in curves and curves[name].notna().any()]
+    if not shown:
+        return None
     figure, axes = panels(len(shown), 2.6, 2.6, above=0.35)
     with_curves = set(curves["method"])
     score = results.score(dataset)
@@ -152,40 +157,6 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
     beside = "some trials ran beside other work: their times are not comparable" if trials["contended"].any() else ""
     across = "dashed across: means of methods without a curve" if len(handles) > len(with_curves) else ""
     headline(figure, called or results.called(dataset), "a line is a single trial", across, beside)
-    return figure
-
-
-def score_time_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """The score against the time to make the training features and to learn, both means over trials: one curve per
-    method through its sizes, or a dot if it has no features. Where a dataset has a relative RMSE, it is that.
-
-    None where the trials' seconds are not comparable (timing: exclusive was not asked for), nothing was learnt, or
-    there is a single point.
-    """
-    trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
-    score = METRICS["relative_rmse"] if trials["relative_rmse"].notna().any() else results.score(dataset)
-    trials = trials.dropna(subset=[score.name, "train_s"])
-    points = trials.groupby(["method", "n_features"]).ngroups
-    if results.grid.exclusive is not True or score.name not in SCORES or points < 2:
-        return None
-    figure, (panel,) = panels(1, 4.6, 3.4)
-    for index, method in enumerate(results.methods):
-        mine, style = trials[trials["method"] == method], style_of(index)
-        sizes = mine.groupby("n_features")[["train_s", score.name]]
-        mean, std = sizes.mean(), sizes.std().fillna(0)
-        if len(mean):
-            panel.errorbar(mean["train_s"], mean[score.name], xerr=bars(mean["train_s"], std["train_s"]),
-                           yerr=std[score.name], elinewidth=0.7, capsize=1.4, label=_label(method),
-                           **style)  # fmt: skip
-            beside = mean[mine.groupby("n_features")["contended"].any()]
-            hollow(panel, beside["train_s"], beside[score.name], style)
-    log_axis(panel.xaxis)
-    panel.set_xlabel("time to map the training rows and to learn (s)")
-    panel.set_ylabel(score.label)
-    tidy_panel(panel)
-    _legend(figure, panel)
-    headline(figure, called or results.called(dataset), spread(trials.groupby(["method", "n_features"]).size()),
-             HOLLOW if trials["contended"].any() else "")  # fmt: skip
     return figure
 
 

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from rffbench.report.figures.style import (
     HOLLOW,
     aside,
     bars,
+    chosen,
     coinciding,
     headline,
     hollow,
@@ -27,33 +29,28 @@ from rffbench.report.figures.style import (
     tidy_panel,
 )
 from rffbench.report.frame import Results, as_written
-from rffbench.trials.metrics import MAP_MEASURES, PERCENT, SCORES, TIMES
+from rffbench.trials.metrics import ERRORS, MAP_MEASURES, PERCENT, SCORES, TIMES, Metric
 
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
     """One dataset's panels from its rows of the summary; None where nothing was measured at two sizes."""
-    own, score = results.own_metrics, results.score(dataset).name
-    if score == "rmse" and "relative_rmse" in set(summary["metric"]):  # the same curves, in a unit that papers have
-        score = "relative_rmse"
-    wanted = [results.metrics[name] for name in dict.fromkeys([*MAP_MEASURES, score, *own, "feature_s"])]
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = without_size(results, summary)
     sized = summary[~summary["method"].isin(levels)]
-    measured = set(sized["metric"])
-    metrics = [metric for metric in wanted if metric.name in measured]
+    metrics = panel_metrics(results, sized)
     if not metrics or sized["n_features"].nunique() < 2:
         return None
     figure, axes = panels(len(metrics), 2.45, 2.55, above=0.35)
     handles: dict[str, Any] = {}
-    contended, same = _contended(results, dataset), []
+    contended, same = contended_cells(results, dataset), []
     for letter, panel, metric in zip(ascii_lowercase, axes, metrics, strict=False):
         here = summary[summary["metric"] == metric.name]
         mine = here[~here["method"].isin(levels)]
         logarithmic = metric.unit != PERCENT and bool((mine["mean"] > 0).all())
         _draw_panel(panel, mine, logarithmic, results.methods, contended if metric.name in TIMES else set())
         for method, mean in here.loc[here["method"].isin(levels), ["method", "mean"]].itertuples(index=False):
-            if metric.name in (*SCORES, *own):
+            if metric.name in (*SCORES, *results.own_metrics):
                 color = style_of(results.methods.index(method))["color"]
                 panel.axhline(mean, label=_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_title(f"({letter}) {metric.label}")
@@ -65,9 +62,13 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
         same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
     labels = map(_label, results.methods)
     legend_below(figure, {label: handles[label] for label in labels if label in handles})
-    shows_contended = "feature_s" in measured and bool(contended)
+    errors = [f"({letter})" for letter, metric in zip(ascii_lowercase, metrics, strict=False) if metric.name in ERRORS]
+    drawn = [method for method in results.methods if method in set(sized["method"])]
+    differ = results.kernels_differ(dataset, drawn) if errors else ""
+    shows_contended = any(metric.name in TIMES for metric in metrics) and bool(contended)
     headline(figure, ": ".join(filter(None, [called or results.called(dataset), results.mark(dataset)])),
-             spread(sized["n_ok"]), HOLLOW if shows_contended else "", *same)  # fmt: skip
+             spread(sized["n_ok"]), HOLLOW if shows_contended else "",
+             f"{', '.join(errors)}: {differ}" if differ else "", *same)  # fmt: skip
     return figure
 
 
@@ -75,7 +76,18 @@ def _label(method: str) -> str:
     return legend_label(as_written(method))
 
 
-def _contended(results: Results, dataset: str) -> set[tuple[str, int]]:
+def panel_metrics(results: Results, summary: pd.DataFrame) -> list[Metric]:
+    """What the panels of one dataset show, of what its rows of the summary have: unless the style says which, the
+    errors of the kernel matrix, the score, what is measured by other packages, and the seconds to generate features."""
+    measured = set(summary["metric"])
+    scores = [name for name in SCORES if name in measured][:1]
+    if scores == ["rmse"] and "relative_rmse" in measured:  # the same curves, in a unit that papers have
+        scores = ["relative_rmse"]
+    usual = [*MAP_MEASURES, *scores, *results.own_metrics, "feature_s"]
+    return [results.metrics[name] for name in chosen(usual, results.metrics) if name in measured]
+
+
+def contended_cells(results: Results, dataset: str) -> set[tuple[str, int]]:
     """The methods and sizes some of whose trials ran beside other work."""
     trials = results.trials
     mine = trials[(trials["dataset"] == dataset) & (trials["status"] == "ok") & trials["contended"]]
@@ -95,19 +107,32 @@ def _draw_panel(
 ) -> None:
     for index, method in enumerate(methods):
         cells = summary[summary["method"] == method]
-        if cells.empty:
-            continue
-        s, mean, std = (cells[name].to_numpy(float) for name in ("n_features", "mean", "std"))
-        at, style = aside(s, index, len(methods)), style_of(index)
-        panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=_label(method),
-                       capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
         beside = np.array([(method, size) in contended for size in cells["n_features"]])
-        hollow(panel, at[beside], mean[beside], style)
+        if len(cells):
+            at = aside(cells["n_features"], index, len(methods))
+            draw_curve(panel, method, index, at, cells, logarithmic, beside)
     panel.set_xscale("log")
     if logarithmic:
         log_axis(panel.yaxis)
     size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     tidy_panel(panel)
+
+
+def draw_curve(
+    panel: Axes,
+    method: str,
+    index: int,
+    at: NDArray[np.float64],
+    cells: pd.DataFrame,
+    logarithmic: bool,
+    beside: NDArray[np.bool_],
+) -> None:
+    """The means of a method's cells with bars of ± one standard deviation; hollow where ``beside`` is true, because
+    other work used the processors."""
+    mean, std, style = cells["mean"].to_numpy(float), cells["std"].to_numpy(float), style_of(index)
+    panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=_label(method),
+                   capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
+    hollow(panel, at[beside], mean[beside], style)
 
 
 def _size_name(results: Results, sizes: pd.DataFrame) -> str:

@@ -11,6 +11,7 @@ from rffbench.report.figures.style import (
     HOLLOW,
     aside,
     bars,
+    chosen,
     headline,
     hollow,
     legend_below,
@@ -38,7 +39,9 @@ def dimension_figure(results: Results) -> Figure | None:
     trials = by_dimension(results)
     if trials is None:
         return None
-    names = [name for name in _PANELS if trials[name].notna().any()]
+    names = [name for name in chosen(_PANELS, _PANELS) if trials[name].notna().any()]
+    if not names:
+        return None
     figure, axes = panels(len(names), 2.6, 2.8, above=0.3)
     counts: list[pd.Series] = []
     for letter, panel, name in zip("abcd", axes, names, strict=False):

@@ -16,12 +16,12 @@ from rffbench.report.figures.style import (
     aside,
     bars,
     coinciding,
-    fitting,
     headline,
     legend_below,
     legend_label,
     log_axis,
     note_size,
+    panels,
     size_axis,
     spread,
     style_of,
@@ -64,9 +64,7 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
     trials = found.trials[found.trials["dataset"] == dataset]
     sizes = trials.groupby("points")["n_features"].nunique()
     n = int(str(sizes.idxmax()))
-    figure = Figure(figsize=(fitting(7.6), 5.6), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
-    axes[-1].remove()
+    figure, axes = panels(5, 7.6 / 3, 2.45, most=3, above=0.7)
     _draw_spectra(axes[0], found, dataset)
     _draw_growth(axes[1], of_points(trials))
     here = trials[trials["points"] == n]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
+from rffbench import files
+from rffbench.errors import ConfigError
 from rffbench.plaintext import printable
 from rffbench.report.frame import size_label
 
@@ -74,6 +77,7 @@ METADATA: dict[str, dict[str, Any]] = {
 
 PLAIN = 1e-4, 1e5  # ticks from here to there are plain numbers, on an axis with others all are powers of ten
 _MULTIPLES = [(1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 5.0, 7.0), tuple(float(each) for each in range(1, 10))]  # of a decade
+MOST_SIZES = 4  # panels of a figure with one per size
 _FEWEST_TICKS = 3  # on an axis of less than a decade
 _TOUCHING = 0.03  # inches between two ticks' numbers that still run into each other
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -82,27 +86,45 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 @dataclass(frozen=True)
 class Style:
     """``widths`` are those that a figure may have, in inches, any if there are none; ``rc`` what it changes of ``RC``;
-    ``narrowest`` the width of a panel below which panels go on in the next row; ``note`` the size of small print."""
+    ``narrowest`` the width of a panel below which panels go on in the next row; ``note`` the size of small print;
+    ``panels`` the metrics that have panels, by name, where not those of each figure."""
 
     widths: tuple[float, ...] = ()
     rc: Mapping[Any, Any] = field(default_factory=dict)
     narrowest: float = 0.0
     note: float = 6.2
+    panels: tuple[str, ...] = ()
 
 
 FIGURE_STYLES = {
     "screen": Style(),
-    "paper": Style((3.25, 6.75), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=7.0),
+    "paper": Style((3.25, 6.75), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=8.0),
 }
 """By name; paper's widths are of one and of both columns of an article."""
 
-_current: ContextVar[Style] = ContextVar("style", default=FIGURE_STYLES["screen"])
+SCREEN = FIGURE_STYLES["screen"]
+_current: ContextVar[Style] = ContextVar("style", default=SCREEN)
+
+
+def figure_style(name: str = "screen", columns: int | None = None, panels: Sequence[str] = ()) -> Style:
+    """One of ``FIGURE_STYLES``, of a paper with figures as wide as so many columns; with panels of these metrics.
+
+    Raises ConfigError for a style that is not one of them, and for columns of another style than paper.
+    """
+    if name not in FIGURE_STYLES:
+        raise ConfigError(f"unknown figure style {name!r}: choose from {', '.join(FIGURE_STYLES)}")
+    style = replace(FIGURE_STYLES[name], panels=tuple(panels))
+    if columns is None:
+        return style
+    if not style.widths:
+        raise ConfigError(f"columns: the style {name!r} has none; the style 'paper' has")
+    return replace(style, widths=(style.widths[columns - 1],))
 
 
 @contextmanager
-def drawn_in(style: str) -> Iterator[None]:
-    """Within the block figures are drawn in one of ``FIGURE_STYLES``."""
-    token = _current.set(FIGURE_STYLES[style])
+def drawn_in(style: Style) -> Iterator[None]:
+    """Within the block figures are drawn in a style."""
+    token = _current.set(style)
     try:
         with mpl.rc_context({**RC, **_current.get().rc}):
             yield
@@ -115,6 +137,12 @@ def style_of(index: int) -> dict[str, Any]:
     again, first = divmod(index, len(STYLES))
     shape = STYLES[(first + 3 * again) % len(STYLES)]
     return {**STYLES[first], "marker": shape["marker"], "linestyle": shape["linestyle"]}
+
+
+def chosen(usual: Iterable[str], possible: Iterable[str]) -> list[str]:
+    """The metrics that a figure has panels of: of the possible ones those that the style asks for, else the usual."""
+    asked = _current.get().panels
+    return [name for name in asked if name in possible] if asked else list(usual)
 
 
 def note_size() -> float:
@@ -163,10 +191,15 @@ def panels(
     return figure, axes
 
 
+def thinned(sizes: pd.DataFrame, most: int = MOST_SIZES) -> pd.DataFrame:
+    """Of sizes that each have a panel, as many as ``most`` at equal distances."""
+    return sizes.iloc[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
+
+
 def headline(figure: Figure, title: str, *notes: str) -> None:
     """A title above all panels, and below it what a reader must know, in lines as long as the figure is wide."""
     size = mpl.rcParams["font.size"]
-    letters = int(figure.get_figwidth() * 72 / (0.52 * size))
+    letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
     figure.suptitle("\n".join(lines), fontsize=size)
 
@@ -400,7 +433,9 @@ def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("pn
         warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from ", UserWarning)
         settle_ticks(figure)
         for path, name in zip(paths, formats, strict=True):
-            figure.savefig(path, format=name, metadata=METADATA[name])
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=name, metadata=METADATA[name])
+            files.replace(path, drawn.getvalue())
     return paths
 
 

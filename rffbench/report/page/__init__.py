@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from rffbench import __version__
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.papers import Role, references
 from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
 from rffbench.report.page.sheet import Cell, Line, Sheet
@@ -69,6 +71,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
                 raise
             known = isinstance(error, RffbenchError | OSError)
             passed_over.append(str(error) if known else f"{newest}: {type(error).__name__}: {error}")
+    sections.sort(key=lambda section: _ROLES.index(section.role))  # stable: by name within a role
     if not sections:
         raise ResultsError(f"none of {', '.join(places)} can be read: {passed_over[0]}")
     text = render(
@@ -77,6 +80,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
         version=__version__,
         title=sections[0].title if len(sections) == 1 else "Experiments on random features",
         places=", ".join(places),
+        verdicts=_verdicts(sections),
         tiles=_tiles(sections),
         overview=_overview(sections),
         unreadable=passed_over,
@@ -117,11 +121,62 @@ def _default_path(places: Sequence[str]) -> Path:
 # ---- The overview ------------------------------------------------------------------------------------------
 
 
-def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
-    """Name, number and what else is said of it."""
-    statuses: Counter[str] = sum((section.statuses for section in sections), Counter())
+_ROLES = [*get_args(Role), None]
+_APART = {"control": "controls", "study": "studies", "search": "searches"}  # in no sum; of several of them
+_MOSTLY, _PARTLY = 0.9, 0.5  # shares of cells within tolerance, or of claims that hold
+
+
+def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
+    """Of every paper, by whom it is, the tone of its verdict, the verdict and what it is from: the experiments that
+    reproduce it. What is a control, a study or a search is in no sum, and said behind it."""
+    found = []
+    for paper in [*dict.fromkeys(each.short for each in references().values()), ""]:
+        mine = [section for section in sections if section.paper == paper]
+        judged, apart = ([each for each in mine if (each.role in _APART) == is_apart] for is_apart in (False, True))
+        within, counted, claims = _sums(judged)
+        verdicts = sum(claims[each] for each in (HOLDS, REFUTED, OPEN))
+        if not mine or not (paper or counted):
+            continue
+        said = [f"{within:,} of {counted:,} cells within tolerance"] if counted else []
+        if verdicts:
+            said.append(f"of its claims {claims[HOLDS]} hold, {claims[REFUTED]} do not, {claims[OPEN]} are open")
+        tone, verdict = _in_words(within, counted, claims)
+        kinds = Counter(section.role for section in apart if section.role)
+        near, others, _ = _sums(apart)
+        if apart:
+            told = ", ".join(f"{count} {_APART[kind] if count > 1 else kind}" for kind, count in kinds.items())
+            said.append(f"apart, in no sum: {told}" + (f" ({near:,} of {others:,} cells)" if others else ""))
+        found.append((paper or "The recorded baseline", tone, verdict, "; ".join(said)))
+    return found
+
+
+def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str]:
+    """The tone and the verdict: on the numbers, or where there are none on the claims."""
+    what, verb = ("numbers", "come out") if counted else ("claims", "hold")
+    judged = claims[HOLDS] + claims[REFUTED]
+    if not counted and not judged:
+        return "", "not judged"
+    share = within / counted if counted else claims[HOLDS] / judged
+    if share >= _MOSTLY:
+        return "good", f"its {what} {verb}"
+    return ("open", f"its {what} {verb} in part") if share >= _PARTLY else ("bad", f"its {what} do not {verb}")
+
+
+def _reproductions(sections: Sequence[Section]) -> list[Section]:
+    """The experiments that are to give a paper's numbers, or a baseline of one's own."""
+    return [section for section in sections if section.role in ("reproduction", None)]
+
+
+def _sums(sections: Sequence[Section]) -> tuple[int, int, Counter[str]]:
+    """How many cells are within tolerance, of how many, and the verdicts on claims."""
     claims: Counter[str] = sum((section.claims for section in sections), Counter())
-    within, counted = (sum(getattr(section, name) for section in sections) for name in ("within", "counted"))
+    return sum(each.within for each in sections), sum(each.counted for each in sections), claims
+
+
+def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
+    """Name, number and what else is said of it; cells and claims are those of `_reproductions`."""
+    statuses: Counter[str] = sum((section.statuses for section in sections), Counter())
+    within, counted, claims = _sums(_reproductions(sections))
     datasets = dict.fromkeys(name for section in sections for name in section.datasets)
     lost = ", ".join(f"{count:,} {status}" for status, count in statuses.items() if status != "ok")
     tiles = [
@@ -129,7 +184,8 @@ def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
         ("trials", f"{statuses['ok']:,}", f"ok{f'; {lost}' if lost else ''}"),
     ]
     if counted:
-        given = " or ".join(dict.fromkeys(section.given for section in sections if section.counted))
+        judged = [section for section in _reproductions(sections) if section.counted]
+        given = " or ".join(dict.fromkeys(section.given for section in judged))
         tiles.append(("cells within tolerance", f"{within:,}", f"of {counted:,} {given}"))
     if sum(claims[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
         tiles.append(("claims held", f"{claims[HOLDS]:,}", f"{claims[REFUTED]:,} refuted, {claims[OPEN]:,} open"))
@@ -140,9 +196,13 @@ def _overview(sections: Sequence[Section]) -> Sheet:
     """A line an experiment, which leads to it."""
     sheet = Sheet(
         "Experiments",
-        ["experiment", "trials ok", "not ok", "within tolerance", "claims held", "refuted", "open", "measured on",
-         "about", "datasets"],
-        notes=["A claim is open where its interval has a bound of what is claimed inside: more trials would tell."],
+        ["experiment", "within tolerance", "claims held", "refuted", "open", "paper", "kind", "trials ok", "not ok",
+         "measured on", "about", "datasets"],
+        chosen_by=("paper", "kind"),
+        notes=["Kind: a reproduction is to give the paper's numbers; a control shows that another protocol does not, a "
+               "study asks something else of its methods, a search looks for its protocol, and a gate is to give "
+               "what was recorded here. The sums above are of reproductions alone.",
+               "A claim is open where its interval has a bound of what is claimed inside: more trials would tell."],
     )  # fmt: skip
     for section in sections:
         claims = section.claims
@@ -150,11 +210,13 @@ def _overview(sections: Sequence[Section]) -> Sheet:
         within = f"{section.within} of {section.counted}" if section.counted else ""
         share = section.within / section.counted if section.counted else math.nan
         line = [
-            Cell(section.name), Cell(f"{section.ok:,}", section.ok),
-            Cell(f"{section.lost:,}", section.lost, tone="bad" if section.lost else ""),
+            Cell(section.name),
             Cell(within, share, f"tolerance: {section.tolerance}" if within else ""),
             *(Cell(str(claims[verdict]) if judged else "", claims[verdict] if judged else math.nan)
               for verdict in (HOLDS, REFUTED, OPEN)),
+            Cell(section.paper), Cell(section.role or ""),
+            Cell(f"{section.ok:,}", section.ok),
+            Cell(f"{section.lost:,}", section.lost, tone="bad" if section.lost else ""),
             Cell(section.when), Cell(section.title), Cell(", ".join(section.datasets)),
         ]  # fmt: skip
         sheet.lines.append(Line(line, link=section.anchor))

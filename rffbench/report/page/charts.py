@@ -16,8 +16,8 @@ import pandas as pd
 from rffbench.report.figures.dataset import without_size
 from rffbench.report.figures.style import style_of
 from rffbench.report.frame import Protocols, Results, as_written, cell_places, size_label
-from rffbench.report.page.pareto import pareto_front
-from rffbench.trials.metrics import BYTES, PERCENT, TIMES, Metric
+from rffbench.report.pareto import pareto_front
+from rffbench.trials.metrics import BYTES, ERRORS, PERCENT, TIMES, Metric
 
 ROWS = "rows"  # the name of a chart's data
 _DIGITS = 6  # significant ones of a number in the page
@@ -116,6 +116,9 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
                 "written": _called(protocols, name),
                 "score": _score(protocols, name),
                 "levels": levels[name],
+                "kernels": next(
+                    each.kernels_differ(name, each.methods_on(name)) for _, each in protocols if name in each.datasets
+                ),
             }
             for name in datasets
         ],
@@ -171,7 +174,12 @@ def _style(index: int) -> dict[str, Any]:
 
 
 def _about(metric: Metric) -> dict[str, Any]:
-    return {"label": metric.label, "log": metric.unit != PERCENT, "time": metric.name in TIMES}
+    return {
+        "label": metric.label,
+        "log": metric.unit != PERCENT,
+        "time": metric.name in TIMES,
+        "error": metric.name in ERRORS,
+    }
 
 
 def _is_cost(metric: Metric) -> bool:

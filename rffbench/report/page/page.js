@@ -333,10 +333,11 @@ class Figures {
     const alone = sized.every((row) => row.x === sized[0].x) && sized[0]; // of a single size the methods are the axis
     const spread = this.bands.checked ? `; ${chart.kind === "plane" || alone ? "bars" : "bands"}: ± one standard deviation over trials` : "";
     const hollow = rows.some((row) => row.note) ? "; hollow: other work used the processors" : "";
+    const kernels = chart.kind === "curves" && chosen.error && dataset.kernels ? `; ${dataset.kernels}` : "";
     chart.heading.textContent =
       chart.kind === "plane"
         ? `${dataset.written}: ${chart.yName} against ${chosen.label}; the line joins the Pareto front${spread}${hollow}`
-        : `${dataset.written}: ${chart.yName} ${alone ? `of every method, at ${about.counts} = ${alone.size}` : `against ${about.counts}`}${spread}${hollow}`;
+        : `${dataset.written}: ${chart.yName} ${alone ? `of every method, at ${about.counts} = ${alone.size}` : `against ${about.counts}`}${spread}${hollow}${kernels}`;
     chart.box.setAttribute("aria-label", `${chart.heading.textContent}. ${rows.length} points; their numbers are in the table and in the CSV.`);
     const spec = structuredClone(data.charts[chart.kind]);
     spec.datasets = { rows };
@@ -421,10 +422,8 @@ function follow() {
 
 addEventListener("hashchange", follow);
 addEventListener("beforeprint", () => {
-  for (const experiment of document.querySelectorAll(".experiment")) {
-    experiment.open = true;
-    open(experiment); // at once: its event comes when the pages are made
-  }
+  for (const each of document.querySelectorAll("details")) each.open = true;
+  for (const experiment of document.querySelectorAll(".experiment")) open(experiment); // its event comes too late
 });
 showTheme();
 follow();

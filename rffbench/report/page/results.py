@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from rffbench.report import edges
 from rffbench.report.compare import CLOSE, DIFFERS, OTHER_ROWS, REPRODUCED, Comparison, cells_beside
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import Protocols, Results, cell_places, size_label
@@ -26,10 +27,11 @@ _Record = dict[str, Any]
 _Place = tuple[str, str, str]
 
 
-def results_sheet(
+def results_sheets(
     here: str, protocols: Protocols, summaries: list[pd.DataFrame], comparison: Comparison | None
-) -> Sheet:
-    """A line a cell: what was measured, what was reported, how far apart they are, and what it took.
+) -> list[Sheet]:
+    """A line a cell: what was measured, what was reported, how far apart they are, and what it took. Of a sweep also a
+    sheet with its protocols side by side.
 
     ``comparison`` is the first protocol's, if there is one. Of more than MOST_PROTOCOLS the sheet has the lines of the
     first; those of the others are there to be chosen.
@@ -58,6 +60,37 @@ def results_sheet(
         sheet.protocols = {protocol_label(labels): each for (labels, _), each in zip(protocols, lines, strict=True)}
     sheet.lines += table.unmeasured(reported[0])
     sheet.notes = _legend(protocols, comparison if table.given else None)
+    labels = [protocol_label(each) for each, _ in protocols]
+    return [sheet, *([_side_by_side(labels, lines, table)] if len(protocols) > 1 else [])]
+
+
+def _side_by_side(labels: list[str], lines: list[list[Line]], table: _Columns) -> Sheet:
+    """What was measured of every cell under each protocol, with the tone of its verdict. Of more than MOST_PROTOCOLS
+    those with the most cells within the tolerance; without numbers to compare with, the first."""
+    first = 1 if table.swept else 0
+    where, measured = slice(first, first + 3), table.names.index("measured")
+    verdict = table.names.index("verdict") if table.given else None
+    tone = lambda line: "" if verdict is None else line.cells[verdict].tone  # noqa: E731
+    good = [sum(tone(line) == "good" for line in each) for each in lines]
+    shown = sorted(sorted(range(len(lines)), key=lambda place: -good[place])[:MOST_PROTOCOLS])
+    rows: dict[tuple[str, ...], dict[int, Cell]] = {}
+    names: dict[tuple[str, ...], Sequence[Cell]] = {}
+    for place in shown:
+        for line in lines[place]:
+            key = tuple(cell.text for cell in line.cells[where])
+            names.setdefault(key, line.cells[where])
+            rows.setdefault(key, {})[place] = replace(line.cells[measured], tone=tone(line))
+    sheet = Sheet(
+        "Protocols side by side",
+        ["dataset", "s", "method", *(labels[place] for place in shown)],
+        chosen_by=("dataset", "method"),
+        stub=3,
+    )
+    sheet.lines = [Line([*names[key], *(cells.get(place, Cell("")) for place in shown)]) for key, cells in rows.items()]
+    left = len(lines) - len(shown)
+    if left:
+        which = "with the most cells within the tolerance" if verdict is not None else "that come first"
+        sheet.notes = [f"The {len(shown)} protocols {which}; the other {left} are in the table above."]
     return sheet
 
 
@@ -81,8 +114,8 @@ class _Columns:
     @property
     def names(self) -> list[str]:
         return [
-            *(["protocol"] if self.swept else []), "dataset", "s", "method", "measured",
-            *([self.given, "difference", "verdict"] if self.given else []),
+            *(["protocol"] if self.swept else []), "dataset", "s", "method", *(["verdict"] if self.given else []),
+            "measured", *([self.given, "difference"] if self.given else []),
             "trials", *(self.metrics[name].short for name in self.costs),
         ]  # fmt: skip
 
@@ -96,6 +129,7 @@ class _Columns:
             key = str(row["dataset"]), int(row["n_features"]), str(row["method"])
             of_cell.setdefault(key, {})[str(row["metric"])] = {str(name): value for name, value in row.items()}
         trials = results.trials
+        marks = edges.marks(results)
         statuses, multiples, contended = (trials[name].tolist() for name in ("status", "multiple", "contended"))
         for (dataset, n_features, method), places in cell_places(trials).items():
             multiple = multiples[places[0]]
@@ -108,7 +142,8 @@ class _Columns:
             line = [
                 *([Cell(protocol)] if self.swept else []),
                 Cell(dataset), Cell(size, n_features), Cell(method),
-                _measured(metric, measured.get(metric.name), self.named),
+                *([_verdict(paper)] if self.given else []),
+                _measured(metric, measured.get(metric.name), self.named, marks.get((dataset, n_features, method), "")),
                 *(_against(paper, metric) if self.given else []),
                 _trials(ended, results.planned_trials(n_features, multiple)),
                 *(_cost(results.metrics[name], measured.get(name), disturbed) for name in self.costs),
@@ -119,8 +154,9 @@ class _Columns:
         """What is left was reported, and not measured."""
         for (dataset, size, method), paper in papers.items():
             line = [
-                *([Cell("")] if self.swept else []), Cell(dataset), Cell(size), Cell(method), Cell(NOT_RUN),
-                *_against(paper, self.metrics[paper["metric"]]), Cell("0", 0), *(Cell(NOT_RUN) for _ in self.costs),
+                *([Cell("")] if self.swept else []), Cell(dataset), Cell(size), Cell(method), _verdict(paper),
+                Cell(NOT_RUN), *_against(paper, self.metrics[paper["metric"]]), Cell("0", 0),
+                *(Cell(NOT_RUN) for _ in self.costs),
             ]  # fmt: skip
             yield Line(line, f"{self.here}:{anchor(dataset, size or 'reported', method)}")
 
@@ -138,7 +174,7 @@ def _size(cell: Mapping[Any, Any]) -> str:
     return str(cell["size"]) if pd.isna(cell["n_features"]) else size_label(cell["n_features"], cell["multiple"])
 
 
-def _measured(metric: Metric, row: _Record | None, named: bool) -> Cell:
+def _measured(metric: Metric, row: _Record | None, named: bool, mark: str) -> Cell:
     if row is None or not row["n_ok"]:
         return Cell(NOT_RUN)
     decimals = _decimals(metric, row["mean"])
@@ -146,27 +182,29 @@ def _measured(metric: Metric, row: _Record | None, named: bool) -> Cell:
     interval = f"95 %: {low:.{decimals}f} to {high:.{decimals}f}" if row["n_ok"] > 1 else "a single trial"
     sign = " •" if row["significant"] else ""
     hint = f"{metric.label}; {interval}" if named else interval
-    return Cell(plus_minus(row["mean"], row["std"], decimals) + sign, row["mean"], hint)
+    return Cell(f"{plus_minus(row['mean'], row['std'], decimals)}{sign} {mark}".rstrip(), row["mean"], hint)
 
 
 def _against(paper: _Record | None, metric: Metric) -> list[Cell]:
-    """Reported, difference and verdict."""
+    """Reported, and the difference."""
     if paper is None:
-        return [Cell(""), Cell(""), Cell("")]
+        return [Cell(""), Cell("")]
     decimals = _decimals(metric, paper["reported"])
     sign = " •" if paper["reported_significant"] == 1 else ""
     reported = Cell(plus_minus(paper["reported"], paper["reported_std"], decimals) + sign, paper["reported"])
-    verdict = str(paper["verdict"])
     if pd.isna(paper["difference"]):
-        return [reported, Cell(""), Cell(verdict)]
+        return [reported, Cell("")]
     hint = f"95 %: {paper['low']:+.2f} to {paper['high']:+.2f}; " if pd.notna(paper["low"]) else "no interval; "
     tolerance = f"tolerance {paper['tolerance']:g}"
     difference = round(paper["difference"], 2) + 0.0
-    return [
-        reported,
-        Cell(f"{difference:+.2f}", paper["difference"], hint + tolerance),
-        Cell(verdict, tone=TONES.get(verdict, "")),
-    ]
+    return [reported, Cell(f"{difference:+.2f}", paper["difference"], hint + tolerance)]
+
+
+def _verdict(paper: _Record | None) -> Cell:
+    if paper is None:
+        return Cell("")
+    verdict = str(paper["verdict"])
+    return Cell(verdict, tone="" if pd.isna(paper["difference"]) else TONES.get(verdict, ""))
 
 
 def _trials(ended: Counter[str], planned: int) -> Cell:
@@ -214,4 +252,5 @@ def _legend(shown: Protocols, comparison: Comparison | None) -> list[str]:
         if (comparison.cells["verdict"] == OTHER_ROWS).any():
             notes.append(f"{OTHER_ROWS}: measured on other rows than the paper's, and in no sum.")
     marks = {dataset: mark for _, each in shown for dataset in each.datasets if (mark := each.mark(dataset))}
-    return [*notes, *(f"{dataset}: {mark}" for dataset, mark in marks.items())]
+    at_edges = dict.fromkeys(note for _, each in shown for note in edges.notes(each))
+    return [*notes, *(f"{dataset}: {mark}" for dataset, mark in marks.items()), *at_edges]

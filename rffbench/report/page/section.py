@@ -12,15 +12,16 @@ import pandas as pd
 
 from rffbench.errors import RffbenchError
 from rffbench.execution.leftovers import temporary_folder
+from rffbench.execution.manifest import runs_of
+from rffbench.papers import Role, references, role_of
 from rffbench.report import writeup
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.figures.critical_difference import draw_critical_difference
 from rffbench.report.frame import Protocols, Results, load_protocols
-from rffbench.report.merge import runs_of
 from rffbench.report.page.charts import chart_data
 from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
-from rffbench.report.page.results import TONES, results_sheet
+from rffbench.report.page.results import TONES, results_sheets
 from rffbench.report.page.sheet import Sheet, anchor, sheet_of
 from rffbench.report.search import NoSweep, search
 from rffbench.report.statistics import Statistics, compute_statistics
@@ -34,6 +35,7 @@ _Record = dict[str, Any]
 class Section:
     """What the page says of an experiment.
 
+    ``paper`` is whom it is about and ``role`` what it is for; none, empty, where it is about no paper.
     ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of
     ``citation``, ``given`` being what these are called; ``claims`` counts verdicts. ``facts`` and ``runs`` say where it
     was measured, ``command`` how to do it again.
@@ -48,6 +50,8 @@ class Section:
     datasets: list[str]
     methods: list[str]
     statuses: Counter[str]
+    paper: str = ""
+    role: Role | None = None
     within: int = 0
     counted: int = 0
     tolerance: str = ""
@@ -104,7 +108,8 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
     statistics = compute_statistics(results)
     notes = [f"{written_by(newer)}: what this version does not know is not shown."] if newer else []
     notes += _sweep_notes(protocols)
-    sheets = [results_sheet(here, protocols, summaries, comparison)]
+    paper, role = role_of(name, results.config.get("reference"))
+    sheets = results_sheets(here, protocols, summaries, comparison)
     reported: dict[str, Any] = {}
     if comparison is not None:
         notes += comparison.missing
@@ -129,6 +134,8 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         datasets=list(dict.fromkeys(dataset for _, each in protocols for dataset in each.datasets)),
         methods=results.methods,
         statuses=sum((Counter(each.trials["status"]) for _, each in protocols), Counter()),
+        paper=references()[paper].short if paper else "",
+        role=role,
         notes=notes,
         sheets=sheets,
         charts={**chart_data(protocols, summaries), "others": sheets[0].others()},

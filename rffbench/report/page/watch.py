@@ -18,9 +18,9 @@ from rffbench.config.grid import Grid
 from rffbench.config.loading import filter_specs, load_resolved
 from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
+from rffbench.execution.manifest import runs_of
 from rffbench.plaintext import printable
 from rffbench.report.frame import experiment_folders, load_protocols
-from rffbench.report.merge import runs_of
 from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
 

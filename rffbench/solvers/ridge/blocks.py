@@ -22,7 +22,7 @@ from rffbench.errors import MemoryBudgetError
 from rffbench.linalg.triangles import TriangleStack, packed_length
 from rffbench.parameters import WrongParameter
 from rffbench.rowsource import Stopwatch, is_row_source, part
-from rffbench.solvers.base import LambdaScale, default_block_rows
+from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,
     HeldOut,
@@ -32,7 +32,7 @@ from rffbench.solvers.ridge.fold_statistics import (
     fold_bounds,
     wrong_share,
 )
-from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale, Scoring, chosen_method
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _Plan, _StreamedRidge
 from rffbench.solvers.ridge.tree import Engine, leaves
 
@@ -113,6 +113,12 @@ class _BlockedRidge(_StreamedRidge):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd":
+            least = min(self._grid()[0])
+            problem = (
+                f"{least:g} needs the singular values of Z, which blocks: {self.blocks} has not; take a larger one"
+            )
+            raise WrongParameter("lambda", problem)
         if self.blocks == "dask" and find_spec("distributed") is None:
             raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
 
@@ -218,7 +224,7 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
         *,
         blocks: str = "dask",
         folds: int = 5,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,
@@ -251,7 +257,7 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
         *,
         blocks: str = "dask",
         folds: int = 5,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,

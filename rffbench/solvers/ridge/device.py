@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rffbench.solvers.base import LambdaScale
-from rffbench.solvers.ridge.settings import Center
+from rffbench.solvers.ridge.settings import Center, RidgeScale
 
 
 def make_ridge_on_device(
-    *, task: str, features: Any, device: str, lambda_: list[float], folds: int, lambda_scale: LambdaScale,
+    *, task: str, features: Any, device: str, lambda_: list[float], folds: int, lambda_scale: RidgeScale,
     center: Center,
 ) -> Any:  # fmt: skip
     """Ridge regression on Fourier features, computed on ``device``; its parameters are some of ridge's."""

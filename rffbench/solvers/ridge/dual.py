@@ -9,9 +9,18 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from rffbench.linalg.triangles import Triangle, recombine_triangles
-from rffbench.solvers.base import LambdaScale
-from rffbench.solvers.ridge.fold_statistics import RidgeSolution, best_solution, fold_bounds, penalty, wrong_rows
-from rffbench.solvers.ridge.settings import Center, Scoring
+from rffbench.solvers.ridge.fold_statistics import (
+    Accuracy,
+    RidgeSolution,
+    Solution,
+    Solutions,
+    Solved,
+    best_solution,
+    fold_bounds,
+    penalty,
+    wrong_rows,
+)
+from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, Scoring
 
 
 def solve_dual_cv(
@@ -21,7 +30,7 @@ def solve_dual_cv(
     alphas: Sequence[float],
     *,
     folds: int = 5,
-    lambda_scale: LambdaScale = "n",
+    lambda_scale: RidgeScale = "n",
     center: Center = True,
     scoring: Scoring = None,
     path: bool = False,
@@ -45,28 +54,32 @@ def solve_dual_cv(
             training = np.concatenate([np.arange(bounds[fold]), np.arange(bounds[fold + 1], n)])
             for index, alpha in enumerate(alphas):
                 try:
-                    dual_coef, intercept = _solve(kernel, work, Y, weights, training, alpha, lambda_scale, center)
+                    (dual_coef, intercept), _ = _solve(kernel, work, Y, weights, training, alpha, lambda_scale, center)
                 except LinAlgError:
                     continue
                 outputs = kernel.multiply(dual_coef)[held] + intercept
                 wrong = wrong_rows(outputs, Y[held])[:, None] if scoring else (outputs - Y[held]) ** 2
                 fold_error[index, fold] = np.mean(weights[held, None] * wrong) / np.mean(weights[held])
 
-    def solve(index: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        try:
-            return _solve(kernel, work, Y, weights, np.arange(n), alphas[index], lambda_scale, center)
-        except LinAlgError:
-            return None
+    def solve(alphas: Sequence[float]) -> Solved:
+        solutions: Solutions = []
+        accuracy = Accuracy.of("cholesky", 0.0, 1.0)
+        for alpha in alphas:
+            try:
+                solution, accuracy = _solve(kernel, work, Y, weights, np.arange(n), alpha, lambda_scale, center)
+                solutions.append(solution)
+            except LinAlgError:
+                solutions.append(None)
+        return Solved(solutions, accuracy)
 
-    solutions = [solve(index) for index in range(len(alphas))] if path else []
-    return best_solution(alphas, fold_error, lambda index: solutions[index] if path else solve(index), solutions)
+    return best_solution(alphas, fold_error, solve, path=path)
 
 
 def _solve(
     kernel: Triangle, work: Triangle, Y: NDArray, weights: NDArray, training: NDArray, alpha: float,
-    lambda_scale: LambdaScale, center: Center,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Dual coefficients (n, t), zero outside the rows ``training``, and the intercept.
+    lambda_scale: RidgeScale, center: Center,
+) -> tuple[Solution, Accuracy]:  # fmt: skip
+    """Dual coefficients (n, t), zero outside the rows ``training``, and the intercept; how accurate they are.
 
     With D = diag(√w) it solves (DKD + nλI)a = D(y − ȳ), n = Σw and ȳ the weighted mean; the coefficients are Da.
     """
@@ -85,9 +98,11 @@ def _solve(
             lower[i, others] += (
                 grand_mean * root[i] * root[others] - row_means[i] * root[others] - root[i] * row_means[others]
             )
-    matrix.diagonal[:] += penalty(alpha, total, lambda_scale)
+    trace = float(matrix.diagonal.sum())
+    matrix.diagonal[:] += penalty(alpha, total, lambda_scale, trace)
     matrix.cholesky()
     solution = matrix.solve(root[:, None] * (Y[training] - y_mean))
     dual_coef = np.zeros_like(Y)
     dual_coef[training] = root[:, None] * solution
-    return dual_coef, y_mean - row_means @ solution
+    accuracy = Accuracy.of("cholesky", CHOLESKY_FLOOR * trace, penalty(1.0, total, lambda_scale, trace))
+    return (dual_coef, y_mean - row_means @ solution), accuracy

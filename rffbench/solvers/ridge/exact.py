@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.bandwidth import Bandwidth
-from rffbench.kernels import make_kernel
+from rffbench.kernels import Kernel, make_kernel
+from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import check_count, check_memory
+from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, no_singular
@@ -115,7 +116,7 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
         self,
         alphas: Sequence[float] = ALPHAS,
         *,
-        kernel: str = "gaussian",
+        kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",
@@ -143,7 +144,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self,
         alphas: Sequence[float] = ALPHAS,
         *,
-        kernel: str = "gaussian",
+        kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0,
         folds: int = 5,
         lambda_scale: LambdaScale = "n",
@@ -165,6 +166,7 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
         self.random_state = random_state
 
 
+@serves(SolverServes(uses="kernel rows", cost="(n + v)*n*d + f*n**3/6"))
 def make_kernel_ridge(
     *, task: str, kernel: str, gamma: float, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",

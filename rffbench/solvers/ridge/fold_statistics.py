@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,7 @@ from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 from rffbench.linalg.waves import WORTH_A_THREAD
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import LambdaScale
-from rffbench.solvers.ridge.settings import Center
+from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, RidgeScale
 
 Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 """(coef (p, t), intercept (t,))"""
@@ -234,15 +233,38 @@ class RecombinedStatistics:
         return np.einsum("ij,ij->j", lifted, self.base._grams[fold].leading(used).multiply(lifted))
 
 
+class Accuracy(NamedTuple):
+    """How a solution was computed, and the smallest alpha that rounding leaves apart from 0 there; what a penalty of
+    alpha = 1 comes to."""
+
+    method: Method
+    smallest_alpha: float
+    unit: float
+
+    @classmethod
+    def of(cls, method: Method, least: float, unit: float) -> Accuracy:
+        """Where ``least`` is the smallest penalty that rounding leaves apart from 0."""
+        return cls(method, float(least / unit) if unit else 0.0, float(unit))
+
+
+@dataclass
+class Solved:
+    """The solutions on some rows at several alphas, and how accurate they are."""
+
+    solutions: Solutions
+    accuracy: Accuracy
+
+
 @dataclass
 class RidgeSolution:
-    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_error`` (alphas, folds); in
-    ``path``, where it was asked for, the solutions at every alpha."""
+    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_error`` (alphas, folds); how it was
+    solved; in ``path``, where it was asked for, the solutions at every alpha."""
 
     coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
     alpha: float
     fold_error: NDArray[np.float64]
+    accuracy: Accuracy
     path: Solutions = field(default_factory=list)
 
 
@@ -252,9 +274,9 @@ def fold_bounds(n: int, folds: int) -> list[int]:
     return [0, *np.cumsum(sizes).tolist()]
 
 
-def penalty(alpha: float, n: float, lambda_scale: LambdaScale) -> float:
-    """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020) or λ."""
-    return alpha * n if lambda_scale == "n" else float(alpha)
+def penalty(alpha: float, n: float, lambda_scale: RidgeScale, trace: float = np.nan) -> float:
+    """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020), λ, or λ times the matrix's ``trace``."""
+    return alpha * (n if lambda_scale == "n" else trace if lambda_scale == "trace" else 1.0)
 
 
 @dataclass
@@ -284,10 +306,10 @@ def solve_folds(
     folds: Sequence[int],
     alphas: Sequence[float],
     *,
-    lambda_scale: LambdaScale,
+    lambda_scale: RidgeScale,
     center: Center,
     work: Work,
-) -> Solutions:
+) -> Solved:
     """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None where it is singular."""
     moments = statistics.moments(folds)
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
@@ -300,12 +322,16 @@ def solve_folds(
         if center == "both":
             out.add_gram(z_mean[None, :], -float(moments.n))
 
+    trace = np.nan
+
     def solve(alpha: float, factor: Any) -> Solution | None:
+        nonlocal trace
         if kept is None:
             gather(factor)
+            trace = float(factor.diagonal.sum())
         else:
             factor.copy_from(kept)
-        factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale)
+        factor.diagonal[:] += penalty(alpha, moments.n, lambda_scale, trace)
         try:
             factor.cholesky()
         except LinAlgError:
@@ -315,6 +341,7 @@ def solve_folds(
 
     if kept is not None:
         gather(kept)
+        trace = float(kept.diagonal.sum())
     solutions: Solutions = [None] * len(alphas)
     free = list(work.factors)
 
@@ -329,7 +356,8 @@ def solve_folds(
     else:  # all threads at one matrix
         for task in tasks:
             task()
-    return solutions
+    unit = penalty(1.0, moments.n, lambda_scale, trace)
+    return Solved(solutions, Accuracy.of("cholesky", CHOLESKY_FLOOR * trace, unit))
 
 
 def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
@@ -364,7 +392,7 @@ def solve_ridge_cv(
     statistics: Statistics,
     alphas: Sequence[float],
     *,
-    lambda_scale: LambdaScale = "n",
+    lambda_scale: RidgeScale = "n",
     center: Center = True,
     memory: int | None = None,
     held_out: HeldOut | None = None,
@@ -379,46 +407,71 @@ def solve_ridge_cv(
     """
     alphas = [float(alpha) for alpha in alphas]
     work = statistics.work(len(alphas), memory)
-    everything = range(statistics.folds)
 
-    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solutions:
+    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solved:
         return solve_folds(statistics, folds, alphas, lambda_scale=lambda_scale, center=center, work=work)
 
     held_out = held_out or partial(held_out_mse, statistics)
-    fold_error = np.empty((len(alphas), 0))
-    if len(alphas) > 1 and statistics.folds > 1:
-        fold_error = np.empty((len(alphas), statistics.folds))
-        for fold in everything:
-            solutions = solve([other for other in everything if other != fold], alphas)
-            fold_error[:, fold] = held_out(fold, solutions)
-    solutions = solve(everything, alphas) if path else []
-    return best_solution(
-        alphas, fold_error, lambda index: solutions[index] if path else solve(everything, [alphas[index]])[0], solutions
-    )
+    fold_error = cross_validate(statistics.folds, alphas, solve, held_out)
+    return best_solution(alphas, fold_error, partial(solve, range(statistics.folds)), path=path)
+
+
+def cross_validate(
+    folds: int, alphas: Sequence[float], solve: Callable[[Sequence[int], Sequence[float]], Solved], held_out: HeldOut
+) -> NDArray[np.float64]:
+    """The held-out error at each alpha on each fold (alphas, folds); (alphas, 0) where there is nothing to choose."""
+    if len(alphas) == 1 or folds == 1:
+        return np.empty((len(alphas), 0))
+    fold_error = np.empty((len(alphas), folds))
+    for fold in range(folds):
+        solved = solve([other for other in range(folds) if other != fold], alphas)
+        fold_error[:, fold] = held_out(fold, solved.solutions)
+    return fold_error
 
 
 def best_solution(
     alphas: Sequence[float],
     fold_error: NDArray[np.float64],
-    solve: Callable[[int], Solution | None],
-    path: Solutions,
+    solve: Callable[[Sequence[float]], Solved],
+    *,
+    path: bool,
+    at_once: bool = False,
 ) -> RidgeSolution:
-    """The solution ``solve(index)`` at the alpha of the smallest mean held-out error, the first of equals; where that
-    alpha, enough for every fold, is too small for all rows, at the next best. Without held-out errors, at the first
-    alpha. An alpha that is passed over, as too small for a fold or for all rows, is told of by a `Fallback` warning;
-    LinAlgError where none has a solution."""
+    """The solution on all rows, ``solve([alpha])``, at the alpha of the smallest mean held-out error, the first of
+    equals; where that alpha, enough for every fold, is too small for all rows, at the next best. Without held-out
+    errors, at the first alpha. For a ``path``, and where that costs no more, all alphas are solved ``at_once``.
+
+    Told of by a `Fallback` warning: an alpha that is passed over, as too small for a fold or for all rows, and one that
+    rounding does not leave apart from 0. LinAlgError where no alpha has a solution.
+    """
+    all_solved = solve(alphas) if path or at_once else None
     order, singular = [0], list[float]()
     if fold_error.shape[1]:
         mean = fold_error.mean(axis=1)
         order = [int(index) for index in np.argsort(mean, kind="stable") if np.isfinite(mean[index])] or [0]
         singular = [alpha for alpha, error in zip(alphas, mean, strict=True) if not np.isfinite(error)]
     for index in order:
-        if (solution := solve(index)) is not None:
+        solved = solve([alphas[index]]) if all_solved is None else all_solved
+        if (solution := solved.solutions[0 if all_solved is None else index]) is not None:
             for alpha in singular:
                 warnings.warn(f"passed over: {SINGULAR.format(alpha)}", Fallback, stacklevel=2)
-            return RidgeSolution(*solution, float(alphas[index]), fold_error, path)
+            for alpha in alphas:
+                if alpha < solved.accuracy.smallest_alpha and alpha not in singular:
+                    _warn_too_small(alpha, solved.accuracy)
+            kept = solved.solutions if path else []
+            return RidgeSolution(*solution, float(alphas[index]), fold_error, solved.accuracy, kept)
         singular.append(alphas[index])
     raise LinAlgError(SINGULAR.format(alphas[order[0]]))
+
+
+def _warn_too_small(alpha: float, accuracy: Accuracy) -> None:
+    if accuracy.method == "cholesky":
+        said = f"lost in the rounding of ZᵀZ, below {accuracy.smallest_alpha:.1g}; method: svd honours it"
+    elif alpha:
+        said = f"below {accuracy.smallest_alpha:.1g}, where rounding makes it the same as lambda=0"
+    else:
+        return  # the solution of minimum norm
+    warnings.warn(f"lambda={alpha:g} is {said}", Fallback, stacklevel=3)
 
 
 def cv_results(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> dict[str, NDArray]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rffbench.parameters import WrongParameter, check_choice
-from rffbench.solvers.base import LambdaScale
+from rffbench.parts import SolverServes, serves
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
-from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Method, RidgeScale, Scoring, check_scoring
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.solvers.weights import Balanced, check_balanced
 
 
+@serves(SolverServes(sums="n*p*min(n, p)/2", cost="f*min(n, p)**3/6"))
 def make_ridge(
     *, task: str, features: Any, memory: int | None = None,
-    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",
+    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n",
     center: Center = True, scoring: Scoring = None, path: bool = False, blocks: Blocks = None,
-    class_weight: Balanced = None,
+    class_weight: Balanced = None, method: Method | None = None,
+    calibrate: Literal["platt"] | None = None,
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
     """Ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation.
 
@@ -27,18 +29,27 @@ def make_ridge(
     ----------
     lambda_ : λ, or values for cross-validation to choose from.
     folds : folds of the cross-validation.
-    lambda_scale : the penalty: n·λ, or λ itself.
+    lambda_scale : the penalty: n·λ, or λ itself; trace, λ·tr(ZᵀZ), that is n·λ times the mean of ‖z‖².
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
     path : whether the test score at every λ is kept too.
     blocks : where row blocks are gathered: null, here; dask, on the workers of a dask cluster.
     class_weight : null, or balanced: all classes count alike, however many rows they have.
+    method : null, cholesky or svd: by the normal equations, or by the singular values of Z, which honour any λ;
+        null: svd where λ is 0, or below 2.2e-16 with lambda_scale trace, else cholesky.
+    calibrate : null, or platt: probabilities by a sigmoid of the decision scores of held-out rows, for scores that need
+        some (log_loss, brier, calibration_error).
     """
     check_scoring(scoring, task)
+    check_choice("calibrate", calibrate, (None, "platt"))
+    if calibrate and task != "classification":
+        raise WrongParameter("calibrate", f"must be null for {task}, which has no probabilities")
     check_choice("blocks", blocks, (None, "dask"))
     check_balanced(class_weight, task)
     if blocks and class_weight:
         raise WrongParameter("class_weight", f"must be null with blocks: {blocks}, whose rows have no weights")
+    if blocks and method == "svd":
+        raise WrongParameter("method", f"must be null or cholesky with blocks: {blocks}")
     settings: dict[str, Any] = {
         "folds": folds, "lambda_scale": lambda_scale, "center": center, "features": features, "memory": memory,
         "path": path,
@@ -49,6 +60,6 @@ def make_ridge(
         return BlockedRidgeCV(np.atleast_1d(lambda_).tolist(), blocks=blocks, **settings)
     if task == "classification":
         return StreamedRidgeClassifierCV(
-            np.atleast_1d(lambda_).tolist(), scoring=scoring, class_weight=class_weight, **settings
+            np.atleast_1d(lambda_).tolist(), scoring=scoring, class_weight=class_weight, method=method, **settings
         )
-    return StreamedRidgeCV(np.atleast_1d(lambda_).tolist(), **settings)
+    return StreamedRidgeCV(np.atleast_1d(lambda_).tolist(), method=method, **settings)

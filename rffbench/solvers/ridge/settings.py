@@ -10,13 +10,32 @@ import numpy as np
 from rffbench.parameters import WrongParameter, check_choice
 from rffbench.solvers.base import LambdaScale
 
+RidgeScale = Literal["n", 1, "trace"]
+"""What λ is: 'n', the penalty on ‖β‖² is n·λ; 1, it is λ; 'trace', it is λ·tr(ZᵀZ) = λ·n times the mean of ‖z‖²."""
+Method = Literal["cholesky", "svd"]
 Center = Literal[True, False, "target", "both"]
 Scoring = Literal["accuracy"] | None
 Blocks = Literal["dask"] | None
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the λ to choose from where none are given
 
 
-def check_penalties(alphas: Sequence[float], lambda_scale: object, center: object) -> None:
+CHOLESKY_FLOOR = float(np.finfo(np.float64).eps)
+"""The smallest penalty that ZᵀZ, added up in float64, leaves apart from 0, as a share of its trace: rounding changes
+the eigenvalues of ZᵀZ by ε times the largest of them, which is the trace at most."""
+
+
+def chosen_method(method: Method | None, alphas: Sequence[float], lambda_scale: RidgeScale) -> Method:
+    """How ridge is solved at these alphas: as ``method`` says, else by Cholesky, unless one is known beforehand to be
+    too small for that: λ = 0, and with ``lambda_scale='trace'`` one below CHOLESKY_FLOOR."""
+    if method is not None:
+        return method
+    least = min(alphas)
+    return "svd" if least == 0 or (lambda_scale == "trace" and least < CHOLESKY_FLOOR) else "cholesky"
+
+
+def check_penalties(
+    alphas: Sequence[float], lambda_scale: object, center: object, scales: tuple[object, ...] = get_args(LambdaScale)
+) -> None:
     """ValueError, naming the parameter and what would be right, where one is wrong."""
     try:
         grid = np.asarray(alphas, dtype=float)
@@ -28,8 +47,13 @@ def check_penalties(alphas: Sequence[float], lambda_scale: object, center: objec
         raise ValueError("alphas must hold one number at least, got none")
     if grid.ndim != 1 or not (np.isfinite(grid) & (grid >= 0)).all():
         raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
-    check_choice("lambda_scale", lambda_scale, get_args(LambdaScale))
+    check_choice("lambda_scale", lambda_scale, scales)
     check_choice("center", center, get_args(Center))
+
+
+def check_method(method: object) -> None:
+    """ValueError where ridge is not solved by ``method``."""
+    check_choice("method", method, (None, *get_args(Method)))
 
 
 def check_scoring(scoring: object, task: str) -> None:

@@ -8,9 +8,10 @@ and its held-out error follows from its own, so that the whole (λ, fold) grid n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,13 @@ from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.features.hooks import hook
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
 from rffbench.rowsource import Stopwatch, dense_rows, row_blocks
 from rffbench.solvers.base import (
     Classifier,
-    LambdaScale,
     Regressor,
     default_block_rows,
     no_singular,
@@ -37,6 +38,7 @@ from rffbench.solvers.ridge.fold_statistics import (
     HeldOut,
     RidgeSolution,
     Solutions,
+    Solved,
     best_solution,
     cv_results,
     fold_bounds,
@@ -45,7 +47,19 @@ from rffbench.solvers.ridge.fold_statistics import (
     wrong_rows,
     wrong_share,
 )
-from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.ridge.settings import (
+    ALPHAS,
+    Center,
+    Method,
+    RidgeScale,
+    Scoring,
+    check_folds,
+    check_method,
+    check_penalties,
+    check_scoring,
+    chosen_method,
+)
+from rffbench.solvers.ridge.svd import FoldFactors, solve_svd_cv
 from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
@@ -71,11 +85,12 @@ def _is_ours(fill: Callable[[NDArray, NDArray], object] | None) -> TypeGuard[Cal
 class _StreamedRidge:
     """What the four estimators share: streaming, the choice of strategy, the fit, the linear predictor."""
 
-    lambda_scale: LambdaScale
+    lambda_scale: RidgeScale
     center: Center
     features: Any
     block_rows: int | None
     memory: int | None
+    method: Method | None = None
     scoring: Scoring = None
     path: bool = False
     accepts_sparse = True
@@ -86,7 +101,7 @@ class _StreamedRidge:
     _distinct: Any
     _unmapped: int  # rows that have not been mapped once
     _again_s: float  # seconds of mapping rows again
-    _statistics: FoldStatistics | None = None  # of the rows so far, between calls of partial_fit
+    _statistics: FoldStatistics | FoldFactors | None = None  # of the rows so far, between calls of partial_fit
     _parts: int  # such calls so far
 
     def _grid(self) -> tuple[list[float], int]:
@@ -95,7 +110,8 @@ class _StreamedRidge:
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
-        check_penalties(self._grid()[0], self.lambda_scale, self.center)
+        check_penalties(self._grid()[0], self.lambda_scale, self.center, get_args(RidgeScale))
+        check_method(self.method)
         check_scoring(self.scoring, "classification")
         check_choice("path", self.path, (True, False))
         check_memory(self.memory)
@@ -140,7 +156,7 @@ class _StreamedRidge:
 
     def _fit_map(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         if self.features is not None:
-            self._check_budget("fitting the feature map", getattr(self.features, "bytes_to_fit", 0))
+            self._check_budget("fitting the feature map", hook(self.features, "bytes_to_fit"))
             with Stopwatch(X) as watch:
                 self._take(fitted_map(self.features, X, y, Y))
             self.timing_["feature_s"] += watch.seconds
@@ -154,7 +170,11 @@ class _StreamedRidge:
             solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
+        self._learn(alphas, solution)
+
+    def _learn(self, alphas: Sequence[float], solution: RidgeSolution) -> None:
         self.alpha_ = solution.alpha
+        self.accuracy_ = solution.accuracy
         self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
@@ -166,7 +186,7 @@ class _StreamedRidge:
             if self.scoring and folds > 1:
                 raise WrongParameter("scoring", "must be None for partial_fit: the rows are not kept for a second pass")
             self._fit_map(X, Y, y)
-            statistics = FoldStatistics(self._columns, folds, Y.shape[1])
+            statistics = self._new_statistics(folds, Y.shape[1])
             self._check_budget(f"ridge on {self._columns} columns", statistics.bytes_needed(self._columns, folds + 1))
             self._set_origin(X, default_block_rows(self._columns))
             self._statistics, self._parts = statistics, 0
@@ -200,7 +220,7 @@ class _StreamedRidge:
     def _take(self, features: Any) -> None:
         """Map with the fitted ``features``, each of equal columns once where they can tell."""
         self.features_ = features
-        distinct = getattr(features, "distinct", None)
+        distinct = hook(features, "distinct")
         self._distinct = distinct() if distinct is not None else None
         self._map = features if self._distinct is None else self._distinct.features
 
@@ -217,9 +237,7 @@ class _StreamedRidge:
         single = solution.coef.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
-        self.alpha_ = solution.alpha
-        self.path_ = list(zip(alphas, solution.path, strict=True)) if self.path else []
-        self.cv_results_ = cv_results(alphas, solution.fold_error)
+        self._learn(alphas, solution)
         if isinstance(self, Classifier):
             self.classes_ = np.unique(y)
 
@@ -237,7 +255,7 @@ class _StreamedRidge:
         alphas, folds = self._grid()
         columns = d if self.features is None else self.features.n_components
         plan = self._plan((n, d), columns, 1, folds if len(alphas) > 1 else 1, len(alphas))
-        return max(plan.bytes, getattr(self.features, "bytes_to_fit", 0))
+        return max(plan.bytes, hook(self.features, "bytes_to_fit"))
 
     def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> _Plan:
         """The fastest strategy that fits the memory budget; MemoryBudgetError when none does.
@@ -248,23 +266,26 @@ class _StreamedRidge:
         n, d = shape
         block_rows = min(n, self.block_rows or default_block_rows(p))
         # Each strategy with what it needs besides a block of features.
-        least_work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
+        by_svd = self._by_svd
+        statistics = FoldFactors if by_svd else FoldStatistics
+        least_work = 0 if folds % 2 or by_svd else TriangleStack.bytes_needed(2, p)
         vectors = 8 * p * targets * (5 * alphas + folds + 8)
-        always = kept + getattr(self.features, "bytes_to_map", 0) + vectors
+        always = kept + hook(self.features, "bytes_to_map") + vectors
         strategies = [
-            (self._fit_in_one_pass, always + FoldStatistics.bytes_needed(p, folds, targets) + least_work),
-            (self._fit_in_passes, always + FoldStatistics.bytes_needed(p, 1, targets)),
+            (self._fit_in_one_pass, always + statistics.bytes_needed(p, folds, targets) + least_work),
+            (self._fit_in_passes, always + statistics.bytes_needed(p, 1, targets)),
         ]
-        if n < p and self._weights is None:
+        if n < p and self._weights is None and not by_svd:
             held = 8 * n * min(p, d) if self.features is None else 8 * n * p  # Z, which a CSR matrix is already
             strategies.insert(0, (self._fit_dual, always + held + TriangleStack.bytes_needed(2, n)))
-        fills = self.features is None or hasattr(self.features, "fill")
+        fills = self.features is None or hook(self.features, "fill") is not None
         # A row as it is read and scaled, its features, and their float64 copy; or those of two blocks where a map makes
         # each anew.
-        a_row = 24 * d + (16 if fills else 32) * p
+        a_row = 24 * d + (16 if fills else 32) * p + 8 * (p if by_svd else 0)
         if self.memory is None:
             fit, needed = strategies[0]
-            extra = TriangleStack.bytes_needed(2, p) - least_work if fit == self._fit_in_one_pass else 0
+            one_pass = fit == self._fit_in_one_pass and not by_svd
+            extra = TriangleStack.bytes_needed(2, p) - least_work if one_pass else 0
             return _Plan(fit, block_rows, None, needed + extra + block_rows * a_row)
         fewest = min(n, self.block_rows or FEWEST_BLOCK_ROWS)
         for fit, needed in strategies:
@@ -291,7 +312,7 @@ class _StreamedRidge:
         Generating the features is mapping as many rows as there are, once. What is mapped again to choose λ, or to save
         memory, is time of the fit.
         """
-        fill: Callable[[NDArray, NDArray], object] | None = getattr(self._map, "fill", None)
+        fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
         buffer: NDArray | None = None
         for first in range(start, stop, rows):
             block = slice(first, min(stop, first + rows))
@@ -313,8 +334,21 @@ class _StreamedRidge:
             self._again_s += (1 - new) * watch.seconds
             yield block, Z
 
+    @property
+    def _by_svd(self) -> bool:
+        return chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd"
+
+    def _new_statistics(self, folds: int, targets: int) -> FoldStatistics | FoldFactors:
+        """What is to be known of the rows of so many folds: their Gram matrices, or their R factors."""
+        return (FoldFactors if self._by_svd else FoldStatistics)(self._columns, folds, targets)
+
     def _gather(
-        self, statistics: FoldStatistics, X: Any, Y: NDArray, parts: Sequence[tuple[int, int, int]], rows: int
+        self,
+        statistics: FoldStatistics | FoldFactors,
+        X: Any,
+        Y: NDArray,
+        parts: Sequence[tuple[int, int, int]],
+        rows: int,
     ) -> None:
         """Add rows start…stop−1 to fold k for each (k, start, stop)."""
         for fold, start, stop in parts:
@@ -386,12 +420,17 @@ class _StreamedRidge:
 
     def _solve(
         self,
-        statistics: FoldStatistics,
+        statistics: FoldStatistics | FoldFactors,
         alphas: list[float],
         memory: int | None = None,
         held_out: HeldOut | None = None,
     ) -> RidgeSolution:
         """For every λ, from what the folds' rows come to."""
+        if isinstance(statistics, FoldFactors):
+            return solve_svd_cv(
+                statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, held_out=held_out,
+                path=self.path,
+            )  # fmt: skip
         return solve_ridge_cv(
             statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, memory=memory, held_out=held_out,
             path=self.path,
@@ -402,7 +441,7 @@ class _StreamedRidge:
     ) -> RidgeSolution:
         bounds = fold_bounds(X.shape[0], folds)
         self._set_origin(X, rows)
-        statistics = FoldStatistics(self._columns, folds, Y.shape[1])
+        statistics = self._new_statistics(folds, Y.shape[1])
         parts = zip(range(folds), bounds[:-1], bounds[1:], strict=True)
         self._gather(statistics, X, Y, list(parts), rows)
         mapped = self.timing_["feature_s"] + self._again_s
@@ -415,7 +454,7 @@ class _StreamedRidge:
     def _fit_in_passes(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
-        """The same with one Gram matrix in memory: a pass for each fold and one for the fit.
+        """The same with one Gram matrix, or R factor, in memory: a pass for each fold and one for the fit.
 
         Held-out errors come from predictions.
         """
@@ -425,7 +464,7 @@ class _StreamedRidge:
         fold_error = np.full((len(alphas), folds), np.inf)
         for fold in range(folds):
             training = [(0, 0, bounds[fold]), (0, bounds[fold + 1], n)]
-            solutions = self._solve_rows(X, Y, alphas, training, rows)
+            solutions = self._solve_rows(X, Y, alphas, training, rows).solutions
             solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
             errors = np.zeros(len(alphas))
             for block, Z in self._blocks(X, bounds[fold], bounds[fold + 1], rows):
@@ -438,30 +477,28 @@ class _StreamedRidge:
             held_out = slice(bounds[fold], bounds[fold + 1])
             count = held_out.stop - held_out.start if self._weights is None else self._weights[held_out].sum()
             fold_error[kept, fold] = errors[kept] / (count * Y.shape[1])
-        everything = [(0, 0, n)]
-        path = self._solve_rows(X, Y, alphas, everything, rows) if self.path else []
-        return self._restore_origin(
-            best_solution(
-                alphas,
-                fold_error,
-                lambda index: path[index] if path else self._solve_rows(X, Y, [alphas[index]], everything, rows)[0],
-                path,
-            )
-        )
+
+        def solve(alphas: Sequence[float]) -> Solved:
+            return self._solve_rows(X, Y, list(alphas), [(0, 0, n)], rows)
+
+        return self._restore_origin(best_solution(alphas, fold_error, solve, path=self.path, at_once=self._by_svd))
 
     def _solve_rows(
         self, X: Any, Y: NDArray, alphas: list[float], bounds: list[tuple[int, int, int]], rows: int
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]:
-        statistics = FoldStatistics(self._columns, 1, Y.shape[1])
+    ) -> Solved:
+        statistics = self._new_statistics(1, Y.shape[1])
         self._gather(statistics, X, Y, bounds, rows)
         with Stopwatch() as watch:
-            # One fold leaves a spare triangle in its square: no further memory.
-            work = statistics.work(len(alphas), memory=0)
-            solutions = solve_folds(
-                statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
-            )
+            if isinstance(statistics, FoldFactors):
+                solved = statistics.solve([0], alphas, lambda_scale=self.lambda_scale, center=self.center)
+            else:
+                # One fold leaves a spare triangle in its square: no further memory.
+                work = statistics.work(len(alphas), memory=0)
+                solved = solve_folds(
+                    statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
+                )
         self.timing_["solve_s"] += watch.seconds
-        return solutions
+        return solved
 
     def _fit_dual(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
@@ -498,7 +535,7 @@ class _StreamedRidge:
                 path=self.path,
             )
             path = [each and (Z.T @ each[0], each[1]) for each in dual.path]
-            solution = RidgeSolution(Z.T @ dual.coef, dual.intercept, dual.alpha, dual.fold_error, path)
+            solution = replace(dual, coef=Z.T @ dual.coef, path=path)
         self.timing_["solve_s"] += solving.seconds
         return self._restore_origin(solution)
 
@@ -521,7 +558,7 @@ class _StreamedRidge:
         """
         (n, d), coef = X.shape, self.collapse(coef)
         output = np.empty((n, *coef.shape[1:]))
-        fill: Callable[[NDArray, NDArray], object] | None = getattr(self._map, "fill", None)
+        fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
         if self.features is None or not _is_ours(fill):
             kept = dict(self.timing_), self._again_s
             try:
@@ -606,7 +643,9 @@ class _StreamedRidgeCV(_StreamedRidge):
     folds: int
 
     def check_parameters(self) -> None:
-        check_penalties(self.alphas, self.lambda_scale, self.center)  # first: what follows goes through the alphas
+        check_penalties(
+            self.alphas, self.lambda_scale, self.center, get_args(RidgeScale)
+        )  # first: what follows goes through the alphas
         super().check_parameters()
         check_count("folds", self.folds, least=2)
 
@@ -623,8 +662,16 @@ class StreamedRidge(_StreamedRegressor):
     ----------
     alpha : float
         λ ≥ 0.
-    lambda_scale : 'n' or 1
-        'n': the penalty on ‖β‖² is n·λ, n the training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ.
+    lambda_scale : 'n', 1 or 'trace'
+        'n': the penalty on ‖β‖² is n·λ, n the training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ; 'trace':
+        it is λ·tr(ZᵀZ), n·λ times the mean of ‖z‖², so that λ means the same whatever the columns are scaled by. With
+        ``center='both'`` Z is what is left once the columns' means are taken off.
+    method : None, 'cholesky' or 'svd'
+        'cholesky': the normal equations, ZᵀZ + nλI, which lose a λ below ε times the mean of ‖z‖², ε = 2.2e-16. 'svd':
+        the singular values of Z, by QR factors of row blocks, right down to (p·ε)² times the largest eigenvalue of
+        ZᵀZ/n; below it the solution is that of λ = 0, the one of minimum norm, where singular values below p·ε times
+        the largest count as 0. It takes several times as long. None: 'svd' where a λ is 0, or with
+        ``lambda_scale='trace'`` below ε; else 'cholesky'. Both warn (`rffbench.errors.Fallback`) of a λ that they lose.
     center : True, 'target', 'both' or False
         True or 'target': the targets' training mean is taken off and added back to predictions, as
         ``Ridge(fit_intercept=False)`` on y − ȳ; 'both': an unpenalised intercept, as
@@ -644,6 +691,9 @@ class StreamedRidge(_StreamedRegressor):
     intercept_ : float or (t,) float64
     alpha_ : float
         The λ of the fit.
+    accuracy_ : tuple
+        The ``method`` used, ``smallest_alpha``, the smallest λ that rounding leaves apart from 0, and ``unit``, the
+        penalty at λ = 1.
     features_ : the fitted feature map, if ``features`` is given.
     timing_ : dict
         Seconds in 'feature_s' (fitting and applying the feature map), 'gram_s' and 'solve_s'; the time a lazy
@@ -672,7 +722,8 @@ class StreamedRidge(_StreamedRegressor):
         self,
         alpha: float = 1e-3,
         *,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
+        method: Method | None = None,
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,
@@ -680,6 +731,7 @@ class StreamedRidge(_StreamedRegressor):
     ) -> None:
         self.alpha = alpha
         self.lambda_scale = lambda_scale
+        self.method = method
         self.center = center
         self.features = features
         self.block_rows = block_rows
@@ -714,7 +766,8 @@ class StreamedRidgeCV(_StreamedRidgeCV, _StreamedRegressor):
         alphas: Sequence[float] = ALPHAS,
         *,
         folds: int = 5,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
+        method: Method | None = None,
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,
@@ -724,6 +777,7 @@ class StreamedRidgeCV(_StreamedRidgeCV, _StreamedRegressor):
         self.alphas = alphas
         self.folds = folds
         self.lambda_scale = lambda_scale
+        self.method = method
         self.center = center
         self.features = features
         self.block_rows = block_rows
@@ -752,7 +806,8 @@ class StreamedRidgeClassifier(_StreamedClassifier):
         self,
         alpha: float = 1e-3,
         *,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
+        method: Method | None = None,
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,
@@ -761,6 +816,7 @@ class StreamedRidgeClassifier(_StreamedClassifier):
     ) -> None:
         self.alpha = alpha
         self.lambda_scale = lambda_scale
+        self.method = method
         self.center = center
         self.features = features
         self.block_rows = block_rows
@@ -783,7 +839,8 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, _StreamedClassifier):
         alphas: Sequence[float] = ALPHAS,
         *,
         folds: int = 5,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
+        method: Method | None = None,
         center: Center = True,
         features: Any = None,
         block_rows: int | None = None,
@@ -795,6 +852,7 @@ class StreamedRidgeClassifierCV(_StreamedRidgeCV, _StreamedClassifier):
         self.alphas = alphas
         self.folds = folds
         self.lambda_scale = lambda_scale
+        self.method = method
         self.center = center
         self.features = features
         self.block_rows = block_rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,12 +20,19 @@ from sklearn.base import clone
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import FourierFeatures
-from rffbench.features.leverage import PooledFeatures
-from rffbench.parameters import check_count
+from rffbench.features.weighted.pool import PooledFeatures
+from rffbench.parameters import WrongParameter, check_count
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, no_singular
+from rffbench.solvers.base import Classifier, Regressor, no_singular
 from rffbench.solvers.ridge.fold_statistics import Moments, Work, cv_results, fold_bounds, solve_ridge_cv
-from rffbench.solvers.ridge.settings import ALPHAS, Center, check_folds, check_penalties
+from rffbench.solvers.ridge.settings import (
+    ALPHAS,
+    Center,
+    RidgeScale,
+    check_folds,
+    check_penalties,
+    chosen_method,
+)
 
 BLOCK_ELEMENTS = 1 << 24  # numbers in a block of features: more than on a CPU, for larger products
 MOST_BLOCK_ROWS = 1 << 16
@@ -175,7 +182,7 @@ class _TorchRidge:
         *,
         features: Any,
         folds: int = 5,
-        lambda_scale: LambdaScale = "n",
+        lambda_scale: RidgeScale = "n",
         center: Center = True,
         device: str = "cuda",
     ) -> None:
@@ -188,7 +195,13 @@ class _TorchRidge:
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
-        check_penalties(self.alphas, self.lambda_scale, self.center)
+        check_penalties(self.alphas, self.lambda_scale, self.center, get_args(RidgeScale))
+        if chosen_method(None, list(self.alphas), self.lambda_scale) == "svd":
+            least = min(self.alphas)
+            problem = (
+                f"{least:g} needs the singular values of Z, which {self.device} does not compute; take a larger one"
+            )
+            raise WrongParameter("lambda", problem)
         check_count("folds", self.folds, least=2)
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:

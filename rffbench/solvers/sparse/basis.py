@@ -14,9 +14,9 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.features.activation.perceptron import draw_perceptrons
 from rffbench.features.base import draw_frequencies, draw_phases
-from rffbench.features.perceptron import draw_perceptrons
-from rffbench.kernels import SpectralKernel, make_kernel
+from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel, make_kernel, with_trait
 from rffbench.linalg.waves import fourier_columns
 
 BLOCK_ELEMENTS = 1 << 20  # values computed at a time, where they need a place besides the one they are written to
@@ -47,9 +47,12 @@ def with_ones(X: NDArray) -> NDArray:
 class Basis:
     """The basis of the kernel called ``kernel`` with parameter γ = ``gamma``; ValueError where there is none."""
 
-    def __init__(self, kernel: str, gamma: float) -> None:
+    def __init__(self, kernel: str | Kernel, gamma: float) -> None:
         self.kernel = make_kernel(kernel, gamma)
-        self.signs = not isinstance(self.kernel, SpectralKernel)
+        self.signs = isinstance(self.kernel, HalfSpaceKernel)
+        if not self.signs and not isinstance(self.kernel, SpectralKernel):
+            served = [*with_trait(SpectralKernel), *with_trait(HalfSpaceKernel)]
+            raise ValueError(f"the {self.kernel.name} kernel has no basis of functions; {', '.join(served)} have")
 
     def column_dtype(self, dtype: np.dtype) -> np.dtype:
         """What training values are kept in: signs in a byte, cosines in the data's dtype."""
@@ -59,8 +62,9 @@ class Basis:
         """The first ``count`` functions of the stream, for d inputs."""
         if isinstance(self.kernel, SpectralKernel):
             return Functions(draw_frequencies(self.kernel, count, d, sequence).T, draw_phases(count, sequence))
-        directions, thresholds = draw_perceptrons(count, d, 1 / self.kernel.gamma, sequence)
-        return Functions(directions.T, -thresholds)
+        assert isinstance(self.kernel, HalfSpaceKernel)
+        directions, thresholds = draw_perceptrons(count, d, self.kernel.ball, sequence)
+        return Functions(self.kernel.fold(directions).T, -thresholds)
 
     def evaluate(self, functions: Functions, inputs: NDArray, out: NDArray) -> None:
         """Write φ_j(x_i) into out[j, i], (m, n); ``inputs`` is [X | 1]ᵀ, float32 or float64.

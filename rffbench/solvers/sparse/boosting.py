@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel
 from rffbench.parameters import check_choice, check_count
+from rffbench.parts import SolverServes, serves
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.sparse.basis import Functions
@@ -26,7 +28,7 @@ class _Boosting(FullyCorrective):
     """A step proposes one function, about argmax_h |(1/N) Σ L′(f(xₙ), yₙ)·φ_h(xₙ)| (their Eq. 24)."""
 
     def __init__(
-        self, kernel: str = "perceptron", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str | Kernel = "perceptron", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, steps: int = 100, candidates: int = 100, threshold: Threshold = "surrogate",
         tol: float = 1e-2, validation: float = 0.1, target_score: float | None = None,
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
@@ -152,6 +154,11 @@ class BoostedFeaturesClassifier(_Boosting, Classifier):
     loss = SquaredHinge
 
 
+@serves(
+    SolverServes(
+        uses="own functions", kernels=(SpectralKernel, HalfSpaceKernel), iterative=True, source="Yen et al., NIPS 2014"
+    )
+)
 def make_boosting(
     *, task: str, kernel: str, gamma: float, random_state: RandomState = None, memory: int | None = None,
     lambda_: float | Sequence[float] = (1.0,), lambda_scale: LambdaScale = 1, steps: int = 100, tol: float = 1e-2,

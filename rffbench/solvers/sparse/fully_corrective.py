@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.bandwidth import Bandwidth
-from rffbench.kernels import check_squares
+from rffbench.kernels import KERNELS, Kernel, check_squares, make_kernel
+from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive, is_number
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -51,8 +51,8 @@ class FullyCorrective(Bandwidth):
     n_features_in_: int
 
     def __init__(
-        self, kernel: str, gamma: float | str, *, alpha: float | Sequence[float], lambda_scale: LambdaScale, steps: int,
-        tol: float, validation: float, target_score: float | None, record: bool,
+        self, kernel: str | Kernel, gamma: float | str, *, alpha: float | Sequence[float], lambda_scale: LambdaScale,
+        steps: int, tol: float, validation: float, target_score: float | None, record: bool,
         callback: Callable[[Mapping[str, float]], object] | None, random_state: RandomState, memory: int | None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
@@ -298,7 +298,7 @@ class FullyCorrective(Bandwidth):
         header = {
             "format": FILE_FORMAT,
             "estimator": type(self).__name__,
-            "parameters": {"kernel": self.kernel, "gamma": float(self.bandwidth)},
+            "parameters": {"kernel": _written(self.kernel), "gamma": float(self.bandwidth)},
             "seed": {"entropy": self.seed_.entropy, "spawn_key": list(self.seed_.spawn_key)},
             "n_features_in": self.n_features_in_,
             "alpha": self.alpha_,
@@ -325,6 +325,8 @@ class FullyCorrective(Bandwidth):
                 )
             seed = SeedSequence(header["seed"]["entropy"], spawn_key=header["seed"]["spawn_key"])
             parameters = {**header["parameters"], "alpha": header["alpha"], "random_state": seed}
+            if isinstance(kernel := parameters["kernel"], dict):
+                parameters["kernel"] = make_kernel(kernel.pop("name"), **kernel)
             model: Any = cls(**parameters)
             model.seed_, model.alpha_, model.n_features_in_ = seed, header["alpha"], header["n_features_in"]
             model.coef_ = file["coef"]
@@ -341,12 +343,21 @@ class FullyCorrective(Bandwidth):
         return tags
 
 
+def _written(kernel: str | Kernel) -> str | dict[str, Any]:
+    """The kernel as JSON holds it: its name, with its parameters if it was given as a Kernel."""
+    if isinstance(kernel, str):
+        return kernel
+    if type(kernel) is not KERNELS.get(kernel.name):
+        raise ValueError(f"a model of the kernel {kernel.called()} can't be saved: it is not built in")
+    return {"name": kernel.name, **kernel.parameters}
+
+
 @cache
-def warm_up(kernel: str, dtype: np.dtype) -> None:
+def warm_up(kernel: str | Kernel, dtype: np.dtype) -> None:
     """Have what is compiled compiled, or loaded from numba's cache, before anything is timed."""
     rng = np.random.default_rng(0)
     inputs = with_ones(rng.uniform(size=(32, 2)).astype(dtype))
-    working = WorkingSet(Basis(kernel, 1.0), inputs)
+    working = WorkingSet(Basis(make_kernel(kernel).without_lengths(), 1.0), inputs)
     working.add(working.basis.draw(8, 2, SeedSequence(0)), np.arange(8))
     target = np.where(inputs[0] > 0.5, 1.0, -1.0)
     for loss in (Lasso, SquaredHinge):

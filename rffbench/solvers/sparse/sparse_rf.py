@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel
 from rffbench.parameters import WrongParameter, check_choice, check_count
+from rffbench.parts import SolverServes, serves
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.sparse.basis import Functions
@@ -23,7 +25,7 @@ class _SparseRandomFeatures(FullyCorrective):
     """Step t proposes draws tR … (t + 1)R − 1 of the basis."""
 
     def __init__(
-        self, kernel: str = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
         validation: float = 0.1, target_score: float | None = None, record: bool = False,
         callback: Callable[[Mapping[str, float]], object] | None = None, random_state: RandomState = None,
@@ -77,7 +79,7 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     ----------
     kernel : 'gaussian', 'laplacian', 'cauchy' or 'perceptron'.
     gamma : γ > 0, as in `rffbench.kernels`; or 'scale' or 'median', of the rows
-        (`rffbench.features.bandwidth.gamma_of_rows`), but for the perceptron kernel.
+        (`rffbench.kernels.bandwidth.gamma_of_rows`), but for the perceptron kernel.
     alpha : float or list of floats
         The penalty, > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
     lambda_scale : 1 or 'n'
@@ -146,7 +148,7 @@ class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
     loss = SquaredHinge
 
     def __init__(
-        self, kernel: str = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
+        self, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
         lambda_scale: LambdaScale = 1, features_per_step: int = 10, steps: int = 100, tol: float = 1e-2,
         validation: float = 0.1, target_score: float | None = None, subproblem: Subproblem = "descent",
         record: bool = False, callback: Callable[[Mapping[str, float]], object] | None = None,
@@ -174,6 +176,11 @@ class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
         problem.shift(working.values, working.weights)
 
 
+@serves(
+    SolverServes(
+        uses="own functions", kernels=(SpectralKernel, HalfSpaceKernel), iterative=True, source="Yen et al., NIPS 2014"
+    )
+)
 def make_sparse_rf(
     *, task: str, kernel: str, gamma: float, n_features: int | None, random_state: RandomState = None,
     memory: int | None = None,

@@ -213,7 +213,9 @@ def _descend(
     K = np.empty((len(block), len(block)), np.float32)
     kernel_rows(kernel, np.ascontiguousarray(points.T), points, K)
     F, beta, moves = problem.gradient[block], problem.beta[block], problem.moves[block]
-    steps = _run(F, beta, problem.y[block], moves, K, ridge, bias, enough, STEPS_A_COORDINATE * len(block))
+    alike = kernel.unit_diagonal
+    Q = (np.ones(len(block)) if alike else K.diagonal().astype(np.float64)) + ridge
+    steps = _run(F, beta, problem.y[block], moves, K, Q, alike, ridge, bias, enough, STEPS_A_COORDINATE * len(block))
     change = beta - problem.beta[block]
     problem.beta[block], problem.moves[block] = beta, moves
     problem.gradient[block] += ridge * change
@@ -276,9 +278,9 @@ def _shorten(rows, survivors, keep, storage):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
-def _run(F, beta, y, moves, K, ridge, bias, enough, most_steps):
-    """Take steps until the violation is ``enough``; how many."""
-    q = 1.0 + ridge
+def _run(F, beta, y, moves, K, Q, alike, ridge, bias, enough, most_steps):
+    """Take steps until the violation is ``enough``; how many. Q is the diagonal of K + I/(2C), ``alike`` whether it is
+    one number."""
     for step_number in range(most_steps):
         up, down, i, most_down = _largest_violations(F, moves)
         if _gap(up, down, bias) < enough:
@@ -286,17 +288,17 @@ def _run(F, beta, y, moves, K, ridge, bias, enough, most_steps):
         if not bias and down > up:
             i = most_down
         row_i = K[i]
-        j = _best_partner(F, moves, row_i, i, q, bias)
+        j = _best_partner(F, moves, row_i, i, Q, alike, bias)
         row_j = K[j]
         if bias:
-            step = (F[j] - F[i]) / (2.0 * (q - row_i[j]))
+            step = (F[j] - F[i]) / (Q[i] + Q[j] - 2.0 * row_i[j])
             if y[i] < 0.0:
                 step = min(step, -beta[i])
             if y[j] > 0.0:
                 step = min(step, beta[j])
             new_i, new_j = beta[i] + step, beta[j] - step
         else:
-            new_i, new_j = _pair_optimum(y[i], y[j], beta[i], beta[j], F[i], F[j], q, row_i[j])
+            new_i, new_j = _pair_optimum(y[i], y[j], beta[i], beta[j], F[i], F[j], Q[i], Q[j], row_i[j])
         delta_i, delta_j = new_i - beta[i], new_j - beta[j]
         beta[i], beta[j] = new_i, new_j
         for k in (i, j):
@@ -333,28 +335,37 @@ def _largest_violations(F, moves):
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
-def _best_partner(F, moves, row, i, q, bias):
+def _best_partner(F, moves, row, i, Q, alike, bias):
     """The coordinate with which i decreases the objective most, to second order."""
     n = len(F)
-    g = F[i]
+    g, q = F[i], Q[i]
     values = np.empty(TILE)
     best, partner = -1.0, -1
     for start in range(0, n, TILE):
         size = min(TILE, n - start)
         gradients, allowed, kernel = F[start : start + size], moves[start : start + size], row[start : start + size]
+        diagonal = Q[start : start + size]
         highest = -1.0
         if bias:
             for k in range(size):
                 b = gradients[k] - g
-                gain = b * b / (q - kernel[k])
+                gain = b * b / (0.5 * (q + diagonal[k]) - kernel[k])
                 values[k] = gain if (allowed[k] & DOWN) and b > 0.0 else -1.0
                 highest = max(highest, values[k])
-        else:
+        elif alike:
             for k in range(size):
                 h, c = gradients[k], float(kernel[k])
                 determinant = q * q - c * c
                 direction = c * g - q * h
                 gain = (q * (g * g + h * h) - 2.0 * c * g * h) / determinant
+                values[k] = gain if allowed[k] & (UP if direction > 0.0 else DOWN) else -1.0
+                highest = max(highest, values[k])
+        else:
+            for k in range(size):
+                h, c, r = gradients[k], float(kernel[k]), diagonal[k]
+                determinant = q * r - c * c
+                direction = c * g - q * h
+                gain = (r * g * g + q * h * h - 2.0 * c * g * h) / determinant
                 values[k] = gain if allowed[k] & (UP if direction > 0.0 else DOWN) else -1.0
                 highest = max(highest, values[k])
         if highest > best:
@@ -366,16 +377,17 @@ def _best_partner(F, moves, row, i, q, bias):
 
 
 @numba.njit(nogil=True, cache=True)
-def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, c):
-    """The optimum of the objective over βᵢ and βⱼ, with the signs of yᵢ and yⱼ or 0."""
+def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, r, c):
+    """The optimum of the objective over βᵢ and βⱼ, with the signs of yᵢ and yⱼ or 0; q and r are their places on the
+    diagonal."""
     s = y_i * y_j * c
     a, b, G, H = y_i * beta_i, y_j * beta_j, y_i * F_i, y_j * F_j
-    determinant = q * q - s * s
-    best_a, best_b = a - (q * G - s * H) / determinant, b - (q * H - s * G) / determinant
+    determinant = q * r - s * s
+    best_a, best_b = a - (r * G - s * H) / determinant, b - (q * H - s * G) / determinant
     if best_a < 0.0 or best_b < 0.0:
-        lone_b = max(0.0, b - (H - s * a) / q)  # with a = 0
+        lone_b = max(0.0, b - (H - s * a) / r)  # with a = 0
         lone_a = max(0.0, a - (G - s * b) / q)  # with b = 0
-        if _change(-a, lone_b - b, G, H, q, s) < _change(lone_a - a, -b, G, H, q, s):
+        if _change(-a, lone_b - b, G, H, q, r, s) < _change(lone_a - a, -b, G, H, q, r, s):
             best_a, best_b = 0.0, lone_b
         else:
             best_a, best_b = lone_a, 0.0
@@ -383,13 +395,14 @@ def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, c):
 
 
 @numba.njit(nogil=True, cache=True)
-def _change(da, db, G, H, q, s):
-    return G * da + H * db + 0.5 * q * (da * da + db * db) + s * da * db
+def _change(da, db, G, H, q, r, s):
+    return G * da + H * db + 0.5 * (q * da * da + r * db * db) + s * da * db
 
 
 def warm_up(kernel: Kernel) -> None:
     """Have everything compiled, or loaded from numba's cache, before anything is timed."""
     X, y = np.array([[0.0], [0.1], [0.2]]), np.array([1.0, -1.0, 1.0])
+    kernel = kernel.without_lengths()
     solution = solve_squared_hinge(X, y, kernel, C=1.0, bias=True, tolerance=0.1, cache_bytes=0)
     single = X.astype(np.float32)
     RowCache(kernel, single.T.copy(), 0).compact(np.arange(2), single[:2].T.copy())

@@ -1,7 +1,6 @@
 """Promises of the figures."""
 
 import json
-import re
 import warnings
 from dataclasses import replace
 from itertools import pairwise
@@ -13,9 +12,10 @@ import pytest
 from matplotlib import image
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 
 from rffbench import report
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, ResultsError
 from rffbench.report import frame, summary
 from rffbench.report.figures import FORMATS, style
 from rffbench.report.figures import dataset as figures
@@ -74,8 +74,12 @@ def test_redraw_writes_every_derived_file_and_names_it(tmp_path):
         "table.tex",
         "figures/eeg.png",
         "figures/eeg.svg",
+        "figures/eeg-cost.png",
+        "figures/eeg-cost.svg",
         "figures/cpu.png",
         "figures/cpu.svg",
+        "figures/cpu-cost.png",
+        "figures/cpu-cost.svg",
     ]
     assert all(file.stat().st_size > 0 for file in written)
 
@@ -99,7 +103,7 @@ def test_the_error_of_a_regression_stands_in_one_unit(tmp_path):
 
 
 def test_a_png_opens_and_is_not_blank(tmp_path):
-    *_, png = report.redraw(folder(tmp_path))
+    *_, png, _cost = report.redraw(folder(tmp_path))
     pixels = image.imread(png)
     assert pixels.shape[0] > 400
     assert pixels.shape[1] > 1200
@@ -179,7 +183,7 @@ def test_panels_and_datasets_without_a_measurement_are_left_out(tmp_path):
     log.write(path, log.config(datasets=["eeg", "cpu"], n_features=["1d", "2d"]), rows)
     titles = [panel.get_title() for panel in drawn(path).axes]
     assert titles == ["(a) test accuracy (%)", "(b) feature time (s)"]
-    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png"]
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg.png", "eeg-cost.png"]
 
 
 @pytest.mark.parametrize("methods", [["RFF"], ["RFF", "QMC"]])
@@ -187,7 +191,7 @@ def test_one_size_makes_no_figure_of_a_lone_tick(tmp_path, methods):
     path = folder(tmp_path)
     rows = [log.ok(log.spec(method=method, trial=trial), 80.0) for method in methods for trial in range(3)]
     log.write(path, log.config(), rows)
-    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == []
+    assert [file.name for file in report.redraw(path) if file.suffix == ".png"] == ["eeg-cost.png"] * (len(methods) > 1)
 
 
 def test_there_is_no_panel_of_feature_times_where_no_method_has_features(tmp_path):
@@ -336,7 +340,7 @@ def test_a_legend_shows_markers_without_bars_across_them(tmp_path):
 
 
 def test_a_legend_of_long_names_is_within_the_figure_and_leaves_the_panels_their_height():
-    with style.drawn_in("screen"):
+    with style.drawn_in(style.SCREEN):
         figure, (panel,) = style.panels(1, 3.0, 2.5)
         for number in range(6):
             panel.plot([1, 2], [1, number], label=f"method {number}" + number * " of a long name")
@@ -365,7 +369,7 @@ def test_curves_closer_than_a_line_is_wide_are_named():
 @pytest.mark.parametrize("width", [2.6, 5.0])
 def test_small_print_stays_in_its_panel_and_hides_no_curve(width):
     lines = [f"CountSketch-Gaussian (B = {number}): from d ≈ 1041" for number in range(3)]
-    with style.drawn_in("screen"):
+    with style.drawn_in(style.SCREEN):
         figure, panels = style.panels(2, width, 2.8)
         for panel, where in zip(panels, ("top", "bottom"), strict=True):
             panel.loglog([1, 100], [1, 10])
@@ -421,16 +425,48 @@ def test_64_methods_differ_in_what_they_are_drawn_with():
     assert len({(each["color"], each["marker"], str(each["linestyle"])) for each in every}) == 64
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("datasets", [("eeg",), ("eeg", "cpu")])
-def test_papers_figures_have_a_columns_width_and_8_points(tmp_path, datasets):
-    path = folder(tmp_path, datasets=datasets)
-    (svg, *_) = (file for file in report.redraw(path, ["svg"], "paper") if file.suffix == ".svg")
-    text = svg.read_text()
-    width = float(re.search(r'width="([\d.]+)pt"', text)[1]) / 72
-    assert width in (3.25, 6.75)
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.25), (2, 6.75)])
+def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_path, monkeypatch, columns, inches):
+    drawn = []
+    monkeypatch.setattr("rffbench.report.figures.saved", lambda figure, *_: drawn.append(figure) or [])
+    report.redraw(folder(tmp_path), ["pdf"], "paper", columns)
+    assert len(drawn) == 2
+    for figure in drawn:
+        style.settle_ticks(figure)
+        assert figure.get_figwidth() == inches
+        texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        assert {text.get_fontsize() for text in texts} == {8.0}
+        boxes = [text.get_window_extent() for text in texts]
+        outside = [
+            text.get_text()
+            for text, box in zip(texts, boxes, strict=True)
+            if not (box.x0 > -1 and box.x1 < figure.bbox.width + 1)
+        ]
+        assert outside == []
+
+
+def test_a_style_that_does_not_exist_or_has_no_columns_is_refused(tmp_path):
+    path = folder(tmp_path)
     with pytest.raises(ConfigError, match=r"'poster'.*screen, paper"):
         report.redraw(path, ["svg"], "poster")
+    with pytest.raises(ConfigError, match=r"columns.*'paper'"):
+        report.redraw(path, ["svg"], "screen", 1)
+
+
+def test_only_the_panels_asked_for_are_drawn_in_their_order_and_one_is_a_column_wide(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("rffbench.report.figures.saved", lambda figure, *_: drawn.append(figure) or [])
+    path = folder(tmp_path)
+    report.redraw(path, panels=["time", "accuracy"])
+    assert [panel.get_title() for panel in drawn[0].axes] == ["(a) feature time (s)", "(b) test accuracy (%)"]
+    drawn.clear()
+    report.redraw(path, ["pdf"], "paper", panels=["accuracy"])
+    assert [panel.get_title() for panel in drawn[0].axes] == ["(a) test accuracy (%)"]
+    assert drawn[0].get_figwidth() == 3.25
+    with pytest.raises(ConfigError, match=r"'acuracy'; did you mean 'accuracy'"):
+        report.redraw(path, panels=["acuracy"])
+    with pytest.raises(ResultsError, match=r"no trial has rmse; measured: accuracy"):
+        report.redraw(path, panels=["rmse"])
 
 
 def test_names_are_as_people_write_them(tmp_path, monkeypatch):
@@ -445,3 +481,14 @@ def test_names_are_as_people_write_them(tmp_path, monkeypatch):
     assert frame.as_written("RFF (-s 2), a==b, x <= y") == "RFF (-s 2), a==b, x <= y"
     assert frame.as_written("Kernel gaussian, laplacian(1)") == "Kernel Gaussian, Laplacian(1)"
     assert frame.protocol_names({"bandwidth": "median", "σ": "sigma=1"}) == ["bandwidth: median", "σ = 1"]
+
+
+def test_errors_against_different_kernels_do_not_share_an_axis_without_a_word(tmp_path):
+    assert "kernels" not in said(drawn(folder(tmp_path)))
+    other = {"name": "laplacian", "gamma": 0.1}
+    path = folder(tmp_path, methods={**log.METHODS, "surrogate-RFF": {**log.METHODS["surrogate-RFF"], "kernel": other}})
+    lines = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
+    changed = [row | ({"kernel": other} if row["method"] == "surrogate-RFF" else {}) for row in lines]
+    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    assert "(a): errors are against different kernels" in said(drawn(path))
+    assert "RFF: Laplacian, γ = 0.1" in said(drawn(path))

@@ -97,16 +97,16 @@ def shown(chromium, files):
 
 def test_a_table_sorts_by_a_column_both_ways_and_by_the_keyboard(shown):
     tab = shown("mine")
-    before = tab.column(4)
+    before = tab.column(5)
     header = tab.sheet("#sheet-1-1").get_by_role("button", name="measured")
     header.click()
-    measured = [float(text.partition("±")[0]) for text in tab.column(4) if text != "–"]
+    measured = [float(text.partition("±")[0]) for text in tab.column(5) if text != "–"]
     assert measured == sorted(measured)
     assert len(measured) == 12
     assert tab.sheet("#sheet-1-1").locator("th[aria-sort=ascending]").text_content() == "measured"
     header.press("Enter")
-    assert [float(text.partition("±")[0]) for text in tab.column(4)[:12]] == measured[::-1]
-    assert sorted(tab.column(4)) == sorted(before)
+    assert [float(text.partition("±")[0]) for text in tab.column(5)[:12]] == measured[::-1]
+    assert sorted(tab.column(5)) == sorted(before)
 
 
 def test_a_table_filters_by_words_and_by_choice(shown):
@@ -178,7 +178,7 @@ def test_a_point_says_what_it_stands_for(shown):
     tab.page.locator(".chart").first.locator(".mark-symbol path").last.hover()
     tip = tab.page.locator("#vg-tooltip-element.visible")
     tip.wait_for()
-    assert {"Ours", "4d", "79 ± 1"} <= set(tip.locator("td.value").all_text_contents())
+    assert {"surrogate-RFF", "4d", "79 ± 1"} <= set(tip.locator("td.value").all_text_contents())
 
 
 def test_a_figure_is_downloaded_as_numbers_and_as_a_picture(shown, tmp_path):
@@ -189,14 +189,14 @@ def test_a_figure_is_downloaded_as_numbers_and_as_a_picture(shown, tmp_path):
             tab.page.locator(".figure").first.get_by_text(name, exact=True).click()
         download.value.save_as(tmp_path / name)
     rows = list(csv.DictReader((tmp_path / "CSV").open(encoding="utf-8")))
-    (row,) = [row for row in rows if (row["s"], row["method"]) == ("4d", "Ours")]
+    (row,) = [row for row in rows if (row["s"], row["method"]) == ("4d", "surrogate-RFF")]
     assert (len(rows), float(row["test accuracy (%)"]), float(row["std"]), row["trials"]) == (12, 79.0, 1.0, "3")
     assert (tmp_path / "SVG").read_text().startswith("<svg")
 
 
 def test_the_interval_is_shown_on_hover_and_on_focus(shown):
     tab = shown("mine")
-    row = tab.page.locator("[id='results:mine:eeg:2d:Ours']")
+    row = tab.page.locator("[id='results:mine:eeg:2d:surrogate-RFF']")
     hint = row.locator(".hint").first
     assert hint.evaluate("each => getComputedStyle(each).clipPath") != "none"
     row.locator("a").focus()
@@ -204,11 +204,11 @@ def test_the_interval_is_shown_on_hover_and_on_focus(shown):
 
 
 def test_a_link_to_a_cell_opens_its_experiment(shown):
-    tab = shown("both", "#results:two:eeg:2d:Ours")
-    assert tab.page.locator("[id='results:two:eeg:2d:Ours']").is_visible()
-    assert not tab.page.locator("[id='results:one:eeg:2d:Ours']").is_visible()
+    tab = shown("both", "#results:two:eeg:2d:surrogate-RFF")
+    assert tab.page.locator("[id='results:two:eeg:2d:surrogate-RFF']").is_visible()
+    assert not tab.page.locator("[id='results:one:eeg:2d:surrogate-RFF']").is_visible()
     tab.page.locator("#overview").get_by_role("link", name="one").click()
-    tab.page.locator("[id='results:one:eeg:2d:Ours']").wait_for()
+    tab.page.locator("[id='results:one:eeg:2d:surrogate-RFF']").wait_for()
     tab.page.locator("[id='results:one']").locator(".chart svg").first.wait_for()
 
 
@@ -221,14 +221,14 @@ def test_of_many_protocols_one_is_chosen_for_table_and_figures_and_a_link_choose
     assert (in_table.input_value(), in_figures.input_value()) == ("2", "2")
     in_figures.select_option("λ = 5")
     assert in_table.input_value() == "4"
-    assert [text.partition("±")[0] for text in tab.column(4)] == ["75.50", "75.50"]
+    assert [text.partition("±")[0] for text in tab.column(5)] == ["75.50", "75.50"]
     heading.get_by_role("button", name="method").click()
     assert tab.column(3) == ["QMC", "RFF"]
     in_table.select_option("λ = 1")
     assert tab.column(3)[:2] == ["RFF", "QMC"]
     heading.get_by_label("method").select_option("QMC")
     in_table.select_option("λ = 2")
-    assert tab.column(4)[0].startswith("72.50")
+    assert tab.column(5)[0].startswith("72.50")
     assert set(tab.column(3)) == {"QMC"}
     row.wait_for(state="detached")
 
@@ -301,6 +301,46 @@ def test_printed_no_table_is_wider_than_the_paper(shown):
     tab = shown("mine", viewport={"width": 700, "height": 900})
     tab.page.emulate_media(media="print")
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+def test_printed_everything_is_open_and_no_heading_breaks_inside_a_word(shown):
+    tab = shown("both", viewport={"width": 700, "height": 900})
+    tab.page.pdf()
+    assert tab.page.locator("details:not([open])").count() == 0
+    tab.page.emulate_media(media="print")
+    broken = """[...document.querySelectorAll("h1, h2, h3, h4, th, dt")].flatMap((heading) => {
+      const words = [], walker = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) for (const { index, 0: word } of walker.currentNode.textContent.matchAll(/\\S+/g)) {
+        const range = document.createRange();
+        range.setStart(walker.currentNode, index);
+        range.setEnd(walker.currentNode, index + word.length);
+        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) words.push(word);
+      }
+      return words;
+    })"""
+    assert tab.page.evaluate(broken) == []
+
+
+def test_headings_stay_in_view_while_a_table_is_scrolled(shown):
+    tab = shown("mine", viewport={"width": 1200, "height": 300})
+    scroll = tab.sheet("#sheet-1-1").locator(".scroll")
+    heading, first = scroll.locator("th").first, scroll.locator("tbody tr").first
+    scroll.scroll_into_view_if_needed()
+    scroll.evaluate("element => element.scrollTop = 200")
+    top = scroll.bounding_box()["y"]
+    assert abs(heading.bounding_box()["y"] - top) < 2
+    assert first.bounding_box()["y"] < top - 100
+
+
+def test_at_400_pixels_the_verdicts_are_in_view(shown):
+    tab = shown("mine", viewport={"width": 400, "height": 800})
+    paper = tab.page.locator(".verdicts dd").first.bounding_box()
+    assert paper["y"] + paper["height"] < 800
+    cell = tab.sheet("#sheet-1-1").locator("td:text('reproduced'), td:text('close'), td:text('differs')").first
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    scrolled = tab.sheet("#sheet-1-1").locator(".scroll").evaluate("element => element.scrollLeft")
+    assert (scrolled, box["x"] >= 0, box["x"] + box["width"] <= 400) == (0, True, True)
 
 
 def test_hostile_names_do_nothing(shown):

@@ -137,7 +137,7 @@ def test_a_reference_of_ones_own_is_called_recorded(tmp_path):
     assert "reported" not in own.one("main").text.lower()
     pages.write(tmp_path / "both" / "paper", reference="liu2020-table3")
     both = made(tmp_path / "both")
-    assert "of 24 recorded or reported" in both.one("dl", class_="tiles").text
+    assert "of 24 reported or recorded" in both.one("dl", class_="tiles").text
 
 
 def test_no_two_methods_of_a_figure_look_alike(tmp_path):
@@ -151,7 +151,7 @@ def test_no_two_methods_of_a_figure_look_alike(tmp_path):
 
 def test_a_cell_has_measured_beside_reported_with_the_intervals_and_a_link_of_its_own(page):
     results = sheet(page, "Results")
-    row = next(row for row in html.table(results) if (row["s"].text, row["method"].text) == ("2d", "Ours"))
+    row = next(row for row in html.table(results) if (row["s"].text, row["method"].text) == ("2d", "surrogate-RFF"))
     assert row["measured"].text.startswith("77.00±1.00")
     assert "95 %: 74.52 to 79.48" in hint(row["measured"])
     assert row["reported"].text.startswith("72.72±1.35")
@@ -160,8 +160,8 @@ def test_a_cell_has_measured_beside_reported_with_the_intervals_and_a_link_of_it
     assert row["verdict"].text == "differs"
     assert row["verdict"].attributes["class"] == "bad"
     assert row["feature time"].text.startswith("0.080 s") or "0.08" in row["feature time"].text
-    assert row["dataset"].one("a").attributes["href"] == "#results:mine:eeg:2d:Ours"
-    assert list(results.all("tr", id="results:mine:eeg:2d:Ours"))
+    assert row["dataset"].one("a").attributes["href"] == "#results:mine:eeg:2d:surrogate-RFF"
+    assert list(results.all("tr", id="results:mine:eeg:2d:surrogate-RFF"))
 
 
 def test_what_was_reported_and_not_measured_is_in_the_table_too(page):
@@ -171,7 +171,7 @@ def test_what_was_reported_and_not_measured_is_in_the_table_too(page):
 
 
 def test_cells_sort_by_numbers_not_by_their_text(page):
-    row = next(row for row in html.table(sheet(page, "Results")) if row["method"].text == "Ours")
+    row = next(row for row in html.table(sheet(page, "Results")) if row["method"].text == "surrogate-RFF")
     assert float(row["measured"].attributes["data-value"]) == 75.0
     assert float(row["s"].attributes["data-value"]) == 14
 
@@ -198,7 +198,7 @@ def test_costs_have_a_pareto_front(page):
     assert "feature_s" in charts["costs"]
     on_front = {(charts["methods"][cell[2]]["name"], cell[4]) for cell in charts["cells"] if "feature_s" in cell[7]}
     assert ("RFF", "1d") in on_front  # the cheapest
-    assert ("Ours", "4d") in on_front  # the best
+    assert ("surrogate-RFF", "4d") in on_front  # the best
     assert ("QMC", "1d") not in on_front  # worse and dearer than RFF
 
 
@@ -242,13 +242,14 @@ def test_trials_without_a_result_are_named_with_their_message(tmp_path):
 
 def test_many_datasets_have_a_critical_difference_diagram(tmp_path):
     datasets = ["eeg", "magic04", "cod-rna", "covtype", "ijcnn1"]
-    rows = [log.ok(log.spec(name, method, trial=trial), 70.0 + trial + i + (method == "Ours"))
-            for i, name in enumerate(datasets) for method in ("RFF", "QMC", "Ours") for trial in range(3)]  # fmt: skip
-    methods = {name: log.METHODS[name] for name in ("RFF", "QMC", "Ours")}
+    shown = ("RFF", "QMC", "surrogate-RFF")
+    rows = [log.ok(log.spec(name, method, trial=trial), 70.0 + trial + i + (method == "surrogate-RFF"))
+            for i, name in enumerate(datasets) for method in shown for trial in range(3)]  # fmt: skip
+    methods = {name: log.METHODS[name] for name in shown}
     page = made(pages.write(tmp_path / "mine", rows, datasets=datasets, methods=methods, n_features=["1d"]))
     image = page.one("img").attributes
     assert b"<svg" in base64.b64decode(image["src"].removeprefix("data:image/svg+xml;base64,"))
-    assert "Ours 1.00" in image["alt"]
+    assert "surrogate-RFF 1.00" in image["alt"]
 
 
 def test_a_sweep_has_a_table_and_figures_of_every_protocol(tmp_path):
@@ -301,6 +302,38 @@ def test_a_folder_of_folders_has_an_overview_that_leads_to_each(tmp_path):
     assert (tmp_path / "report.html").exists()
 
 
+def test_a_paper_has_a_verdict_on_top_by_what_reproduces_it_and_the_rest_is_apart(tmp_path):
+    for name in ("table3", "table3-as-written", "protocol-search", "leverage-theory"):
+        reference = {} if name == "leverage-theory" else {"reference": "liu2020-table3"}
+        pages.write(tmp_path / name, name=name, **reference)
+    page = made(tmp_path)
+    (verdict,) = page.one("dl", class_="verdicts").all("div")
+    assert verdict.one("dt").text == "Liu et al. 2020"
+    (mine,) = (row for row in html.table(sheet(page, "Experiments")) if row["experiment"].text == "table3")
+    counted = mine["within tolerance"].text.partition("tolerance")[0]  # the rest is shown on hover
+    assert f"{counted} cells within tolerance; of its claims" in verdict.one("dd").text
+    assert "apart, in no sum: 1 control, 1 study, 1 search" in verdict.one("dd").text
+    within = next(each for each in page.one("dl", class_="tiles").all("div") if "tolerance" in each.one("dt").text)
+    assert within.one("dd").text == f"{counted} reported"
+    found = html.table(sheet(page, "Experiments"))
+    assert [row["kind"].text for row in found] == ["reproduction", "control", "study", "search"]
+    assert {row["paper"].text for row in found} == {"Liu et al. 2020"}
+
+
+@pytest.mark.parametrize("count", [2, MOST_PROTOCOLS + 1])
+def test_the_protocols_of_a_sweep_stand_side_by_side(tmp_path, count):
+    page = made(pages.write_sweep(tmp_path / "swept", count, reference="liu2020-table3"))
+    beside = sheet(page, "Protocols side by side")
+    rows = html.table(beside)
+    assert len(rows[0]) == 3 + min(count, MOST_PROTOCOLS)
+    first = html.table(sheet(page, "Results"))[0]
+    cell = next(row for row in rows if all(row[name].text == first[name].text for name in ("s", "method")))
+    protocol = list(cell)[3]
+    assert cell[protocol].text == first["measured"].text
+    assert cell[protocol].attributes.get("class") == first["verdict"].attributes.get("class")
+    assert ("the other 1 are in the table above" in beside.text) == (count > MOST_PROTOCOLS)
+
+
 def test_runs_of_one_experiment_are_shown_over_time_and_the_newest_in_full(tmp_path):
     old = pages.write(tmp_path / "old" / "mine", pages.rows(gain=1.0))
     new = pages.write(tmp_path / "new" / "mine", manifest={"finished": "2026-02-01T11:00:00+00:00"})
@@ -308,7 +341,7 @@ def test_runs_of_one_experiment_are_shown_over_time_and_the_newest_in_full(tmp_p
     page = html.read((tmp_path / "page.html").read_text())
     assert [row["folder"].text for row in html.table(sheet(page, "Runs"))] == [str(old), str(new)]
     scores = html.table(sheet(page, "Scores over runs"))
-    (row,) = [row for row in scores if (row["s"].text, row["method"].text) == ("4d", "Ours")]
+    (row,) = [row for row in scores if (row["s"].text, row["method"].text) == ("4d", "surrogate-RFF")]
     assert (row["metric"].text, row["run 1"].text, row["run 2"].text) == ("test accuracy (%)", "77.00", "79.00")
     (shown,) = page.all("details", class_="experiment")
     assert f"{new}/config.yaml" in shown.one("pre", class_="command").text

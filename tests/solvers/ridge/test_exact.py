@@ -38,15 +38,16 @@ def test_cross_validation_equals_grid_search_on_the_same_folds(problem, kernel, 
 @pytest.mark.parametrize("name", KERNELS)
 def test_one_lambda_of_1_solves_k_plus_i_for_every_kernel_without_cross_validation(problem, name):
     X, y = problem
-    K = make_kernel(name, 0.5)(X)
+    gamma = 0.5 if KERNELS[name].has_bandwidth else 1.0
+    K = make_kernel(name, gamma)(X)
     config = {"name": "kernel-ridge", "lambda": 1, "lambda_scale": 1, "center": False}
-    model = make_solver(config, task="regression", kernel=name, gamma=0.5).fit(X, y)
+    model = make_solver(config, task="regression", kernel=name, gamma=gamma).fit(X, y)
     np.testing.assert_allclose((K + np.eye(len(y))) @ model.dual_coef_, y, atol=1e-9)
     np.testing.assert_allclose(model.predict(X), K @ model.dual_coef_, atol=1e-9)
     assert (model.alpha_, model.intercept_, model.metrics_) == (1.0, 0.0, {"model_size": 173})
     assert not len(model.cv_results_["mean_test_error"])
     labels = np.where(y > np.median(y), "b", "a")
-    classifier = make_solver(config, task="classification", kernel=name, gamma=0.5).fit(X, labels)
+    classifier = make_solver(config, task="classification", kernel=name, gamma=gamma).fit(X, labels)
     expected = K @ np.linalg.solve(K + np.eye(len(y)), np.where(labels == "b", 1.0, -1.0))
     np.testing.assert_allclose(classifier.decision_function(X), expected, atol=1e-9)
 

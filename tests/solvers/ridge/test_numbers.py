@@ -5,7 +5,7 @@ import pytest
 
 from rffbench import StreamedRidgeClassifierCV
 from rffbench.features import MAPS, make_features
-from rffbench.features.nystroem import NystroemFeatures
+from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.registry import NONE
 from rffbench.solvers.ridge.streamed import _Plan
 from tests.helpers.odd_rows import CASES

@@ -38,6 +38,10 @@ def solve(X, y, kernel, *, C=1.0, bias=True, tolerance=1e-3, cache_bytes=10**8):
     return solve_squared_hinge(X, y, kernel, C=C, bias=bias, tolerance=tolerance, cache_bytes=cache_bytes)
 
 
+def any_kernel(name):
+    return make_kernel(name, GAMMA if KERNELS[name].has_bandwidth else 1.0)
+
+
 def dual_objective(beta, K, y, C):
     return 0.5 * beta @ K @ beta + beta @ beta / (4 * C) - y @ beta
 
@@ -49,7 +53,7 @@ def dual_objective(beta, K, y, C):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n", [1, TILE, TILE + 1, 5 * TILE // 2])
 def test_rows_and_products_are_those_of_the_exact_kernel(name, n):
-    kernel = make_kernel(name, GAMMA)
+    kernel = any_kernel(name)
     X, P = problem(n, 5)[0], problem(7, 5, seed=1)[0]
     columns = np.ascontiguousarray(X.T)
     exact = kernel(P, X)
@@ -57,10 +61,10 @@ def test_rows_and_products_are_those_of_the_exact_kernel(name, n):
     kernel_rows(kernel, columns, P, double)
     kernel_rows(kernel, columns, P, single)
     np.testing.assert_allclose(double, exact, rtol=0, atol=4e-15)
-    np.testing.assert_allclose(single, exact, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(single, exact, rtol=2e-7, atol=1e-7)
     coefficients = np.random.default_rng(2).normal(size=(n, 2))
     product = kernel_product(kernel, columns, coefficients, P)
-    np.testing.assert_allclose(product, exact @ coefficients, rtol=0, atol=1e-13 * n)
+    np.testing.assert_allclose(product, exact @ coefficients, rtol=0, atol=1e-13 * n * exact.max())
 
 
 def test_far_points_have_a_kernel_of_nought_not_of_rubbish():
@@ -119,7 +123,7 @@ def test_with_a_bias_it_is_libsvm_on_the_shifted_kernel_matrix_with_no_upper_bou
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_without_a_bias_it_is_the_bound_constrained_optimum(name, C):
     X, y = problem(300)
-    kernel = make_kernel(name, GAMMA)
+    kernel = any_kernel(name)
     expected, beta = by_bounds(kernel(X), y, C)
     ours = solve(X, y, kernel, C=C, bias=False)
     assert ours.objective == pytest.approx(expected, rel=1e-4)
@@ -190,9 +194,9 @@ def test_sums_of_rows_are_those_of_the_kernel_however_many_are_kept_and_compacte
 
 def test_points_far_from_the_origin_and_of_any_scale_are_told_apart_in_single_precision():
     X, P = problem(300, 5)[0], problem(7, 5, seed=1)[0]
-    for name in KERNELS:
+    for name in (name for name, kernel in KERNELS.items() if kernel.of_differences):
         for scale, shift in ((1e-30, 0.0), (1e30, 0.0), (1.0, 1e6)):
-            gamma = GAMMA / scale if name in ("laplacian", "perceptron") else GAMMA / scale**2
+            gamma = GAMMA / scale ** KERNELS[name].power
             kernel, columns = unit_columns(make_kernel(name, gamma), np.concatenate([P, X]) * scale + shift)
             rows = np.empty((7, 307), np.float32)
             kernel_rows(kernel, columns, np.ascontiguousarray(columns[:, :7].T), rows)

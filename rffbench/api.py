@@ -1,0 +1,391 @@
+"""Experiments from Python: run one, load its results, and look at them as tables, comparisons and figures.
+
+    import rffbench
+
+    results = rffbench.run("quickstart")
+    results.summary          # a DataFrame: mean and standard deviation of every metric
+    results.table()          # the table of the command line, or of a notebook
+
+What the command line prints, these functions return. Errors are those of :mod:`rffbench.errors`: ConfigError for a
+wrong config, ResultsError for a folder that can't be read.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rffbench.errors import unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rffbench.report.frame import Protocols
+
+__all__ = ["Comparison", "Difference", "Figures", "Results", "Table", "load", "run"]
+
+Progress = Callable[[int, int, int, int, float | None], None]
+WIDTH = 120  # of tables printed from Python
+MIME = {".png": "image/png", ".svg": "image/svg+xml"}
+
+
+def run(
+    config: str | PathLike[str] | Mapping[str, Any],
+    *,
+    results: str | PathLike[str] = "results",
+    workers: int | None = None,
+    only: Mapping[str, Any] | Sequence[str] = (),
+    fresh: bool = False,
+    retry_failed: bool = False,
+    executor: str | None = None,
+    executor_options: Mapping[str, Any] | None = None,
+    progress: bool | Progress = True,
+) -> Results:
+    """Run an experiment, or carry on with it, as ``rffbench run`` does; its results.
+
+    Parameters
+    ----------
+    config : str, path or dict
+        The name of a config that ships with the package, the path of a YAML file, or the config itself. A dictionary's
+        paths start from the current folder.
+    results : path
+        The folder that holds the experiment's folder, which is called like the experiment.
+    workers : int or None
+        Worker processes; None: as many as processors and memory allow.
+    only : dict or sequence of str
+        The part of the grid to run: ``{"dataset": ["eeg", "magic04"], "trial": 0}``, or as ``--only`` has it,
+        ``["dataset=eeg,magic04", "trial=0"]``.
+    fresh, retry_failed, executor, executor_options
+        As the command's options.
+    progress : bool or function
+        True: a bar, if standard error is a terminal; a function is called with (done, total, ok, failed, seconds left
+        or None) after every trial.
+
+    Returns
+    -------
+    Results
+        Of all trials in the folder. Failed trials raise nothing: ``results.failures`` has them.
+
+    Raises
+    ------
+    ConfigError
+        The config is wrong; nothing was run.
+    ResultsError
+        The folder holds other trials, or another run writes to it; or no trial has a result.
+    """
+    from rffbench.config.loading import experiment_of, load_experiment
+    from rffbench.execution import make_executor
+    from rffbench.execution.run import run_experiment
+
+    experiment = experiment_of(config) if isinstance(config, Mapping) else load_experiment(Path(config))
+    name, options = experiment.runs_on(executor)
+    runs_on = make_executor(name, experiment, workers=workers, options=options | dict(executor_options or {}))
+    folder = Path(results) / experiment.name
+    try:
+        with _shown(progress, experiment.name) as told:
+            run_experiment(
+                experiment, folder, executor=runs_on, fresh=fresh, retry_failed=retry_failed,
+                only=_conditions(only), progress=told, tell=_warn,
+            )  # fmt: skip
+    finally:
+        getattr(runs_on, "close", lambda: None)()
+    return load(folder)
+
+
+def load(folder: str | PathLike[str]) -> Results:
+    """The results of one experiment's folder, as ``run`` left them there. ResultsError where it holds none."""
+    from rffbench.report.frame import experiment_folder
+
+    return Results(experiment_folder(Path(folder)))
+
+
+def _conditions(only: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """The conditions as the command line has them: ``dataset=eeg,magic04``."""
+    if isinstance(only, str):
+        return [only]
+    if not isinstance(only, Mapping):
+        return list(only)
+    texts = {key: [value] if isinstance(value, str | int) else list(value) for key, value in only.items()}
+    return [f"{key}={','.join(map(str, values))}" for key, values in texts.items()]
+
+
+@contextmanager
+def _shown(progress: bool | Progress, name: str) -> Iterator[Progress | None]:
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    if not progress:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=name, disable=None, unit="trial", dynamic_ncols=True) as bar:  # None: only at a terminal
+
+        def show(done: int, total: int, ok: int, failed: int, seconds_left: float | None) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+            bar.set_postfix_str(f"{ok} ok, {failed} failed")
+
+        yield show
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=2)
+
+
+class Results:
+    """The results of one experiment.
+
+    Everything is derived from the folder's config and trials, when it is first asked for.
+
+    Attributes
+    ----------
+    folder : Path
+    name, title : str
+    config : dict
+        The config with every default written out.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from rffbench.report.frame import load_protocols
+
+        self.folder = folder
+        self._protocols: Protocols = load_protocols(folder)
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def title(self) -> str:
+        return self._protocols[0][1].title
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return self._protocols[0][1].config
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """One row per trial: dataset, n_features, method, multiple, trial, status, contended, and a column per metric.
+
+        Accuracy is in %, times in seconds, memory in bytes; NaN where a trial has no such number. Of a sweep, one more
+        column per axis. ``contended`` is True where other work disturbed the seconds, or where that is unknown.
+        """
+        import pandas as pd
+
+        from rffbench.report.frame import with_labels
+
+        frames = [with_labels(results.trials, labels) for labels, results in self._protocols]
+        return pd.concat(frames, ignore_index=True).dropna(axis="columns", how="all")
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """summary.csv: one row per cell and metric, with mean, std, n_ok, n_failed and significant."""
+        import pandas as pd
+
+        from rffbench.report.frame import with_labels
+        from rffbench.report.summary import summarise
+
+        frames = [with_labels(summarise(results), labels) for labels, results in self._protocols]
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """One row per trial without a result: dataset, method, n_features, trial, status, type and message."""
+        import pandas as pd
+
+        from rffbench.execution.log import cell, each_row
+
+        last = {cell(row): row for row in each_row(self.folder / "trials.jsonl")}
+        columns = ["dataset", "method", "n_features", "trial", "status"]
+        rows = [
+            [row[name] for name in columns] + [(row.get("error") or {}).get(name) for name in ("type", "message")]
+            for row in last.values()
+            if row["status"] != "ok"
+        ]
+        return pd.DataFrame(rows, columns=[*columns, "type", "message"])
+
+    def table(self, metric: str | None = None, *, seconds: bool = True, bold: bool = False) -> Table:
+        """The table of ``rffbench table``: one row per dataset and size, one column per method.
+
+        ``metric`` is a column of ``trials``, ``time`` or ``memory``; None: what each dataset is judged by. ``bold``
+        marks the best method of a row.
+        """
+        from rffbench.report import Shown, make_table
+
+        return Table(make_table(self.folder, Shown(metric, seconds, bold)))
+
+    def compare(self, tolerance: float | None = None) -> Comparison:
+        """These results against the paper or file that the config names as its ``reference``.
+
+        ``tolerance``: how far a mean may be from the reported one, in points; None: as the reference says. ConfigError
+        without a reference, ResultsError where nothing can be compared.
+        """
+        from rffbench.report import compare_folder
+        from rffbench.report.writeup import to_json, to_text
+
+        comparison, _ = compare_folder(self.folder, tolerance)
+        return Comparison(
+            comparison.cells, comparison.costs, _frame(to_json(comparison)["claims"]), comparison.outside,
+            comparison.refuted, to_text(comparison, WIDTH),
+        )  # fmt: skip
+
+    def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0) -> Difference:
+        """What changed from ``other``, older results of the same experiment, to these, cell by cell.
+
+        ``other`` is `Results`, a folder, or ``folder@REVISION``, the folder as a git commit has it. ResultsError where
+        the two have no cell in common.
+        """
+        from rffbench.report.diff import diff
+        from rffbench.report.diff_writeup import to_text
+        from rffbench.report.revision import results_at
+
+        name = str(other.folder if isinstance(other, Results) else other)
+        with results_at(name) as folder:
+            found = diff(Path(folder), self.folder, tolerance, (name, str(self.folder)))
+        return Difference(found.cells, found.costs, found.notes, found.outside, to_text(found))
+
+    def plot(self, formats: Sequence[str] = ("png",), *, style: Literal["screen", "paper"] = "screen") -> Figures:
+        """Draw the figures into the folder's ``figures`` and write its tables again; the files. A notebook shows them.
+
+        ``formats``: png, pdf and svg. ``style='paper'``: as wide as the columns of an article, in 8 pt.
+        """
+        from rffbench.report import redraw
+
+        known = ("png", "pdf", "svg")
+        formats = [formats] if isinstance(formats, str) else list(formats)
+        for each in formats:
+            if each not in known:
+                raise ValueError(unknown("format", each, known))
+        if style not in ("screen", "paper"):
+            raise ValueError(unknown("style", style, ("screen", "paper")))
+        return Figures(path for path in redraw(self.folder, formats, style) if path.suffix[1:] in known)
+
+    def __repr__(self) -> str:
+        ok = int((self.trials["status"] == "ok").sum())
+        return f"<Results {self.name}: {ok} of {len(self.trials)} trials ok, in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+class Table:
+    """A table as it is printed: ``frame`` has its text as a DataFrame, ``notes`` explain its signs."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    @property
+    def title(self) -> str:
+        return str(self._table.title)
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self._table.notes)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame(self._table.rows, columns=self._table.header)
+
+    def to_markdown(self) -> str:
+        return str(self._table.to_markdown())
+
+    def to_csv(self) -> str:
+        return str(self._table.to_csv())
+
+    def to_latex(self, columns: Literal[1, 2] = 2, *, caption: str | None = None, label: str | None = None) -> str:
+        """For booktabs and graphicx, across one or both ``columns`` of an article."""
+        from rffbench.report import set_table
+
+        return set_table(self._table, "tex", columns, caption, label)
+
+    def __str__(self) -> str:
+        return str(self._table.to_text(WIDTH))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        rows = self._table.sparse_rows()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.header)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{notes}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class _Written:
+    """A finding with the text that the command line prints."""
+
+    def __str__(self) -> str:
+        return str(vars(self)["text"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(_Written):
+    """Measured against reported.
+
+    ``cells`` has a row per cell with the reported and measured mean, their difference and its interval (low, high), and
+    the verdict; ``costs`` the ratios of times and memory; ``claims`` what the paper says in words, each with its
+    verdict. ``outside`` counts the cells out of tolerance, ``refuted`` the claims that don't hold.
+    """
+
+    cells: pd.DataFrame
+    costs: pd.DataFrame
+    claims: pd.DataFrame
+    outside: int
+    refuted: int
+    text: str
+
+
+@dataclass(frozen=True, repr=False)
+class Difference(_Written):
+    """New results against old ones.
+
+    ``cells`` has a row per cell with the old and new mean, their difference, its interval (low, high) and the verdict;
+    ``costs`` the ratios of times and memory; ``notes`` say what else a reader must know. ``outside`` counts the cells
+    that got worse or lost trials.
+    """
+
+    cells: pd.DataFrame
+    costs: pd.DataFrame
+    notes: list[str]
+    outside: int
+    text: str
+
+
+class Figures(list[Path]):
+    """The paths of figures, which a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        shown = []
+        for path in self:
+            if (kind := MIME.get(path.suffix)) is None:
+                shown.append(f"<p>{html.escape(str(path))}</p>")
+                continue
+            data = base64.b64encode(path.read_bytes()).decode()
+            shown.append(f'<img alt="{html.escape(path.stem)}" src="data:{kind};base64,{data}">')
+        return "\n".join(shown)
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(list(rows))

@@ -1,0 +1,153 @@
+"""manifest.json of a results folder: where its trials were measured, of the newest run and of those before it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rffbench import files
+from rffbench.data import data_hash
+from rffbench.errors import ResultsError
+from rffbench.execution import Announce, Executor, Experiment
+from rffbench.execution.environment import now, record
+from rffbench.trials.spec import TrialSpec
+
+DEEPEST = 40  # levels of lists and objects; a manifest has 5
+MOST_BYTES = 100_000_000  # a thousand runs over as many datasets
+
+
+def runs_of(folder: Path) -> list[dict[str, Any]]:
+    """The records of a folder's runs, oldest first, as its manifest.json has them; none where there is no manifest.
+    ResultsError where it is none."""
+    path = folder / "manifest.json"
+    try:
+        manifest = _read(path)
+        return sorted([*_earlier(manifest), manifest], key=lambda run: str(run.get("started") or ""))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: is not the manifest of a run ({_words(error)})") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The JSON object in a manifest; ValueError, or an OSError, where there is none."""
+    try:
+        manifest = json.loads(files.read_regular(path, MOST_BYTES).decode())
+        nested = _is_deeper(manifest, DEEPEST)
+    except RecursionError:
+        nested = True
+    if nested:
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    if not isinstance(manifest, dict):
+        raise ValueError(f"must be a JSON object, not {type(manifest).__name__}")
+    return manifest
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
+
+
+def _earlier(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a manifest says of earlier runs, taken out of it."""
+    earlier = manifest.pop("earlier_runs", [])
+    if not isinstance(earlier, list) or not all(isinstance(run, dict) for run in earlier):
+        raise ValueError("earlier_runs must be a list of objects")
+    return earlier
+
+
+def _words(error: Exception) -> str:
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+
+
+class Manifest:
+    """manifest.json while a run goes on: the environment of the latest run, and under ``earlier_runs`` of those before
+    it.
+
+    One that a power cut has left without content is set aside, and ``tell(message)`` called; ResultsError for one that
+    is no manifest otherwise. ``statuses`` says at the end how many trials ended how.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        experiment: Experiment,
+        grid: list[TrialSpec],
+        executor: Executor,
+        only: Sequence[str],
+        statuses: Callable[[], Mapping[str, int]],
+        tell: Announce | None,
+    ) -> None:
+        self._path = folder / "manifest.json"
+        self._statuses = statuses
+        self._executor = executor
+        self._record: dict[str, Any] = {
+            "experiment": experiment.name,
+            **record(),
+            "executor": executor.name,
+            "workers": executor.workers,
+            "datasets": {spec.dataset: spec.data_hash for spec in grid},
+            "data_checksums": {},
+            "only": list(only),
+            "started": now(),
+            "finished": None,
+            "statuses": {},
+            "earlier_runs": self._runs_before(tell),
+        }
+
+    def __enter__(self) -> Manifest:
+        self._write()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._record["finished"] = now()
+        if nodes := getattr(self._executor, "nodes", None):
+            self._record["nodes"] = nodes
+        self._record["statuses"] = dict(sorted(self._statuses().items()))
+        self._write()
+
+    def _runs_before(self, tell: Announce | None) -> list[dict[str, Any]]:
+        try:
+            if not files.read_regular(self._path, MOST_BYTES).strip(b"\0 \t\r\n"):
+                aside = _free(self._path.with_name("manifest.damaged.json"))
+                files.move(self._path, aside)
+                if tell:
+                    tell(f"{self._path}: is empty, as a power cut may leave it; it is kept as {aside.name}")
+                return []
+            previous = _read(self._path)
+            return [*_earlier(previous), previous]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            message = f"{self._path}: is not the manifest of a run ({_words(error)}); move it away"
+            raise ResultsError(message) from error
+
+    def _write(self) -> None:
+        self._record["data_checksums"] = {name: data_hash(name) for name in self._record["datasets"]}
+        write_whole(self._path, json.dumps(self._record, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of a results folder whole or not at all; one that holds the text already stays as it is."""
+    content = text.encode(errors="backslashreplace")
+    with contextlib.suppress(OSError):
+        if files.read_regular(path) == content:
+            return
+    try:
+        files.replace(path, content)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _free(path: Path) -> Path:
+    """The path, numbered where that is taken."""
+    count = 1
+    while path.exists():
+        count += 1
+        path = path.with_name(f"manifest.damaged-{count}.json")
+    return path

@@ -1,0 +1,114 @@
+"""What workers have started ends with them, also processes that went into a session of their own.
+
+A signal to a process group reaches all that stays in it. A child that calls ``setsid``, as daemons and some launchers
+do, leaves it. On Linux such a child is found by its parents: when one dies, its children go to the nearest "subreaper"
+above, and not to the system's first process. A worker is one, so that all that it has started stays below it while it
+lives; so is the server that workers are forked from, which inherits what a dead worker leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from multiprocessing import forkserver, process
+from pathlib import Path
+
+from rffbench.process import children_files, descendants
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+LINUX = sys.platform == "linux"
+ENDED_S = 5.0  # how long what was killed may take to be gone
+LOOK_S = 0.01
+
+
+def adopt() -> None:
+    """Have this process be the parent of all below it whose parents die (Linux; elsewhere nothing is done)."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent() -> None:
+    """Have this process, a server of workers, end when its parent does, however that ends, with all that is below it.
+
+    It leaves its parent's process group, so that it outlives a signal to that for the moment which this takes.
+    """
+    if not LINUX:
+        return
+    server, parent = os.getpid(), os.getppid()
+
+    def end(*_: object) -> None:
+        if os.getpid() == server and os.getppid() != parent:  # and not a thread of it alone
+            end_below(server)
+            os._exit(0)
+
+    number = signal.SIGRTMIN + 7
+    signal.signal(number, end)  # workers inherit it, where it does nothing
+    with contextlib.suppress(OSError):
+        os.setsid()
+    adopt()
+    _prctl(PR_SET_PDEATHSIG, number)
+    end()  # it may have died before
+
+
+def end(pid: int) -> None:
+    """Kill a worker with its process group and all that is below it."""
+    below = descendants(pid) if LINUX else []
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    _kill(below)
+
+
+def end_strays() -> None:
+    """Kill what dead workers have left to their server, with all that is below it."""
+    server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    if not LINUX or server is None:
+        return
+    until = time.monotonic() + ENDED_S
+    while (strays := _strays(server)) and time.monotonic() < until:
+        for pid in strays:
+            _kill([pid, *descendants(pid)])
+        time.sleep(LOOK_S)
+
+
+def end_below(pid: int) -> None:
+    """Kill all that is below a process, until nothing is, or ENDED_S have passed."""
+    until = time.monotonic() + ENDED_S
+    while (below := [each for each in descendants(pid) if _session(each) is not None]) and time.monotonic() < until:
+        _kill(below)
+        time.sleep(LOOK_S)
+
+
+def _strays(server: int) -> list[int]:
+    """The server's children that it did not fork for this process: they have the session of a worker, or their own."""
+    ours = {each.pid for each in list(process._children)}  # type: ignore[attr-defined]
+    children = (int(pid) for path in children_files(server) for pid in _words(path))
+    return [pid for pid in children if pid not in ours and _session(pid) not in (None, server)]
+
+
+def _session(pid: int) -> int | None:
+    """The session of a process; None where it has ended."""
+    fields = _words(Path(f"/proc/{pid}/stat"), behind=")")
+    return int(fields[3]) if fields and fields[0] not in "ZX" else None
+
+
+def _words(path: Path, behind: str = "") -> list[str]:
+    try:
+        text = path.read_text()
+    except OSError:
+        return []
+    return (text.rpartition(behind)[2] if behind else text).split()
+
+
+def _kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _prctl(option: int, value: int) -> None:
+    if LINUX:
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

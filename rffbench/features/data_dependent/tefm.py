@@ -1,0 +1,150 @@
+"""The training-efficient feature map: random Fourier features in the leading subspace that they span on the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymm, dsyrk
+
+from rffbench.features.structured.projected import ProjectedFeatures
+from rffbench.kernels import Kernel
+from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
+from rffbench.parameters import check_count
+from rffbench.parts import MapServes
+from rffbench.rowsource import BLOCK_ROWS, row_blocks
+from rffbench.seeds import RandomState, seed_sequence
+
+# (n, l, m, seed) to Θ, n×l; the CountSketch has as many buckets as F has columns, m.
+_SKETCHES: dict[str, Callable[[int, int, int, SeedSequence], Sketch]] = {
+    "gaussian": lambda n, k, m, sequence: GaussianSketch(n, k, sequence),
+    "srht": lambda n, k, m, sequence: SRHT(n, k, sequence),
+    "countsketch": lambda n, k, m, sequence: CountSketchGaussian(n, k, m, sequence),
+}
+
+
+class TrainingEfficientFeatureMap(ProjectedFeatures):
+    """TEFM: φ(x) = F(x)·Q, Q (m×l) an orthonormal basis of nearly the leading right singular vectors of F.
+
+    F (n×m) are m = ``expansion``·l paired random Fourier features of the training rows, Θ (n×l) a sketch,
+    Y = (FᵀF)^q·FᵀΘ and Y = QR (R's diagonal not negative): the randomised range finder of Halko et al. (2011), so
+    that φ(x)ᵀφ(x′) is nearly the best approximation of F(x)ᵀF(x′) of rank l on the data. At equal l its error is
+    below that of random Fourier features. Against the exact kernel it has the error of m random Fourier features, and
+    the remainder of FFᵀ beyond rank l.
+
+    F is made again in each pass, block by block, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed up
+    in the pass that sketches, or, where m > 4ql, by q more passes over the rows, which then take fewer operations.
+    Between powers Y is orthonormalised, which changes neither its span nor Q, and keeps small directions from
+    drowning.
+
+    Parameters
+    ----------
+    n_components : l, the number of output columns. Where there are fewer training rows, n, Θ has n columns, and Q
+        is completed to l orthonormal ones by directions that the training rows have nothing in.
+    sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
+        Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
+        (Kapralov et al. 2016).
+    expansion : m/l, 1 or more.
+    power : q, a whole number. With 'srht' it is ignored, and q is 0, as in Algorithm 2.
+    kernel : 'gaussian', 'laplacian' or 'cauchy'.
+    gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
+
+    Attributes
+    ----------
+    fourier_ : the map F, a RandomFourierFeatures.
+    components_ : Q, (m, l) float64.
+    power_ : the q that was used.
+
+    References
+    ----------
+    X. Chen, H. Yang, I. King, M. Lyu, "Training-efficient feature map for shift-invariant kernels", IJCAI 2015.
+    """
+
+    serves: ClassVar[MapServes] = replace(
+        ProjectedFeatures.serves, bias="the best columns for the rows it was fitted to",
+        fits_on="inputs", row_cost="d*m/2 + t*m + m*D",
+        fit_sums="n*m*((1 + a)*(d/2 + t) + D + 2*a*D + g*m/2)", fit_cost="4*m*D**2", source="Chen et al., IJCAI 2015",
+    )  # fmt: skip
+    choices: ClassVar[dict[str, tuple]] = {"sketch": tuple(_SKETCHES)}
+
+    components_: NDArray[np.float64]
+    power_: int
+
+    def __init__(
+        self, n_components: int = 100, *, sketch: str = "gaussian", expansion: float = 4, power: int = 1,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.sketch = sketch
+        self.expansion = expansion
+        self.power = power
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_count("power", self.power, least=0)
+
+    def letters(self, d: int) -> dict[str, float]:
+        """m of the formulas, and how FᵀF is applied: g = 1, summed; a, in so many passes over the rows again."""
+        again = 0 if self.sketch == "srht" or self._sums_gram else self.power
+        return {**super().letters(d), "g": float(self._sums_gram), "a": again}
+
+    @property
+    def bytes_to_fit(self) -> int:
+        """What ``fit`` holds at once: a block of F, FᵀF where it is summed, Y, Q and a CountSketch's buckets."""
+        m = self.n_expanded
+        squares = self._sums_gram + (self.sketch == "countsketch")
+        return 8 * m * (2 * BLOCK_ROWS + squares * m + 4 * self.n_components)
+
+    @property
+    def _sums_gram(self) -> bool:
+        """Whether FᵀF is summed, n·m² operations, and not multiplied by, 4n·m·l for each power."""
+        return self.sketch != "srht" and 0 < self.n_expanded <= 4 * self.power * self.n_components
+
+    def fit(self, X: Any, y: Any = None) -> TrainingEfficientFeatureMap:
+        """Find Q on the rows X (n, d); y is not used."""
+        X = self._expand(X)
+        m, directions = self.n_expanded, min(self.n_components, X.shape[0])
+        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
+        self.power_ = 0 if self.sketch == "srht" else self.power
+        gram = np.zeros((m, m), order="F") if self._sums_gram else None
+        Y = np.zeros((m, self.n_components))
+        Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
+        Q = _orthonormal(Y)
+        for _ in range(self.power_):
+            Q = _orthonormal(self._gram_times(X, Q) if gram is None else dsymm(1.0, gram, Q))
+        self.components_ = Q
+        return self
+
+    def _blocks(self, X: Any, gram: NDArray[np.float64] | None = None) -> Iterator[NDArray[np.float64]]:
+        """F in blocks of rows, float64, each written over the one before; ``gram``'s upper triangle += FᵀF."""
+        F = np.empty((min(BLOCK_ROWS, X.shape[0]), self.n_expanded), X.dtype)
+        for rows in row_blocks(X.shape[0]):
+            block = F[: rows.stop - rows.start]
+            self.fourier_.fill(X[rows], block)
+            double = block.astype(np.float64, copy=False)
+            if gram is not None:
+                dsyrk(1.0, double.T, beta=1.0, c=gram, overwrite_c=1)
+            yield double
+
+    def _gram_times(self, X: Any, Q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """FᵀF·Q in one pass."""
+        product = np.zeros_like(Q)
+        for F in self._blocks(X):
+            product += F.T @ (F @ Q)
+        return product
+
+    def _project(self, F: NDArray, out: NDArray) -> None:
+        np.matmul(F, self.components_.astype(F.dtype, copy=False), out=out)
+
+
+def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique, else a basis is completed."""
+    Q, R = np.linalg.qr(Y)
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

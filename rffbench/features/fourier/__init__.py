@@ -1,0 +1,9 @@
+"""Frequencies drawn independently from the kernel's spectral density."""
+
+from rffbench.features.lazy import classes_of
+
+FEATURES = {
+    "fourier": "rffbench.features.fourier.random_fourier:RandomFourierFeatures",
+}
+
+__getattr__ = classes_of(FEATURES)

@@ -1,0 +1,57 @@
+"""All that a feature map may say of itself besides scikit-learn's contract, with the defaults.
+
+A map of any package may have these attributes; they are read by `hook`, never by ``getattr`` with a default of its own.
+The maps of this package have most of them from `rffbench.features.base.FeatureMap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from rffbench.parts import MapServes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rffbench.features.weighted.pool import Distinct
+
+
+class Hooks:
+    """The hooks, each with its default."""
+
+    serves: MapServes = MapServes()
+    """Which kernels it serves, whether it is biased, what it fits on, what it costs: `rffbench.parts.MapServes`."""
+    unbiased: bool = True
+    """Whether E[φ(x)ᵀφ(x′)] = k(x, x′); False, by design: ``rffbench check-method`` then doesn't judge its rate."""
+    columns_per_frequency: int = 1
+    """Output columns that one of a config's ``n_features`` makes."""
+    n_frequencies: int | None = None
+    """s, the frequencies of its columns; None: as many as columns."""
+    n_drawn: int | None = None
+    """l, the frequencies it draws to choose s from; None: s."""
+    n_expanded: int | None = None
+    """m, the columns it makes before it projects them; None: it does not project."""
+    letters: Callable[[int], dict[str, float]] | None = None
+    """Letters of the formulas in ``serves`` that only this map has, for d input columns."""
+    takes_targets: bool = False
+    """Whether ``fit`` takes the targets (n, t) that a solver learns, and not the labels or values y (n,)."""
+    accepts_sparse: bool = False
+    """Whether ``fit`` and ``fill`` take CSR matrices."""
+    fill: Callable[[NDArray, NDArray], object] | None = None
+    """``fill(X, out)`` writes the features of X into ``out``, both of one dtype, without checks; None: ``transform``
+    makes them."""
+    bytes_to_fit: int = 0
+    """What ``fit`` holds at once, besides the rows."""
+    bytes_to_map: int = 0
+    """What mapping a block of rows holds, besides its features."""
+    base: Hashable | None = None
+    """What its draw depends on besides kernel and stream: fitted maps of equal ``base`` are columns of one draw, and
+    share its features and Gram matrix. None: it shares nothing."""
+    distinct: Callable[[], Distinct | None] | None = None
+    """Of a fitted map: itself without the copies of frequencies that it has more than once; None without such."""
+
+
+def hook(features: Any, name: str) -> Any:
+    """The attribute ``name``, one of `Hooks`, of a map of any package, its default where it has none, and of None."""
+    return getattr(features, name, getattr(Hooks, name))

@@ -1,0 +1,9 @@
+"""Frequencies at the points of a quadrature rule, random or not."""
+
+from rffbench.features.lazy import classes_of
+
+FEATURES = {
+    "qmc": "rffbench.features.quadrature.qmc:QuasiMonteCarloFeatures",
+}
+
+__getattr__ = classes_of(FEATURES)

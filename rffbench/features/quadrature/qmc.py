@@ -1,0 +1,209 @@
+"""Quasi-Monte Carlo Fourier features: frequencies from a low-discrepancy sequence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from rffbench.features.base import FourierFeatures
+from rffbench.kernels import Kernel, ProductKernel, make_kernel_with
+from rffbench.parameters import WrongParameter, check_count
+from rffbench.parts import MapServes
+from rffbench.seeds import RandomState, generator, seed_sequence
+
+# Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, since
+# the spectral densities' inverse distribution functions are infinite at 0 and 1.
+_EDGE = 2.0**-31
+# Points drawn from scipy's engines at a time when most of them are leapt over.
+_CHUNK_POINTS = 1 << 16
+_RELEASED = {"sequence": "halton", "scramble": "rr2", "skip": 1000, "leap": 700}
+
+
+class QuasiMonteCarloFeatures(FourierFeatures):
+    """Quasi-Monte Carlo features: W = F⁻¹(u₁, …, u_s), u a low-discrepancy sequence of the unit cube.
+
+    φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s with s = ``n_components``/2; F is the distribution function of the
+    kernel's spectral density, coordinate by coordinate (for the Gaussian kernel W = √(2γ)·Φ⁻¹(u)).
+
+    Parameters
+    ----------
+    n_components : number of output columns, even.
+    sequence : 'halton'; or 'sobol', a digital net (base 2, the direction numbers of Joe and Kuo, for up to
+        21,201 columns).
+    scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
+        shift for Sobol), which makes the estimate unbiased; False, the plain sequence; 'rr2' (Halton only),
+        the reverse-radix permutation of the digits, fixed, as MATLAB's ``scramble(haltonset, 'RR2')``.
+    skip : points left out at the start.
+    leap : points left out between two that are taken.
+    variant : 'as-written', the sequence that the parameters above say; 'as-released', the one of RandomFeatures.m
+        in code that a third party published (`rffbench.features.weighted.pool.reweight`), which overrides them:
+        Halton, skip 1000, leap 700, 'rr2'.
+    kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters only with
+        ``scramble=True``; the other sequences are fixed.
+
+    Attributes
+    ----------
+    frequencies_ : W, (d, s) float64; the first s of a larger map are those of a smaller one.
+    weights_, probabilities_ : (s,), ones and 1/s.
+
+    Notes
+    -----
+    The point of index 0 of an unscrambled or 'rr2' sequence is the origin, which no F⁻¹ can take: with
+    ``skip=0`` those start at index 1. Other coordinates are kept within [2⁻³¹, 1 − 2⁻³¹].
+
+    References
+    ----------
+    H. Avron, V. Sindhwani, J. Yang, M. Mahoney, "Quasi-Monte Carlo feature maps for shift-invariant kernels",
+    JMLR 17, 2016. L. Kocis and W. Whiten, "Computational investigations of low-discrepancy sequences", ACM
+    TOMS 23, 1997 (the reverse-radix scramble).
+    """
+
+    serves: ClassVar[MapServes] = MapServes(
+        kernels=ProductKernel, bias="one fixed sequence", unbiased_if="scrambled", faster=True,
+        nests=("frequencies_",), source="Avron et al., JMLR 2016",
+    )  # fmt: skip
+    choices: ClassVar[dict[str, tuple]] = {
+        "sequence": ("halton", "sobol"),
+        "scramble": (True, False, "rr2"),
+        "variant": ("as-written", "as-released"),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        sequence: str = "halton",
+        scramble: bool | str = True,
+        skip: int = 0,
+        leap: int = 0,
+        variant: str = "as-written",
+        kernel: str | Kernel = "gaussian",
+        gamma: float | str = 1.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.sequence = sequence
+        self.scramble = scramble
+        self.skip = skip
+        self.leap = leap
+        self.variant = variant
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_count("skip", self.skip, least=0)
+        check_count("leap", self.leap, least=0)
+        if self.sequence == "sobol" and self.scramble == "rr2":
+            problem = "must be True or False with sequence='sobol': 'rr2' permutes Halton digits"
+            raise WrongParameter("scramble", problem)
+
+    def fit(self, X: Any, y: Any = None) -> QuasiMonteCarloFeatures:
+        """Make the frequencies for X's columns; X's values and y are not used."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        self.set_pairs(self.draw(self.n_frequencies, X.shape[1]))
+        return self
+
+    def _settings(self) -> dict[str, Any]:
+        """The sequence's parameters, those of the variant."""
+        asked = {name: getattr(self, name) for name in _RELEASED}
+        return _RELEASED if self.variant == "as-released" else asked
+
+    @property
+    def unbiased(self) -> bool:
+        return self._settings()["scramble"] is True
+
+    @property
+    def base(self) -> Hashable | None:
+        return ("qmc", *self._settings().items())
+
+    def draw(self, count: int, d: int) -> NDArray[np.float64]:
+        """The frequencies (d, count) of the sequence's first ``count`` points."""
+        rng = generator(seed_sequence(self.random_state), "frequencies")
+        points = low_discrepancy_points(count, d, rng=rng, **self._settings())
+        return make_kernel_with(ProductKernel, self.kernel, self.bandwidth).inverse_cdf(points)
+
+
+FEW_COLUMNS = 1000  # of which scipy's Halton engine holds 120 MB of permutations; of 8,000 it would 10 GB
+
+
+def low_discrepancy_points(
+    s: int, d: int, *, sequence: str, scramble: bool | str, skip: int, leap: int, rng: Generator
+) -> NDArray[np.float64]:
+    """s points of the open unit cube, (s, d): indices skip, skip + (leap + 1), … of the sequence."""
+    if scramble is not True and skip == 0:
+        skip = 1  # index 0 is the origin
+    index = skip + (leap + 1) * np.arange(s)
+    if sequence == "sobol":
+        points = _leaped(qmc.Sobol(d, scramble=bool(scramble), seed=rng), s, skip, leap)
+    elif scramble is True and d <= FEW_COLUMNS:
+        points = _leaped(qmc.Halton(d, scramble=True, seed=rng), s, skip, leap)
+    elif scramble is True:
+        points = _owens_halton(index, d, rng)
+    else:
+        points = _halton(index, d, reverse_radix=scramble == "rr2")
+    return np.clip(points, _EDGE, 1 - _EDGE)
+
+
+def _leaped(engine: qmc.QMCEngine, s: int, skip: int, leap: int) -> NDArray[np.float64]:
+    if skip:
+        engine.fast_forward(skip)
+    points = [engine.random(1)]
+    while (left := s - sum(map(len, points))) > 0:
+        take = min(left, max(1, _CHUNK_POINTS // (leap + 1)))
+        points.append(engine.random(take * (leap + 1))[leap :: leap + 1])
+    return np.concatenate(points)
+
+
+def _halton(index: NDArray[np.int64], d: int, *, reverse_radix: bool) -> NDArray[np.float64]:
+    """Halton points of the given indices: in each prime base b, Σₖ π(digit k)·b^−(k+1), π(0) = 0."""
+    points = np.zeros((len(index), d))
+    for j, base in enumerate(_primes(d)):
+        digit_of = _reverse_radix(base) if reverse_radix else np.arange(base)
+        rest, unit = index.copy(), 1.0
+        while rest.any():
+            unit /= base
+            points[:, j] += unit * digit_of[rest % base]
+            rest //= base
+    return points
+
+
+def _owens_halton(index: NDArray[np.int64], d: int, rng: Generator) -> NDArray[np.float64]:
+    """Halton points of the given indices with Owen's random permutation of every digit that a float64 tells: to the
+    digit those of scipy's ``qmc.Halton``, which is quicker, and holds the permutations of all columns."""
+    points = np.zeros((len(index), d))
+    [rng] = rng.spawn(1)  # as scipy's engines do
+    for j, base in enumerate(_primes(d)):
+        rest, unit = index.copy(), 1.0
+        for _ in range(math.ceil(54 / math.log2(base)) - 1):
+            digit_of = np.arange(base)
+            rng.shuffle(digit_of)
+            unit /= base
+            points[:, j] += unit * digit_of[rest % base]
+            rest //= base
+    return points
+
+
+def _reverse_radix(base: int) -> NDArray[np.int64]:
+    """The permutation of 0 … base−1 in bit-reversed order: 0, 2, 1 for 3; 0, 4, 2, 1, 3 for 5."""
+    bits = (base - 1).bit_length()
+    order = [int(f"{value:0{bits}b}"[::-1], 2) for value in range(1 << bits)]
+    return np.array([value for value in order if value < base])
+
+
+def _primes(count: int) -> list[int]:
+    """The first primes."""
+    below = int(count * math.log(count * math.log(count + 3) + 3)) + 15  # the last is smaller (Rosser)
+    sieve = np.ones(below, dtype=bool)
+    sieve[:2] = False
+    for number in range(2, math.isqrt(below) + 1):
+        sieve[number * number :: number] = False
+    return [int(prime) for prime in np.flatnonzero(sieve)[:count]]

@@ -1,0 +1,14 @@
+"""Frequencies of structured matrices: orthogonal ones, products with Hadamard matrices, sketches."""
+
+from rffbench.features.lazy import classes_of
+
+FEATURES = {
+    "orthogonal": "rffbench.features.structured.orthogonal:OrthogonalRandomFeatures",
+    "sorf": "rffbench.features.structured.sorf:StructuredOrthogonalFeatures",
+    "fastfood": "rffbench.features.structured.fastfood:FastfoodFeatures",
+    "srht": "rffbench.features.structured.srht:SRHTFeatures",
+    "countsketch-gaussian": "rffbench.features.structured.countsketch:CountSketchGaussianFeatures",
+    "compact": "rffbench.features.structured.compact:CompactFeatures",
+}
+
+__getattr__ = classes_of(FEATURES)

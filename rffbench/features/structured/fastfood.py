@@ -1,0 +1,59 @@
+"""Fastfood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from rffbench.features.structured.hadamard import HadamardFeatures
+from rffbench.parts import MapServes
+
+
+class FastfoodFeatures(HadamardFeatures):
+    """Fastfood: Gaussian frequencies out of Hadamard matrices, V = (1/(σ√N))·S·H·G·Π·H·B, 1/σ = √(2γ).
+
+    B: random signs, Π: a random permutation, G: standard normal diagonal, H: the Walsh–Hadamard matrix; S makes
+    the rows' lengths those of Gaussian vectors: χ_N drawn over ‖G‖. φ(x) = [cos(Vx) | sin(Vx)]/√s,
+    s = ``n_components``/2.
+
+    x is padded with zeros from d to the next power of two N, and ⌈s/N⌉ independent blocks V are stacked. Time is
+    O(s log d) and memory O(s) for a point, instead of O(s·d). Each row of V is exactly N(0, 2γ I), so that the
+    estimate of the kernel is unbiased; rows of a block are uncorrelated but not independent. The error falls as
+    1/√s with the number of blocks.
+
+    Parameters
+    ----------
+    n_components : number of output columns, even; any number of frequencies, also where N doesn't divide it.
+    kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
+    random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
+
+    Attributes
+    ----------
+    diagonals_ : B and G, (2, blocks, N) float64.
+    permutation_ : Π, (blocks, N).
+    lengths_ : S/(σ√N), (blocks, N) float64.
+    frequencies_ : Vᵀ (d, s) float64, multiplied out when it is asked for.
+
+    References
+    ----------
+    Q. Le, T. Sarlós, A. Smola, "Fastfood: approximating kernel expansions in loglinear time", ICML 2013, Eq. 7.
+    """
+
+    serves: ClassVar[MapServes] = replace(
+        HadamardFeatures.serves, row_cost="2*s*log2(N) + 2*s + t*D",
+        source="Le et al., ICML 2013",
+    )  # fmt: skip
+
+    def _block(
+        self, N: int, rng: Generator
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
+        signs = rng.choice([-1.0, 1.0], N)
+        permutation = rng.permutation(N).astype(np.int32)
+        gaussian = rng.standard_normal(N)
+        lengths = np.sqrt(rng.chisquare(N, N))
+        return [signs, gaussian], permutation, lengths / (np.linalg.norm(gaussian) * np.sqrt(N))

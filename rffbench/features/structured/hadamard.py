@@ -1,0 +1,120 @@
+"""What maps share whose frequencies are products of diagonals and Walsh–Hadamard matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from rffbench.features.structured.gaussian import GaussianFeatures
+from rffbench.kernels import make_spectral_kernel
+from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.linalg.waves import TILE_COLUMNS, cos_sin_columns
+from rffbench.parts import MapServes
+from rffbench.rowsource import dense_rows, row_blocks
+from rffbench.seeds import generator, seed_sequence
+
+
+class HadamardFeatures(GaussianFeatures):
+    """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
+
+    x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
+    permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies.
+    """
+
+    serves: ClassVar[MapServes] = replace(GaussianFeatures.serves, nests=("frequencies_",))
+
+    diagonals_: NDArray[np.float64]
+    permutation_: NDArray[np.int32] | None
+    lengths_: NDArray[np.float64]
+
+    def _block(
+        self, N: int, rng: Generator
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
+        """One block's diagonals D (k of (N,)), permutation (N,) or None, and C/σ⁻¹ (N,)."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Draw the blocks for X's columns; X's values and y are not used."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        s, N = self.n_frequencies, next_power_of_two(X.shape[1])
+        rng = generator(seed_sequence(self.random_state), "structured frequencies")
+        diagonals, permutations, lengths = zip(*(self._block(N, rng) for _ in range(-(-s // N))), strict=True)
+        self.diagonals_ = np.stack(diagonals, axis=1)
+        self.kernel_.fold(self.diagonals_[0, :, : X.shape[1]].T)
+        self.permutation_ = None if permutations[0] is None else np.stack(permutations)
+        self.lengths_ = make_spectral_kernel(self.kernel, self.bandwidth).spectral_scale * np.stack(lengths)
+        self.set_unweighted(s)
+        return self
+
+    @property
+    def frequencies_(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """The frequencies as a matrix (d, s), float64, multiplied out on demand."""
+        return self.phases(np.eye(self.n_features_in_))
+
+    def phases(self, X: NDArray) -> NDArray:
+        """The fast product XVᵀ (n, s) of X (n, d), in X's dtype."""
+        out, parts = np.empty((X.shape[0], self.n_frequencies), X.dtype), self._in(X.dtype)
+        for rows in row_blocks(X.shape[0]):
+            self._write_phases(X[rows], slice(0, self.n_frequencies), out[rows], parts)
+        return out
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+        s, parts = self.n_frequencies, self._in(X.dtype)
+        cos_sin_columns(
+            lambda rows, columns, phase: self._write_phases(X[rows], columns, phase, parts),
+            out[:, :s], out[:, s:] if out.shape[1] > s else None,
+            n=X.shape[0], s=s, dtype=X.dtype, scale=self.scale_, width=max(TILE_COLUMNS, parts[0].shape[-1]),
+        )  # fmt: skip
+
+    def _in(self, dtype: np.dtype) -> tuple[NDArray, NDArray]:
+        """Diagonals and lengths in the data's dtype."""
+        return self.diagonals_.astype(dtype, copy=False), self.lengths_.astype(dtype, copy=False)
+
+    def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
+        """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns).
+
+        The rows of a CSR matrix are dense here, as they are once transformed: a tile's, not all."""
+        diagonals, lengths = parts
+        N = diagonals.shape[-1]
+        blocks = slice(columns.start // N, -(-columns.stop // N))
+        T = np.empty((len(out), blocks.stop - blocks.start, N), X.dtype)
+        _multiply(dense_rows(X), diagonals[0, blocks], T)
+        walsh_hadamard(T)
+        for stage, D in enumerate(diagonals[1:, blocks]):
+            if self.permutation_ is not None and stage == 0:
+                permuted = np.empty_like(T)
+                _permute_and_multiply(T, self.permutation_[blocks], D, permuted)
+                T = permuted
+            else:
+                T *= D
+            walsh_hadamard(T)
+        width = out.shape[1]
+        np.multiply(T.reshape(len(out), -1)[:, :width], lengths[blocks].ravel()[:width], out=out)
+
+
+@numba.njit(nogil=True, cache=True)
+def _multiply(X, D, out):
+    """out[i, b] ← D_b·x_i, padded with zeros, for X (n, d), D (blocks, N) and out (n, blocks, N)."""
+    n, d = X.shape
+    for i in range(n):
+        for b in range(D.shape[0]):
+            for j in range(d):
+                out[i, b, j] = X[i, j] * D[b, j]
+            out[i, b, d:] = 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _permute_and_multiply(T, permutation, D, out):
+    """out[i, b] ← D_b·Π_b·T[i, b], for T (n, blocks, N)."""
+    n, blocks, N = T.shape
+    for i in range(n):
+        for b in range(blocks):
+            for j in range(N):
+                out[i, b, j] = T[i, b, permutation[b, j]] * D[b, j]

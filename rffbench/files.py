@@ -1,0 +1,178 @@
+"""Files that survive a power cut, and that no other user can redirect.
+
+Every writer of the package that replaces a file or a folder does it here: the new content is synced to the disk, then
+renamed into place, then the folder is synced. After a power cut the old content is there or the new one, never an
+empty file. New files are created, never opened through a link that somebody has put in their place; locks and logs are
+regular files, never a link, a pipe or a device. What is read must be a regular file, too: a pipe would be waited for,
+and ``/dev/zero`` has no end.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: nothing is locked, and two runs into one folder are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for its other end
+_NOT_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}  # some systems' answer of a folder
+
+
+def lock(file: int, *, wait: bool) -> None:
+    """Take the lock of an open file for this process alone; BlockingIOError, unless it may ``wait``, where another
+    process has it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def open_lock(path: Path) -> int:
+    """Open a lock file, which is made where it is missing, for reading and writing.
+
+    OSError where ``path`` is a symbolic link, is no regular file, or has a second name (a hard link): writing into it
+    would overwrite another file.
+    """
+    return _open_regular(path, os.O_RDWR | os.O_CREAT, alone=True)
+
+
+def open_log(path: Path) -> int:
+    """Open a file to read it and append to it, made where it is missing, durably; OSError where it is a symbolic link
+    or no regular file."""
+    new = not path.exists()
+    file = _open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    if new:
+        sync_folder(path.parent)
+    return file
+
+
+def _open_regular(path: Path, flags: int, *, alone: bool = False) -> int:
+    try:
+        file = os.open(path, flags | _NO_LINK | _NO_WAIT, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "is a symbolic link; remove it", str(path)) from None
+        if error.errno in (errno.ENXIO, errno.EISDIR):
+            raise OSError(error.errno, "is no regular file", str(path)) from None
+        raise
+    about = os.fstat(file)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+    if alone and about.st_nlink > 1:
+        os.close(file)
+        raise OSError(errno.EMLINK, "is a second name of another file (a hard link); remove it", str(path))
+    return file
+
+
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """The content of a file; OSError where it is no regular file, or longer than ``most`` bytes."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NO_WAIT), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            kind = "is a folder" if stat.S_ISDIR(about.st_mode) else "is no regular file"
+            raise OSError(errno.EINVAL, kind, str(path))
+        if most is not None and about.st_size > most:
+            raise OSError(errno.EFBIG, f"has {about.st_size:,} bytes; at most {most:,} are read", str(path))
+        return file.read()
+
+
+def replace(path: Path, content: str | bytes | Iterable[bytes]) -> None:
+    """Write a file whole, durably: after a power cut at any moment it has the old content or the new one."""
+    parts = [content.encode()] if isinstance(content, str) else [content] if isinstance(content, bytes) else content
+    temporary, file = _new_beside(path)
+    try:
+        with open(file, "wb") as writing:
+            writing.writelines(parts)
+            writing.flush()
+            os.fsync(writing.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def append(path: Path, content: bytes) -> None:
+    """Append to a file, which is made where it is missing, durably."""
+    file = open_log(path)
+    try:
+        write(file, content)
+    finally:
+        os.close(file)
+
+
+def write(file: int, content: bytes) -> None:
+    """Write all of it to an open file and sync that. On an OSError, of a full disk for one, no part of it stays."""
+    end = os.fstat(file).st_size
+    try:
+        while content:
+            content = content[os.write(file, content) :]
+        os.fsync(file)
+    except OSError:
+        os.ftruncate(file, end)
+        raise
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename a file or a folder to ``target``, durably: what is in it is on the disk before."""
+    sync(source)
+    os.replace(source, target)
+    sync_folder(target.parent)
+    if source.parent != target.parent:
+        sync_folder(source.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, durably; one that is there stays."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for each in reversed(missing):
+        sync_folder(each.parent)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or a folder with all that is in it, on the disk when this returns."""
+    if path.is_symlink():
+        return
+    if path.is_dir():
+        for each in path.iterdir():
+            sync(each)
+        sync_folder(path)
+    elif path.is_file():
+        file = os.open(path, os.O_RDONLY | _NO_LINK)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk when this returns, where the system can do that."""
+    try:
+        file = os.open(folder, os.O_RDONLY)
+    except OSError:  # one that may be written to and not read; elsewhere folders cannot be opened
+        return
+    try:
+        os.fsync(file)
+    except OSError as error:
+        if error.errno not in _NOT_SYNCED:
+            raise
+    finally:
+        os.close(file)
+
+
+def _new_beside(path: Path) -> tuple[Path, int]:
+    """A new file in the same folder, of a name that nobody can know before, and it opened for writing."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            return temporary, os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+        except FileExistsError:
+            continue

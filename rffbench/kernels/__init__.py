@@ -1,0 +1,201 @@
+"""Exact kernels by name: what each is, and by its traits (`rffbench.kernels.base`) what random features it has.
+
+Each has a parameter γ > 0, some have others. A kernel's own class holds all there is to know of it: no other module
+lists kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from rffbench import ownfile
+from rffbench.errors import ConfigError
+from rffbench.kernels.arc_cosine import ArcCosineKernel
+from rffbench.kernels.base import (
+    TRAITS,
+    ActivationKernel,
+    CompiledForm,
+    Form,
+    HalfSpaceKernel,
+    IsotropicKernel,
+    Kernel,
+    MaclaurinKernel,
+    ProductKernel,
+    SpectralKernel,
+)
+from rffbench.kernels.dot_product import ExponentialKernel, PolynomialKernel
+from rffbench.kernels.shift_invariant import (
+    CauchyKernel,
+    GaussianKernel,
+    LaplacianKernel,
+    MaternKernel,
+    PerceptronKernel,
+    RationalQuadraticKernel,
+    mean_abs_coordinate,
+)
+from rffbench.parameters import WrongParameter
+from rffbench.registry import Registry
+
+__all__ = [
+    "ALIASES",
+    "KERNELS",
+    "NAMED",
+    "SPECTRAL_KERNELS",
+    "TRAITS",
+    "ActivationKernel",
+    "ArcCosineKernel",
+    "CauchyKernel",
+    "CompiledForm",
+    "ExponentialKernel",
+    "Form",
+    "GaussianKernel",
+    "HalfSpaceKernel",
+    "IsotropicKernel",
+    "Kernel",
+    "LaplacianKernel",
+    "MaclaurinKernel",
+    "MaternKernel",
+    "PerceptronKernel",
+    "PolynomialKernel",
+    "ProductKernel",
+    "RationalQuadraticKernel",
+    "SpectralKernel",
+    "check_squares",
+    "gamma_from_sigma",
+    "kernel_argument",
+    "kernel_class",
+    "kernel_of",
+    "make_kernel",
+    "make_kernel_with",
+    "make_spectral_kernel",
+    "mean_abs_coordinate",
+    "median_distance",
+    "with_trait",
+]  # fmt: skip
+
+KERNELS: dict[str, type[Kernel]] = {
+    each.name: each
+    for each in (
+        GaussianKernel, LaplacianKernel, CauchyKernel, MaternKernel, RationalQuadraticKernel, PerceptronKernel,
+        PolynomialKernel, ExponentialKernel, ArcCosineKernel,
+    )
+}  # fmt: skip
+"""The built-in kernels by their names in configs."""
+
+ALIASES = {
+    alias: (name, parameters) for name, kernel in KERNELS.items() for alias, parameters in kernel.aliases.items()
+}
+"""Other names: the kernel's own name, and the parameters that they stand for."""
+
+NAMED = Registry(
+    "kernel", {name: f"{kernel.__module__}:{kernel.__qualname__}" for name, kernel in KERNELS.items()},
+    "rffbench.kernels", common=("gamma",), none=None, own_files=True,
+)  # fmt: skip
+"""The built-in kernels, those of packages with the entry point ``rffbench.kernels``, and classes in files of the user's
+own (``./mine.py:MyKernel``)."""
+
+
+Trait = TypeVar("Trait", bound=Kernel)
+
+
+def with_trait(trait: type) -> list[str]:
+    """The names of the kernels that have ``trait``, one of `TRAITS`."""
+    return [name for name, kernel in KERNELS.items() if kernel.has(trait)]
+
+
+SPECTRAL_KERNELS = {name: KERNELS[name] for name in with_trait(SpectralKernel)}
+
+
+def kernel_class(name: str) -> type[Kernel]:
+    """The class of the kernel called ``name``; ValueError, naming the nearest, where there is none."""
+    if name in KERNELS:
+        return KERNELS[name]
+    try:
+        found = NAMED.factory(ALIASES[name][0] if name in ALIASES else name)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(found, type) or not issubclass(found, Kernel):
+        raise ValueError(f"kernel {ownfile.portable(name)!r}: must derive from rffbench.kernels.Kernel")
+    return found
+
+
+def make_kernel(kernel: str | Kernel, gamma: Any = 1.0, **parameters: Any) -> Kernel:
+    """The kernel with parameter γ = ``gamma`` and others: ``kernel`` is its name, or a Kernel that has the others.
+
+    A Kernel's own γ and ``gamma`` are the same parameter: one of them is 1, or they are equal.
+    Raises ValueError for an unknown name (naming the nearest one), for a γ that is not a positive number, for a
+    parameter that the kernel does not have, and for a γ that is given twice.
+    """
+    if not isinstance(kernel, Kernel):
+        made_by = kernel_class(kernel)
+        name, given = ALIASES.get(kernel, (kernel, {}))
+        _check_parameters(name, parameters)
+        return made_by(gamma, **given | parameters)
+    changed = kernel.with_gamma(gamma)
+    if kernel.gamma in (1, changed.gamma):
+        return changed
+    if changed.gamma == 1:
+        return kernel
+    raise WrongParameter("gamma", f"is given twice: {gamma!r}, and {kernel.gamma:g} in {kernel}")
+
+
+def _check_parameters(name: str, given: Mapping[str, Any]) -> None:
+    try:
+        NAMED.check_names(name, given, besides=("gamma", "sigma"))
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+
+
+def kernel_of(spec: Mapping[str, Any]) -> Kernel:
+    """The kernel of a trial's spec, {"name": …, "gamma": …, parameters}, whose γ is a number."""
+    return make_kernel(spec["name"], **{key: value for key, value in spec.items() if key != "name"})
+
+
+def kernel_argument(spec: Mapping[str, Any]) -> str | Kernel:
+    """What maps and solvers are given as ``kernel``, beside ``gamma``, of a trial's spec: the name of a built-in kernel
+    that has no other parameters set, as every map understands it; else a Kernel of γ = 1."""
+    alone = spec.keys() <= {"name", "gamma"}
+    return spec["name"] if alone and spec["name"] in KERNELS else kernel_of({**spec, "gamma": 1.0})
+
+
+def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0) -> Trait:
+    """`make_kernel` for those that have ``trait``, one of `TRAITS`; ValueError, naming these, for the others."""
+    made = make_kernel(kernel, gamma)
+    if isinstance(made, trait):
+        return made
+    raise ValueError(f"the {made.called()} kernel does not have {trait.trait}; {', '.join(with_trait(trait))} have")
+
+
+def make_spectral_kernel(kernel: str | Kernel, gamma: Any = 1.0) -> SpectralKernel:
+    """`make_kernel` for those that have a spectral density; ValueError for the others."""
+    made = make_kernel(kernel, gamma)
+    if not isinstance(made, SpectralKernel):
+        also = f"the {made.called()} features, or " if made.has(HalfSpaceKernel) else ""
+        raise ValueError(
+            f"the {made.called()} kernel has no spectral density for Fourier features to draw from; use {also}"
+            f"one of the kernels {', '.join(SPECTRAL_KERNELS)}"
+        )
+    return made
+
+
+def gamma_from_sigma(name: str, sigma: float) -> float:
+    """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ² cauchy, 1/σ laplacian and perceptron, …"""
+    return kernel_class(name).gamma_from_sigma(sigma)
+
+
+def median_distance(name: str, X: ArrayLike) -> float:
+    """`Kernel.median_distance` of the kernel ``name``."""
+    return kernel_class(name).median_distance(X)
+
+
+def check_squares(X: Any) -> None:
+    """ValueError where squares of numbers in the rows X (n, d), array or CSR, or sums of them may be infinite."""
+    largest = math.sqrt(float(np.finfo(X.dtype).max)) / (10 * X.shape[1])
+    if not np.abs(X.data if issparse(X) else X).max(initial=0.0) < largest:
+        raise ValueError(f"X holds numbers above {largest:.0g}, whose squares overflow; scale it first")

@@ -1,0 +1,392 @@
+"""What a kernel is: its exact form, its parameters, what its bandwidth means, and its traits.
+
+A kernel is one frozen dataclass in one place. Its fields are its parameters. Its *traits* are the classes below that it
+derives from: each says what random features can be made of the kernel, and asks for the methods that this takes.
+
+=====================  ==================================================================================
+trait                  what the kernel has
+=====================  ==================================================================================
+SpectralKernel         a spectral density: k(x − x′) = E[cos wᵀ(x − x′)]
+ProductKernel          one whose coordinates are independent, with a quantile: for quasi-Monte Carlo
+IsotropicKernel        one whose direction is uniform, with a law of the length: for structured directions
+MaclaurinKernel        k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0
+ActivationKernel       k(x, x′) = E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I)
+HalfSpaceKernel        k(x, x′) = E[sign(θᵀx − α)·sign(θᵀx′ − α)] within a ball
+=====================  ==================================================================================
+
+That rows of it can be computed by compiled code (`rffbench.linalg.kernel_rows`) may depend on the parameters, so that
+it is no class but what ``compiled_form`` returns.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from enum import IntEnum
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from rffbench.parameters import WrongParameter
+
+DRAWN_AT_ONCE = 32  # frequencies: of text's d they are some MB, and written side by side they fill cache lines
+DIAGONAL_ROWS = 64  # rows of which a block of the kernel is computed for its diagonal
+
+
+class Form(IntEnum):
+    """How compiled rows are computed: from which distance, and by which function of it."""
+
+    EXP_SQUARES = 0
+    EXP_ABSOLUTES = 1
+    INVERSE_PRODUCT = 2
+    LINEAR_IN_ROOT = 3
+
+
+class CompiledForm(NamedTuple):
+    """A form, and the factor of the distance in it: of d inputs."""
+
+    form: Form
+    factor: float
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A positive semi-definite kernel k of rows with d inputs.
+
+    Parameters
+    ----------
+    gamma : γ > 0, what a bandwidth stands for: `gamma_from_sigma`.
+    lengths : lengths ℓ > 0, one for each input (ARD), in whose units rows are measured: k(x/ℓ, x′/ℓ); none: all 1.
+    """
+
+    gamma: float = 1.0
+    lengths: list[float] | tuple[float, ...] | None = field(default=None, kw_only=True)
+
+    trait: ClassVar[str] = ""
+    """Of a trait, what a kernel with it has, in words."""
+    name: ClassVar[str] = ""
+    """What a config calls it; of a class in a user's own file, nothing."""
+    sklearn_name: ClassVar[str | None] = None
+    """What scikit-learn's ``pairwise_kernels`` calls it, with the same γ; None: it has none such."""
+    named_after: ClassVar[bool] = False
+    """Whether the name is a person's, and written with a capital."""
+    aliases: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Other names, each with the parameters that it stands for."""
+    formula: ClassVar[str] = ""
+    """The exact form in one line, Δ = x − x′."""
+    choices: ClassVar[dict[str, tuple]] = {}
+    """The values a parameter may have, where they can be listed."""
+    norm: ClassVar[Literal["euclidean", "cityblock"]] = "euclidean"
+    """The norm of Δ in which a bandwidth σ is a length."""
+    power: ClassVar[Literal[1, 2]] = 2
+    """γ is one over a length to this power."""
+    sigma_factor: ClassVar[float] = 1.0
+    """γ = 1/(sigma_factor·σ^power)."""
+    has_bandwidth: ClassVar[bool] = True
+    """Whether γ changes more than the kernel's scale; False: γ must be 1."""
+    rules: ClassVar[tuple[str, ...]] = ("scale", "median")
+    """The rules by which γ may be found in training rows: `rffbench.kernels.bandwidth.gamma_of_rows`."""
+    scaled_by_data: ClassVar[bool] = False
+    """Whether γ, where none is given, is 1/R of the ball that holds the training rows; else σ is 1."""
+    unit_diagonal: ClassVar[bool] = False
+    """Whether k(x, x) = 1 for every x."""
+    of_differences: ClassVar[bool] = False
+    """Whether k(x, x′) depends on x − x′ alone, so that rows may be shifted."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
+        if self.lengths is not None:
+            object.__setattr__(self, "lengths", _checked_lengths(self.lengths))
+        for name, allowed in self.choices.items():
+            if getattr(self, name) not in allowed:
+                raise WrongParameter(
+                    name, f"must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}"
+                )
+        if not self.has_bandwidth and self.gamma != 1:
+            raise WrongParameter("gamma", f"must be 1: the {self.called()} kernel has no bandwidth")
+
+    @classmethod
+    def called(cls) -> str:
+        """What messages call it."""
+        return cls.name or cls.__name__
+
+    @abstractmethod
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """The kernel matrix (n, m) of X (n, d) and Y (m, d), X where that is None, as a new array. Rows are already in
+        units of ``lengths``."""
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+        """The kernel matrix k(xᵢ, yⱼ), shape (n, m), of X (n, d) and Y (m, d); Y is X where not given."""
+        A = self.scaled(np.asarray(X, dtype=np.float64))
+        return self.matrix(A, None if Y is None else self.scaled(np.asarray(Y, dtype=np.float64)))
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """k(xᵢ, xᵢ), (n,)."""
+        rows = np.asarray(X, dtype=np.float64)
+        if self.unit_diagonal:
+            return np.ones(len(rows))
+        blocks = [rows[first : first + DIAGONAL_ROWS] for first in range(0, len(rows), DIAGONAL_ROWS)]
+        return np.concatenate([np.zeros(0), *(self(block, block).diagonal() for block in blocks)])
+
+    def scaled(self, X: Any) -> Any:
+        """Rows X (n, d), an array or a CSR matrix, in units of ``lengths``, a new one; X itself without those."""
+        if self.lengths is None:
+            return X
+        per_length = (1 / self._lengths_of(X.shape[1])).astype(X.dtype)
+        return X.multiply(per_length).tocsr() if issparse(X) else X * per_length
+
+    def fold(self, W: NDArray) -> NDArray:
+        """Directions W (d, s) for rows in units of ``lengths`` as directions for the rows themselves, in place:
+        Wᵀ(x/ℓ) = (W/ℓ)ᵀx. W is returned."""
+        if self.lengths is not None:
+            W /= self._lengths_of(len(W))[:, None]
+        return W
+
+    def _lengths_of(self, d: int) -> NDArray[np.float64]:
+        self.check_inputs(d)
+        return np.asarray(self.lengths)
+
+    def check_inputs(self, d: int) -> None:
+        """WrongParameter where the kernel can't be one of rows with d inputs."""
+        if self.lengths is not None and len(self.lengths) != d:
+            raise WrongParameter("lengths", f"must have one length for each of the {d} inputs, got {len(self.lengths)}")
+
+    # ---- The bandwidth ----
+
+    @classmethod
+    def gamma_from_sigma(cls, sigma: float) -> float:
+        """γ of the bandwidth σ."""
+        sigma = positive("sigma", sigma)
+        if not cls.has_bandwidth:
+            raise WrongParameter("sigma", f"is not for the {cls.called()} kernel, which has no bandwidth")
+        if not 1e-150 < sigma < 1e150:
+            raise WrongParameter("sigma", f"must lie between 1e-150 and 1e150, so that σ² is a number, got {sigma!r}")
+        return 1 / (cls.sigma_factor * sigma**cls.power)
+
+    @classmethod
+    def gamma_from_variance(cls, variance: float, d: int) -> float:
+        """γ by the rule 'scale' of d inputs with this variance: σ^power is d·Var for a squared length, and for a length
+        √(d·Var), the size of ‖Δ‖₂, or d·√Var, that of ‖Δ‖₁."""
+        if cls.norm == "cityblock":
+            return float(1 / (d * variance**0.5))
+        return float(1 / (d * variance)) if cls.power == 2 else float(1 / (d * variance) ** 0.5)
+
+    @classmethod
+    def median_distance(cls, X: ArrayLike) -> float:
+        """The median of ‖x − x′‖ over pairs of the rows X (n, d), in the kernel's norm. 0 of a single row.
+
+        As σ it is the median heuristic (A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012, Section 8).
+        """
+        pairs = pdist(X, cls.norm)
+        return float(np.median(pairs)) if len(pairs) else 0.0
+
+    @property
+    def unit_scale(self) -> float:
+        """What rows are multiplied by for the kernel to have γ = 1."""
+        return self.gamma if self.power == 1 else math.sqrt(self.gamma)
+
+    def with_gamma(self, gamma: float) -> Self:
+        """The same kernel with another γ."""
+        return replace(self, gamma=gamma)
+
+    def without_lengths(self) -> Self:
+        """The same kernel of rows that are already in units of ``lengths``."""
+        return self if self.lengths is None else replace(self, lengths=None)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters besides γ, as a config says them: without those that are None."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "gamma"}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
+    # ---- Traits ----
+
+    @classmethod
+    def has(cls, trait: type) -> bool:
+        """Whether the kernel has the trait, a class of this file; a kernel's class stands for itself."""
+        return issubclass(cls, trait)
+
+    @classmethod
+    def traits(cls) -> list[str]:
+        """The short names of its traits, in the order of `TRAITS`."""
+        return [name for name, trait in TRAITS.items() if cls.has(trait)]
+
+    def compiled_form(self, d: int) -> CompiledForm | None:
+        """How rows of it, of d inputs in units of ``lengths``, are compiled; None: they are not, and solvers compute
+        ``kernel(X, Y)`` in blocks."""
+        return None
+
+
+class SpectralKernel(Kernel):
+    """A kernel that is the Fourier transform of a probability density: what Fourier features approximate.
+
+    By Bochner's theorem these are the continuous shift-invariant kernels with k(0) = 1 (Rahimi & Recht 2007).
+    """
+
+    trait: ClassVar[str] = "a spectral density"
+    unit_diagonal: ClassVar[bool] = True
+    of_differences: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def spectral_scale(self) -> float:
+        """What a frequency at unit scale is multiplied by."""
+
+    @property
+    @abstractmethod
+    def spectral_variance(self) -> float:
+        """The variance of a coordinate of a frequency: −∂²k/∂Δⱼ² at 0, and E‖w‖² over d; without ``lengths``."""
+
+    @abstractmethod
+    def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
+        """One draw (d,) from the spectral density at unit scale."""
+
+    def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        """``count`` draws (count, d), the same as one by one: a subclass may draw them faster."""
+        return np.stack([self.frequency(rng, d) for _ in range(count)])
+
+    def sample(self, rng: Generator, s: int, d: int, *, order: Literal["C", "F"] = "F") -> NDArray[np.float64]:
+        """Draw s frequencies from the spectral density: W, shape (d, s), float64, laid out in ``order``.
+
+        The numbers are drawn frequency by frequency, so that with an equally seeded ``rng`` the first s
+        frequencies of a larger draw are the draw of s. A few at a time: W is the one array of its size.
+        """
+        W = np.empty((d, s), order=order)
+        for first in range(0, s, DRAWN_AT_ONCE):
+            last = min(s, first + DRAWN_AT_ONCE)
+            W[:, first:last] = self.frequencies(rng, last - first, d).T
+        W *= self.spectral_scale
+        return self.fold(W)
+
+
+class ProductKernel(SpectralKernel):
+    """A kernel whose spectral density is a product of equal densities, one for each coordinate."""
+
+    trait: ClassVar[str] = "a product density"
+
+    @abstractmethod
+    def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The inverse of the coordinates' distribution function at unit scale, accurate in both tails."""
+
+    def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
+        return self.quantile(rng.uniform(size=d))
+
+    def inverse_cdf(self, U: ArrayLike) -> NDArray[np.float64]:
+        """Frequencies W (d, s) of points U (s, d) of the open unit cube, coordinate by coordinate."""
+        return self.fold(self.spectral_scale * self.quantile(np.asarray(U, dtype=np.float64)).T)
+
+
+class IsotropicKernel(SpectralKernel):
+    """A kernel whose frequencies have a uniform direction, and a length whose law is known.
+
+    Maps of structured directions take the lengths alone: W = Q·diag(``radii``), Q's columns of length 1, and then
+    `fold` it. In units of ``lengths`` the density is isotropic, too.
+    """
+
+    trait: ClassVar[str] = "an isotropic density"
+
+    @abstractmethod
+    def radius(self, rng: Generator, d: int) -> float:
+        """One draw of ‖w‖ in d dimensions at unit scale."""
+
+    def radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        """s draws of ‖w‖ in d dimensions, (s,), one after the other, so that sizes nest."""
+        return self.spectral_scale * np.array([self.radius(rng, d) for _ in range(s)])
+
+    def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
+        direction = rng.standard_normal(d)
+        return direction * (self.radius(rng, d) / math.sqrt(direction @ direction))
+
+
+class MaclaurinKernel(Kernel):
+    """A kernel k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0: a power series in xᵀx′ but for a factor of each row."""
+
+    trait: ClassVar[str] = "Maclaurin coefficients"
+
+    @property
+    @abstractmethod
+    def highest_degree(self) -> int | None:
+        """The degree of the last term; None: there are infinitely many."""
+
+    @abstractmethod
+    def coefficients(self, count: int) -> NDArray[np.float64]:
+        """a₀ … a_(count−1), γ included."""
+
+    def row_factor(self, X: NDArray) -> NDArray:
+        """r(x) of the rows X (n, d), already in units of ``lengths``, (n,) in X's dtype; ones of a dot-product kernel,
+        which is the series itself."""
+        return np.ones(len(X), X.dtype)
+
+
+class ActivationKernel(Kernel):
+    """A kernel k(x, x′) = E[a(wᵀx)·a(wᵀx′)] of an activation a, w ~ N(0, I)."""
+
+    trait: ClassVar[str] = "an activation"
+
+    @abstractmethod
+    def activation(self, T: NDArray) -> NDArray:
+        """a(t) of an array of any shape, float32 or float64, written over T, which is returned."""
+
+    def weights(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        """s draws of w, (d, s) float64, drawn one by one, so that sizes nest; for rows that are not in units of
+        ``lengths``."""
+        return self.fold(np.asfortranarray(rng.standard_normal((s, d)).T))
+
+
+class HalfSpaceKernel(Kernel):
+    """A kernel k(x, x′) = E[sign(θᵀx − α)·sign(θᵀx′ − α)] for rows within ``ball`` of 0, θ uniform on the unit sphere
+    and α uniform on [−ball, ball]."""
+
+    trait: ClassVar[str] = "random half-spaces"
+    unit_diagonal: ClassVar[bool] = True
+    of_differences: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def ball(self) -> float:
+        """The radius R of the ball, in units of ``lengths``."""
+
+
+TRAITS: dict[str, type[Kernel]] = {
+    "spectral": SpectralKernel,
+    "product": ProductKernel,
+    "isotropic": IsotropicKernel,
+    "maclaurin": MaclaurinKernel,
+    "activation": ActivationKernel,
+    "half-space": HalfSpaceKernel,
+}
+"""The traits by their short names. The attribute ``trait`` of each says in words what a kernel with it has."""
+
+
+def distances(
+    X: NDArray[np.float64], Y: NDArray[np.float64] | None, metric: Literal["sqeuclidean", "euclidean", "cityblock"]
+) -> NDArray[np.float64]:
+    """The distances between X (n, d) and Y (m, d), (n, m); between pairs of X, each computed once, without Y."""
+    return squareform(pdist(X, metric)) if Y is None else cdist(X, Y, metric)
+
+
+def positive(what: str, value: Any) -> float:
+    """``value`` as a float; WrongParameter where it is no positive, finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf or isinstance(value, bool):
+        raise WrongParameter(what, f"must be a positive number, got {value!r}")
+    return number
+
+
+def _checked_lengths(lengths: Any) -> tuple[float, ...]:
+    try:
+        found = tuple(float(each) for each in lengths)
+    except (TypeError, ValueError):
+        found = ()
+    if not found or not all(0 < each < math.inf for each in found):
+        raise WrongParameter("lengths", f"must be positive numbers, one for each input, got {lengths!r}")
+    return found

@@ -1,0 +1,245 @@
+"""What a kernel must keep to, checked: its exact form, what γ and the parameters mean, and that what it draws gives its
+exact form, at the right rate and nested."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import NDArray
+
+from rffbench import ownfile
+from rffbench.errors import ConfigError, is_ctrl_c
+from rffbench.identity import canonical_json
+from rffbench.kernels import KERNELS, NAMED, make_kernel
+from rffbench.kernels.base import (
+    ActivationKernel,
+    IsotropicKernel,
+    Kernel,
+    MaclaurinKernel,
+    ProductKernel,
+    SpectralKernel,
+)
+from rffbench.registry import outlived
+
+GAMMA = 0.8
+X = default_rng(0).uniform(-0.5, 0.5, size=(40, 3))
+X.setflags(write=False)
+POINTS = 12  # rows whose pairs are looked at
+PAIRS = np.triu_indices(POINTS, 1)
+SIZES = (16, 32, 64, 128, 256)
+REPETITIONS = 40
+SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest of 66 biases, may be off
+ROUNDING = 1e-9  # of the largest value of the kernel
+TERMS = 60  # of a power series that never ends
+
+Drawn = Callable[[np.random.Generator, int], NDArray[np.float64]]
+"""What a draw of s gives: Z (12 points, columns), or (2, 12 points, s), with ZZᵀ/s the estimate of the kernel."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found, in words; ``ok`` None: it could not be judged."""
+
+    name: str
+    ok: bool | None
+    found: str
+
+
+def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
+    """Check the kernel that a config calls ``name``, with these parameters and the others' defaults; each check as it
+    is done. ConfigError where the kernel cannot be made."""
+    with NAMED.refusing(name):
+        kernel = make_kernel(name, **parameters)
+        kernel = kernel.with_gamma(GAMMA) if kernel.has_bandwidth else kernel
+    checks: dict[str, Callable[[], tuple[bool, str]]] = {
+        "form": lambda: _form(kernel),
+        "positive": lambda: _positive(kernel),
+        "bandwidth": lambda: _bandwidth(kernel),
+        "parameters": lambda: _parameters(kernel),
+    }
+    checks |= {label: partial(_draws, kernel, draw) for label, draw in _drawn(kernel).items()}
+    if isinstance(kernel, MaclaurinKernel):
+        checks["series"] = lambda: _series(kernel)
+    for label, check in checks.items():
+        done = _done(label, check, name, kernel)
+        yield done
+        if label == "form" and not done.ok:
+            yield Check("the others", None, "not judged: the form must be ok first")
+            return
+
+
+def check_own_kernel(spec: Mapping[str, Any]) -> None:
+    """ConfigError where the kernel of a trial's spec is not built in, and does not keep to what `check_kernel`
+    checks."""
+    name = spec["name"]
+    if name in KERNELS:
+        return
+    parameters = {key: value for key, value in spec.items() if key not in ("name", "gamma")}
+    source = ownfile.source_hash(name) if ownfile.is_own(name) else None
+    if problem := _problem(name, source, canonical_json(parameters)):
+        called = ownfile.portable(name)
+        raise ConfigError(f"kernel {called!r}: {problem}; `rffbench check-kernel {called}` runs all checks")
+
+
+@lru_cache
+def _problem(name: str, source: str | None, parameters: str) -> str:
+    """What the first check that fails says; ``source``, the hash of the file, is for the cache alone."""
+    checks = check_kernel(name, **json.loads(parameters))
+    return next((f"{check.name}: {check.found}" for check in checks if check.ok is False), "")
+
+
+def slope(found: NDArray, sizes: Sequence[int] = SIZES) -> tuple[float, float]:
+    """Slope of log error against log size, of errors (sizes, repetitions, pairs), and its standard error by the
+    bootstrap over repetitions."""
+    squared = (found**2).mean(axis=2)
+    at = np.log2(sizes) - np.log2(sizes).mean()
+
+    def fit(rows: Any) -> float:
+        return float(at @ (np.log2(squared[:, rows].mean(axis=1)) / 2) / (at @ at))
+
+    draws = default_rng(1).integers(squared.shape[1], size=(400, squared.shape[1]))
+    return fit(slice(None)), float(np.std([fit(rows) for rows in draws]))
+
+
+def largest_bias(found: NDArray) -> float:
+    """The largest mean error over pairs of points, in its standard errors, at the largest size."""
+    error = found[-1]
+    return float(np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error)))))
+
+
+def _done(label: str, check: Callable[[], tuple[bool, str]], name: str, kernel: Kernel) -> Check:
+    try:
+        with warnings.catch_warnings(), outlived():
+            warnings.simplefilter("ignore")
+            return Check(label, *check())
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the kernel's own, whatever it is
+        if is_ctrl_c(error):
+            raise
+        plain = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return Check(label, False, (NAMED.blame(name, error, kernel) or plain).partition("\n")[0])
+
+
+def _form(kernel: Kernel) -> tuple[bool, str]:
+    inputs = X.copy()
+    K, block = kernel(inputs), kernel(inputs[:5], inputs[5:])
+    for found, shape in ((K, (40, 40)), (block, (5, 35))):
+        if not isinstance(found, np.ndarray) or found.shape != shape or found.dtype != np.float64:
+            given = f"{found.dtype} {found.shape}" if isinstance(found, np.ndarray) else type(found).__name__
+            return False, f"the matrix of {shape[0]} and {shape[1]} rows must be float64 {shape}, got {given}"
+        if not np.isfinite(found).all():
+            return False, "some values are not finite"
+    if not np.array_equal(inputs, X):
+        return False, "it changes the rows that it is given"
+    rounding = ROUNDING * np.abs(K).max()
+    if (gap := float(np.abs(K - K.T).max())) > rounding:
+        return False, f"not symmetric: k(x, x′) and k(x′, x) are up to {gap:.2g} apart"
+    if (gap := float(np.abs(block - K[:5, 5:]).max())) > rounding:
+        return False, f"k(X, Y) is not the block of k(X) for these rows: up to {gap:.2g} apart"
+    if (gap := float(np.abs(kernel.diagonal(X) - K.diagonal()).max())) > rounding:
+        why = "unit_diagonal says that k(x, x) = 1" if kernel.unit_diagonal else "diagonal(X) says otherwise"
+        return False, f"{why}, and k(x, x) is up to {gap:.2g} off"
+    if kernel.of_differences and (gap := float(np.abs(kernel(X + 0.2) - K).max())) > rounding:
+        return False, f"it must depend on x − x′ alone, and shifting the rows changes it by up to {gap:.2g}"
+    return True, "symmetric, finite, and the same in blocks"
+
+
+def _positive(kernel: Kernel) -> tuple[bool, str]:
+    lowest = 0.0
+    for d, seed in ((1, 1), (3, 2), (10, 3)):
+        if kernel.lengths is not None:
+            d = len(kernel.lengths)
+        rows = default_rng(seed).normal(size=(60, d)) / (4 * np.sqrt(d))  # within the ball of a kernel that has one
+        values = np.linalg.eigvalsh(kernel(rows))
+        lowest = min(lowest, float(values[0] / values[-1]))
+    if lowest < -ROUNDING:
+        return False, f"not positive semi-definite: an eigenvalue is {lowest:.2g} of the largest"
+    return True, "no eigenvalue below 0, for 1, 3 and 10 inputs"
+
+
+def _bandwidth(kernel: Kernel) -> tuple[bool, str]:
+    if not kernel.has_bandwidth:
+        return True, "it has none"
+    small = X / 4
+    scaled, plain = kernel.with_gamma(2.0**kernel.power)(small), kernel.with_gamma(1.0)(2 * small)
+    unit = "a squared length" if kernel.power == 2 else "a length"
+    if (gap := float(np.abs(scaled - plain).max())) > ROUNDING * np.abs(plain).max():
+        return False, f"γ must be one over {unit} (power = {kernel.power}): rows twice as long are up to {gap:.2g} off"
+    return True, f"γ is one over {unit}"
+
+
+def _parameters(kernel: Kernel) -> tuple[bool, str]:
+    own = {key: value for key, value in kernel.parameters.items() if key != "lengths"}
+    if not own:
+        return True, "none besides gamma and lengths"
+    again = type(kernel)(kernel.gamma, **kernel.parameters)
+    if again != kernel or not np.array_equal(again(X), kernel(X)):
+        return False, "a kernel made of the same parameters is another"
+    return True, ", ".join(f"{key} = {value}" for key, value in own.items())
+
+
+def _drawn(kernel: Kernel) -> dict[str, Drawn]:
+    """How estimates of the kernel are drawn, one for each of its traits."""
+    points = X[:POINTS]
+    draws: dict[str, Drawn] = {}
+
+    def waves(W: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([np.cos(points @ W), np.sin(points @ W)])
+
+    def directed(rng: np.random.Generator, s: int) -> NDArray[np.float64]:
+        assert isinstance(kernel, IsotropicKernel)
+        directions = default_rng(rng.integers(2**32)).normal(size=(s, 3)).T
+        lengths = kernel.radii(rng, s, 3)
+        return waves(kernel.fold(directions / np.linalg.norm(directions, axis=0) * lengths))
+
+    if isinstance(kernel, SpectralKernel):
+        draws["frequencies"] = lambda rng, s: waves(kernel.sample(rng, s, 3))
+    if isinstance(kernel, ProductKernel):
+        draws["quantile"] = lambda rng, s: waves(kernel.inverse_cdf(rng.uniform(size=(s, 3))))
+    if isinstance(kernel, IsotropicKernel):
+        draws["radii"] = directed
+    if isinstance(kernel, ActivationKernel):
+        draws["activation"] = lambda rng, s: kernel.activation(points @ kernel.weights(rng, s, 3))[None]
+    return draws
+
+
+def _draws(kernel: Kernel, draw: Drawn) -> tuple[bool, str]:
+    """Whether products of what is drawn are the exact form on average, as 1/√s, and sizes nest."""
+    small, large = draw(default_rng(7), 5), draw(default_rng(7), 40)
+    if not np.allclose(small, large[..., :5], rtol=1e-10, atol=1e-12):
+        return False, "the first 5 of 40 draws are not a draw of 5 with the same seed: draw one after the other"
+    K = kernel(X[:POINTS])[PAIRS]
+    found = np.empty((len(SIZES), REPETITIONS, len(K)))
+    rng = default_rng(11)
+    for i, s in enumerate(SIZES):
+        for repetition in range(REPETITIONS):
+            Z = draw(rng, s)
+            found[i, repetition] = (np.einsum("kis,kjs->ij", Z, Z) / s)[PAIRS] - K
+    first, last = np.sqrt((found**2).mean(axis=(1, 2)))[[0, -1]]
+    value, error = slope(found)
+    bias = largest_bias(found)
+    falls = f"the error goes from {first:.3f} at {SIZES[0]} draws to {last:.3f} at {SIZES[-1]}, as "
+    falls += f"s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
+    if bias < BIAS_SIGMAS and abs(value + 0.5) < SIGMAS * error + 0.05:
+        return True, falls
+    return False, f"draws do not give the exact form: {falls}; asked for are s^-0.5 and a bias below {BIAS_SIGMAS}"
+
+
+def _series(kernel: MaclaurinKernel) -> tuple[bool, str]:
+    rows = kernel.scaled(X[:POINTS])
+    count = TERMS if kernel.highest_degree is None else kernel.highest_degree + 1
+    coefficients = kernel.coefficients(count)
+    if coefficients.shape != (count,) or (coefficients < 0).any():
+        return False, f"coefficients({count}) must be {count} numbers, none below 0"
+    factor = kernel.row_factor(rows)
+    K = np.polynomial.polynomial.polyval(rows @ rows.T, coefficients) * np.outer(factor, factor)
+    exact = kernel(X[:POINTS])
+    if (gap := float(np.abs(K - exact).max())) > 1e-8 * np.abs(exact).max():
+        return False, f"r(x)·r(x′)·Σ aₙ(xᵀx′)ⁿ is not the exact form: up to {gap:.2g} apart"
+    return True, "the power series is the exact form"

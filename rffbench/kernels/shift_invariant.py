@@ -1,0 +1,300 @@
+"""Kernels of Δ = x − x′, and the spectral densities of those that have one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import gammaln, kve, ndtri
+
+from rffbench.kernels.base import (
+    CompiledForm,
+    Form,
+    HalfSpaceKernel,
+    IsotropicKernel,
+    MaclaurinKernel,
+    ProductKernel,
+    distances,
+    positive,
+)
+from rffbench.parameters import WrongParameter
+
+FAR = 1e3  # exp(−t) is 0 beyond, and t² still a number
+LARGEST_NU = 100.0  # beyond, Matérn's kernel is the Gaussian within 1 %, and its Bessel functions overflow
+
+
+@dataclass(frozen=True)
+class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
+    """The Gaussian kernel exp(−γ‖Δ‖²), γ = 1/(2σ²).
+
+    w ~ N(0, 2γ I). It is exp(−γ‖x‖²)·exp(−γ‖x′‖²)·Σₙ (2γ)ⁿ/n!·(xᵀx′)ⁿ.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    named_after: ClassVar[bool] = True
+    sklearn_name: ClassVar[str | None] = "rbf"
+    formula: ClassVar[str] = "exp(−γ‖Δ‖²)"
+    sigma_factor: ClassVar[float] = 2.0
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        K = distances(X, Y, "sqeuclidean")
+        K *= -self.gamma
+        return np.exp(K, out=K)
+
+    def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return rng.standard_normal((count, d))
+
+    def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
+        return rng.standard_normal(d)
+
+    def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        return ndtri(U)
+
+    def radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d))
+
+    @property
+    def spectral_scale(self) -> float:
+        return math.sqrt(2 * self.gamma)
+
+    @property
+    def spectral_variance(self) -> float:
+        return 2 * self.gamma
+
+    @property
+    def highest_degree(self) -> None:
+        return None
+
+    def coefficients(self, count: int) -> NDArray[np.float64]:
+        n = np.arange(count)
+        return np.exp(n * math.log(2 * self.gamma) - gammaln(n + 1))
+
+    def row_factor(self, X: NDArray) -> NDArray:
+        return np.exp(-self.gamma * np.einsum("ij,ij->i", X, X))
+
+    def compiled_form(self, d: int) -> CompiledForm:
+        return CompiledForm(Form.EXP_SQUARES, -self.gamma)
+
+
+@dataclass(frozen=True)
+class LaplacianKernel(ProductKernel):
+    """The Laplacian kernel in the ℓ1 norm, exp(−γ‖Δ‖₁), γ = 1/σ.
+
+    w ~ Cauchy(0, γ) in each coordinate.
+    """
+
+    name: ClassVar[str] = "laplacian"
+    named_after: ClassVar[bool] = True
+    sklearn_name: ClassVar[str | None] = "laplacian"
+    formula: ClassVar[str] = "exp(−γ‖Δ‖₁)"
+    norm: ClassVar[Literal["euclidean", "cityblock"]] = "cityblock"
+    power: ClassVar[Literal[1, 2]] = 1
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        K = distances(X, Y, "cityblock")
+        K *= -self.gamma
+        return np.exp(K, out=K)
+
+    def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return rng.standard_cauchy((count, d))
+
+    def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.sign(U - 0.5) / np.tan(np.pi * np.minimum(U, 1 - U))
+
+    @property
+    def spectral_scale(self) -> float:
+        return self.gamma
+
+    @property
+    def spectral_variance(self) -> float:
+        return math.inf
+
+    def compiled_form(self, d: int) -> CompiledForm:
+        return CompiledForm(Form.EXP_ABSOLUTES, -self.gamma)
+
+
+@dataclass(frozen=True)
+class CauchyKernel(ProductKernel):
+    """The Cauchy kernel ∏ⱼ 1/(1 + γΔⱼ²), γ = 1/σ².
+
+    w ~ Laplace(0, √γ) in each coordinate.
+    """
+
+    name: ClassVar[str] = "cauchy"
+    named_after: ClassVar[bool] = True
+    formula: ClassVar[str] = "∏ⱼ 1/(1 + γΔⱼ²)"
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        Y = X if Y is None else Y
+        K = np.ones((len(X), len(Y)))
+        with np.errstate(over="ignore"):  # 0 of points too far apart for a number
+            for a, b in zip(X.T, Y.T, strict=True):
+                K /= 1 + self.gamma * np.subtract.outer(a, b) ** 2
+        return K
+
+    def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return rng.laplace(size=(count, d))
+
+    def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -np.sign(U - 0.5) * np.log(2 * np.minimum(U, 1 - U))
+
+    @property
+    def spectral_scale(self) -> float:
+        return math.sqrt(self.gamma)
+
+    @property
+    def spectral_variance(self) -> float:
+        return 2 * self.gamma
+
+    def compiled_form(self, d: int) -> CompiledForm:
+        return CompiledForm(Form.INVERSE_PRODUCT, self.gamma)
+
+
+@dataclass(frozen=True)
+class MaternKernel(IsotropicKernel):
+    """The Matérn kernel of smoothness ν, 2^(1−ν)/Γ(ν)·tᵛ·K_ν(t) with t = √(2ν)·γ‖Δ‖₂, γ = 1/σ.
+
+    ν = ½ is exp(−γ‖Δ‖₂), the Laplacian in the Euclidean norm; ν = 3/2 is (1 + t)·exp(−t), ν = 5/2 is
+    (1 + t + t²/3)·exp(−t); ν → ∞ is the Gaussian of the same σ. w is γ times a multivariate t variable of 2ν degrees of
+    freedom: a normal one times √(2ν/χ²_{2ν}) (C. Rasmussen and C. Williams, "Gaussian processes for machine learning",
+    2006, Eq. 4.14 and 4.15).
+
+    Parameters
+    ----------
+    nu : the smoothness ν, above 0: 0.5, 1.5, 2.5 or any number to 100.
+    """
+
+    nu: float = 1.5
+
+    name: ClassVar[str] = "matern"
+    aliases: ClassVar[dict[str, dict[str, float]]] = {"laplacian-l2": {"nu": 0.5}}
+    formula: ClassVar[str] = "2^(1−ν)/Γ(ν)·tᵛ·K_ν(t), t = √(2ν)·γ‖Δ‖₂"
+    power: ClassVar[Literal[1, 2]] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "nu", positive("nu", self.nu))
+        if self.nu > LARGEST_NU:
+            raise WrongParameter("nu", f"must be {LARGEST_NU:g} at most, got {self.nu:g}; the gaussian kernel is near")
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        t = distances(X, Y, "euclidean")
+        t *= math.sqrt(2 * self.nu) * self.gamma
+        if self.nu not in (0.5, 1.5, 2.5):
+            return matern_of_any_smoothness(t, self.nu)
+        np.minimum(t, FAR, out=t)
+        if self.nu == 0.5:
+            polynomial: NDArray | float = 1.0
+        else:
+            polynomial = 1 + t if self.nu == 1.5 else 1 + t + t**2 / 3
+        return np.exp(-t, out=t) * polynomial
+
+    def radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d) * 2 * self.nu / rng.chisquare(2 * self.nu))
+
+    @property
+    def spectral_scale(self) -> float:
+        return self.gamma
+
+    @property
+    def spectral_variance(self) -> float:
+        return self.gamma**2 * self.nu / (self.nu - 1) if self.nu > 1 else math.inf
+
+
+@dataclass(frozen=True)
+class RationalQuadraticKernel(IsotropicKernel):
+    """The rational-quadratic kernel (1 + γ‖Δ‖²/α)^(−α), γ = 1/(2σ²).
+
+    It is the mean of Gaussian kernels exp(−τγ‖Δ‖²), τ ~ Gamma(α) of mean 1, so that w is √(2γτ) times a normal variable
+    (C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Eq. 4.19 and 4.20). α → ∞ is the
+    Gaussian.
+
+    Parameters
+    ----------
+    alpha : α > 0.
+    """
+
+    alpha: float = 1.0
+
+    name: ClassVar[str] = "rational-quadratic"
+    formula: ClassVar[str] = "(1 + γ‖Δ‖²/α)^(−α)"
+    sigma_factor: ClassVar[float] = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", positive("alpha", self.alpha))
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        K = distances(X, Y, "sqeuclidean")
+        K *= self.gamma / self.alpha
+        np.log1p(K, out=K)
+        K *= -self.alpha
+        return np.exp(K, out=K)
+
+    def radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d) * rng.gamma(self.alpha, 1 / self.alpha))
+
+    @property
+    def spectral_scale(self) -> float:
+        return math.sqrt(2 * self.gamma)
+
+    @property
+    def spectral_variance(self) -> float:
+        return 2 * self.gamma
+
+
+@dataclass(frozen=True)
+class PerceptronKernel(HalfSpaceKernel):
+    """The perceptron kernel 1 − c_d·γ‖Δ‖₂, c_d = Γ(d/2)/(√π Γ((d+1)/2)), for points within R = 1/γ of the origin.
+
+    It is E[sign(θᵀx − α)·sign(θᵀx′ − α)], θ uniform on the unit sphere of ℝᵈ, α uniform on
+    [−R, R] (Lin & Li 2008): where |θᵀx|, |θᵀx′| ≤ R the two signs differ for the α between θᵀx and θᵀx′, with
+    probability |θᵀΔ|/(2R), so that the mean is 1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| with
+    E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)) = c_d. Beyond that ball the closed form isn't that mean, and need not be
+    positive semi-definite.
+    """
+
+    name: ClassVar[str] = "perceptron"
+    formula: ClassVar[str] = "1 − c_d·γ‖Δ‖₂"
+    power: ClassVar[Literal[1, 2]] = 1
+    rules: ClassVar[tuple[str, ...]] = ()
+    scaled_by_data: ClassVar[bool] = True
+
+    def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        K = distances(X, Y, "euclidean")
+        if not np.isfinite(K).all():
+            raise ValueError("points are too far apart for the perceptron kernel, which has no limit; scale them first")
+        K *= -mean_abs_coordinate(X.shape[1]) * self.gamma
+        K += 1
+        return K
+
+    @property
+    def ball(self) -> float:
+        return 1 / self.gamma
+
+    def compiled_form(self, d: int) -> CompiledForm:
+        return CompiledForm(Form.LINEAR_IN_ROOT, -self.gamma * mean_abs_coordinate(d))
+
+
+def matern_of_any_smoothness(t: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
+    """2^(1−ν)/Γ(ν)·tᵛ·K_ν(t), by its logarithm; near 0, where K_ν overflows, by the first terms of its power series."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bessel = kve(nu, t)  # eᵗ·K_ν(t)
+        K = np.exp((1 - nu) * math.log(2) - gammaln(nu) + nu * np.log(t) + np.log(bessel) - t)
+    near = ~np.isfinite(bessel) & np.isfinite(t)
+    if nu > 2:
+        u = t[near] ** 2 / 4
+        K[near] = 1 - u / (nu - 1) + u**2 / (2 * (nu - 1) * (nu - 2))
+    else:
+        K[near] = 1.0
+    K[np.isinf(t)] = 0.0
+    return K
+
+
+def mean_abs_coordinate(d: int) -> float:
+    """c_d = E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)), θ uniform on the unit sphere of ℝᵈ: 1, 2/π, 1/2, …"""
+    return float(np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) / math.sqrt(math.pi))

@@ -1,0 +1,56 @@
+"""What methods are called where people read: a config's label, but for two names that would mislead.
+
+The method that Liu et al. (2020) call "Ours" is nobody's here: it is shown as ``surrogate-RFF``. What a label calls
+"released" is code that a third party published with another paper: it is shown as ``reweighted``. Configs, the keys of
+trials and their rows keep the labels they have; both are understood wherever a method is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+SURROGATE = "surrogate-RFF"
+REWEIGHTED = "reweighted"
+STORED_VARIANT = "as-released"  # what rows have for `variant: reweighted`, and older configs say
+_REWEIGHTING = ("leverage", "surrogate-leverage")  # maps with that variant
+
+
+def shown_label(label: str, features: Mapping[str, Any]) -> str:
+    """The label under which a method with these ``features`` is shown: ``surrogate-RFF (reweighted)`` for
+    ``Ours (released)``."""
+    name = features.get("name")
+    if name in _REWEIGHTING and stored_features(features).get("variant") == STORED_VARIANT:
+        label = re.sub(r"\breleased\b", REWEIGHTED, label)
+    return re.sub(r"^Ours(?![\w-])", SURROGATE, label) if name == "surrogate-leverage" else label
+
+
+def shown_labels(features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The shown label of every method, from their ``features``; its own where two would be the same."""
+    shown = {label: shown_label(label, own) for label, own in features.items()}
+    taken = [*shown.values()]
+    return {label: each if taken.count(each) == 1 else label for label, each in shown.items()}
+
+
+def shown_config(config: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """A resolved config as it is shown: methods under their ``shown`` labels, and their variants by today's names."""
+    methods = {shown[label]: _shown_method(own) for label, own in config["methods"].items()}
+    found = {**config, "methods": methods}
+    if isinstance(significance := config.get("significance"), Mapping) and significance.get("baselines"):
+        baselines = [shown.get(label, label) for label in significance["baselines"]]
+        found["significance"] = {**significance, "baselines": baselines}
+    return found
+
+
+def _shown_method(own: Mapping[str, Any]) -> dict[str, Any]:
+    renamed = own.get("features") in _REWEIGHTING and own.get("variant") == STORED_VARIANT
+    return {**own, "variant": REWEIGHTED} if renamed else dict(own)
+
+
+def stored_features(features: Mapping[str, Any]) -> dict[str, Any]:
+    """The features as keys and rows of trials have them: ``as-released`` for ``variant: reweighted``."""
+    stored = dict(features)
+    if stored.get("name") in _REWEIGHTING and stored.get("variant") == REWEIGHTED:
+        stored["variant"] = STORED_VARIANT
+    return stored

@@ -1,0 +1,74 @@
+"""What parts of your own derive from, in one place: import these names from ``rffbench.plugin`` and from nowhere else.
+
+===================  ==================================================================================================
+FeatureMap           a feature map: implement ``fit`` and ``fill``
+FourierFeatures      a feature map whose columns are cosines and sines of wᵀx: implement ``fit``
+Kernel               a kernel: implement ``matrix``
+SpectralKernel       a kernel with a spectral density, so that Fourier features approximate it
+ProductKernel        a kernel with a spectral density whose coordinates are independent
+IsotropicKernel      a kernel with a spectral density of uniform direction
+MaclaurinKernel      a kernel with a power series in xᵀx′
+ActivationKernel     a kernel that is the mean of products of an activation of wᵀx
+Regressor            a solver for regression: implement ``fit`` and ``_linear``
+Classifier           a solver for classification
+Score                a score of predictions: implement ``compute``, which is given `Predictions`
+Predictions          labels, decision scores and probabilities of the test rows, with the right answers
+Metric               a number's name, title, unit and better direction
+Executor             what an executor on this machine does
+ClusterExecutor      an executor on other machines: how it starts workers and hears of them
+===================  ==================================================================================================
+
+They load on first use. A part that derives from none of them works too, if it keeps to scikit-learn's contract.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rffbench.execution import Executor as Executor
+    from rffbench.execution.cluster import ClusterExecutor as ClusterExecutor
+    from rffbench.features.base import FeatureMap as FeatureMap
+    from rffbench.features.base import FourierFeatures as FourierFeatures
+    from rffbench.kernels import ActivationKernel as ActivationKernel
+    from rffbench.kernels import IsotropicKernel as IsotropicKernel
+    from rffbench.kernels import Kernel as Kernel
+    from rffbench.kernels import MaclaurinKernel as MaclaurinKernel
+    from rffbench.kernels import ProductKernel as ProductKernel
+    from rffbench.kernels import SpectralKernel as SpectralKernel
+    from rffbench.solvers.base import Classifier as Classifier
+    from rffbench.solvers.base import Regressor as Regressor
+    from rffbench.trials.metrics import Metric as Metric
+    from rffbench.trials.scores import Predictions as Predictions
+    from rffbench.trials.scores import Score as Score
+
+_HOME = {
+    "FeatureMap": "rffbench.features.base",
+    "FourierFeatures": "rffbench.features.base",
+    "Kernel": "rffbench.kernels",
+    "SpectralKernel": "rffbench.kernels",
+    "ProductKernel": "rffbench.kernels",
+    "IsotropicKernel": "rffbench.kernels",
+    "MaclaurinKernel": "rffbench.kernels",
+    "ActivationKernel": "rffbench.kernels",
+    "Regressor": "rffbench.solvers.base",
+    "Classifier": "rffbench.solvers.base",
+    "Metric": "rffbench.trials.metrics",
+    "Score": "rffbench.trials.scores",
+    "Predictions": "rffbench.trials.scores",
+    "Executor": "rffbench.execution",
+    "ClusterExecutor": "rffbench.execution.cluster",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'rffbench.plugin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

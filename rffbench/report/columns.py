@@ -1,0 +1,61 @@
+"""How many columns the features of each cell have: what a size means for each method."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from rffbench import ownfile
+from rffbench.config.columns import Cells, unequal_columns
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.features import make_features
+from rffbench.report.frame import Results, as_written, cells, size_label
+from rffbench.report.text_table import Table
+
+
+def columns_of(results: Results) -> Cells:
+    """The columns of every cell's features, as its rows say. Rows of older versions don't say: for those the map is
+    asked, unless it is in a file of one's own. Methods without a map are left out."""
+
+    @cache
+    def told(method: str, n_features: int, dataset: str) -> int | None:
+        features, kernel = results.grid.features(method), results.grid.setting("kernel", dataset, method)
+        if ownfile.is_own(str(features["name"])) or not isinstance(kernel, dict):
+            return None
+        with suppress(ConfigError):  # a map of a package that is not there
+            count: Any = results.grid.setting("count") or "frequencies"
+            made = make_features(features, kernel=kernel["name"], gamma=1.0, n_features=n_features, count=count)
+            return getattr(made, "n_components", None)
+        return None
+
+    found: Cells = {}
+    for dataset, n_features, method, trials in cells(results.trials):
+        columns = results.columns.get((dataset, n_features, method)) or told(method, n_features, dataset)
+        if columns is not None:
+            size = size_label(n_features, trials["multiple"].iloc[0])
+            found.setdefault((dataset, size), {})[method] = columns
+    return found
+
+
+def columns_note(results: Results) -> list[str]:
+    """A line for a table whose methods have unequal numbers of columns at one size; none where they are equal."""
+    unequal = unequal_columns(columns_of(results))
+    return [f"{unequal[:1].upper()}{unequal[1:]}."] if unequal else []
+
+
+def make_columns_table(results: Results, *, written: bool = False) -> Table:
+    """The number of columns of every cell's features. ResultsError where no map says it."""
+    found = columns_of(results)
+    if not found:
+        raise ResultsError(f"{results.folder}: no trial says how many columns its features have")
+    name = as_written if written else str
+    table = Table(results.title, ["dataset", "s", *map(name, results.methods)])
+    places = results.trials[["dataset", "n_features", "multiple"]].drop_duplicates()
+    for dataset, n_features, multiple in places.itertuples(index=False):
+        size = size_label(n_features, multiple)
+        columns = found.get((dataset, size), {})
+        row = [str(columns.get(method, "")) for method in results.methods]
+        table.rows.append([results.called(dataset) if written else dataset, size, *row])
+    table.notes = ["Columns of the features.", *columns_note(results)]
+    return table

@@ -1,0 +1,91 @@
+"""Negative controls for a count of cells that come out: how many would, were the methods' columns mixed up?
+
+A count such as "82 of 84 within a point" tells little where other methods' numbers would come near it too. So the same
+cells are counted with one method's measured numbers in every column, with those of two methods exchanged, and with all
+methods exchanged in pairs, those that are most alike with each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+MOST_SHOWN = 4  # of a kind that are named in a sentence
+ALIKE, EXCHANGED, IN_PAIRS = KINDS = ("in every column", "exchanged", "exchanged in pairs")
+
+
+@dataclass(frozen=True)
+class Control:
+    """``within`` of ``count`` cells are within their tolerance, had the columns been of other ``methods``: of KINDS."""
+
+    kind: str
+    methods: str
+    within: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.methods} {self.within} of {self.count}"
+
+
+def controls(cells: pd.DataFrame, percent: bool = False) -> list[Control]:
+    """The controls of the cells that count (``Comparison.counted``), of each kind the highest count first; ``percent``
+    where the tolerance is in percent of the reported number. None with fewer than two methods.
+
+    A cell counts in a control where the method in its place was measured there, at the same size, or, in a table
+    without sizes, on the same dataset.
+    """
+    methods = list(dict.fromkeys(cells["method"]))
+    cells = cells.assign(place=_places(cells))
+    if len(methods) < 2 or cells.duplicated(["place", "method"]).any():
+        return []
+    measured = cells.pivot(index="place", columns="method", values="measured")
+
+    def control(kind: str, called: str, instead: Mapping[str, str]) -> Control:
+        numbers = [
+            measured.loc[place, instead.get(method, method)]
+            for place, method in zip(cells["place"], cells["method"], strict=True)
+        ]
+        off = (pd.Series(numbers, index=cells.index) - cells["reported"]).abs()
+        allowed = cells["tolerance"] * (cells["reported"].abs() / 100 if percent else 1)
+        return Control(kind, called, int((off <= allowed + 1e-9).sum()), int(off.notna().sum()))
+
+    alike = [control(ALIKE, name, dict.fromkeys(methods, name)) for name in methods]
+    pairs = {
+        (one, other): control(EXCHANGED, f"{one} and {other}", {one: other, other: one})
+        for one, other in itertools.combinations(methods, 2)
+    }
+    nearest = sorted(pairs, key=lambda pair: -pairs[pair].within)
+    matched: dict[str, str] = {}
+    for one, other in nearest:
+        if not {one, other} & matched.keys():
+            matched |= {one: other, other: one}
+    named = ", ".join(f"{one} and {other}" for one, other in nearest if matched.get(one) == other)
+    both = [control(IN_PAIRS, named, matched)] if len(matched) > 2 else []
+    return [*sorted(alike, key=_highest), *(pairs[pair] for pair in nearest), *both]
+
+
+def _highest(control: Control) -> int:
+    return -control.within
+
+
+def _places(cells: pd.DataFrame) -> pd.Series:
+    """A dataset and size; of a table without sizes, in which each method has one of its own, the dataset."""
+    if cells["multiple"].notna().any():
+        return cells["dataset"] + " " + cells["size"].astype(str)
+    return cells["dataset"]
+
+
+def in_words(found: list[Control]) -> str:
+    """A sentence for each kind that names the controls with the highest counts."""
+    said = []
+    for kind in KINDS:
+        mine = [control for control in found if control.kind == kind]
+        if mine:
+            rest = mine[MOST_SHOWN:]
+            counts = [*map(str, mine[:MOST_SHOWN])]
+            counts += [f"{len(rest)} others {rest[-1].within} to {rest[0].within}"] if rest else []
+            said.append(f"{kind}: {', '.join(counts)}")
+    return f"The same for other methods' columns: {'; '.join(said)}."

@@ -1,0 +1,187 @@
+"""Cells in which a tuned value lies on the edge of its grid, and whether the held-out score still moves there.
+
+There a difference between methods may be the grid's: the method that wanted a value beyond it did not get one. What the
+held-out error gains at the edge over the neighbouring value is in the trials' rows (``edges``,
+`rffbench.trials.edges.gain_at_edge`). Of rows without it the score of the test rows at every λ says it, where the
+solver kept that (``path``); else it is unknown. λ = 0 is no edge, as there is nothing beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rffbench.errors import RffbenchError
+from rffbench.papers import references
+from rffbench.report.frame import Results, cells, size_label
+from rffbench.trials.edges import End, edge_of
+
+SHARE = 0.2  # of a cell's trials, beyond which an edge counts
+TUNED = {"lambda": "λ", "gamma": "γ"}  # what cross-validation chooses: the column of trials, and its sign
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A tuned value of a cell that is the ``end`` of its grid, ``at``, in ``trials`` of the ``finished`` ones; whether
+    the held-out score ``moves`` there by more than its standard error, None where that is unknown."""
+
+    dataset: str
+    n_features: int
+    size: str
+    method: str
+    tuned: str
+    end: End
+    at: float
+    trials: int
+    finished: int
+    moves: bool | None
+
+    @property
+    def mark(self) -> str:
+        """What stands in the cell."""
+        return "[edge]" if self.moves else "[edge?]"
+
+
+def edges(results: Results) -> list[Edge]:
+    """The edges of all cells at which the score moves, or may: where the paper prescribes the grid there are none."""
+    return [edge for edge in _all_edges(results) if edge.moves is not False and not _is_prescribed(results, edge)]
+
+
+def notes(results: Results) -> list[str]:
+    """What a table or comparison says of its edges: one sentence where the score moves, one where that is unknown, and
+    one of a grid that the paper prescribes."""
+    found = list(_all_edges(results))
+    ours = [edge for edge in found if not _is_prescribed(results, edge)]
+    theirs = [edge for edge in found if _is_prescribed(results, edge)]
+    said = []
+    if moving := [edge for edge in ours if edge.moves]:
+        said.append(
+            "[edge] on the edge of its grid in more than a fifth of the trials, where the held-out score still moves "
+            f"by more than its standard error: {listed(moving)}. A wider grid may change what such cells say."
+        )
+    if unknown := [edge for edge in ours if edge.moves is None]:
+        said.append(
+            "[edge?] on the edge of its grid in more than a fifth of the trials; how much the held-out score moves "
+            f"there is unknown, as these trials did not record it: {listed(unknown)}."
+        )
+    if theirs:
+        grid = ", ".join(f"{value:g}" for value in _stated_grid(results) or ())
+        count = len({(edge.dataset, edge.n_features, edge.method) for edge in theirs})
+        said.append(
+            f"λ is chosen from the grid that the paper prescribes ({grid}), and lies on its edge in {count} "
+            f"{'cell' if count == 1 else 'cells'}."
+        )
+    return said
+
+
+def marks(results: Results) -> dict[tuple[str, int, str], str]:
+    """(dataset, n_features, method) → the mark of the cell."""
+    found: dict[tuple[str, int, str], str] = {}
+    for edge in edges(results):
+        cell = edge.dataset, edge.n_features, edge.method
+        found[cell] = min(found.get(cell, edge.mark), edge.mark)  # [edge] before [edge?]
+    return found
+
+
+def listed(found: Sequence[Edge]) -> str:
+    """``λ = 1e-13 of RFF on cod-RNA at 16d, 32d; …``."""
+    groups: dict[tuple[str, float, str, str], list[str]] = {}
+    for edge in found:
+        groups.setdefault((edge.tuned, edge.at, edge.method, edge.dataset), []).append(edge.size)
+    return "; ".join(
+        f"{tuned} = {at:g} of {method} on {dataset} at {', '.join(sizes)}"
+        for (tuned, at, method, dataset), sizes in groups.items()
+    )
+
+
+def at_cells(results: Results, dataset: str, methods: Collection[str], sizes: Collection[int]) -> list[Edge]:
+    """The edges at which the score moves, or may, in some of the cells."""
+    return [
+        edge
+        for edge in edges(results)
+        if edge.dataset == dataset and edge.method in methods and edge.n_features in sizes
+    ]
+
+
+def _all_edges(results: Results) -> Iterator[Edge]:
+    """Also those at which the score does not move."""
+    if "_edges" not in vars(results):
+        vars(results)["_edges"] = list(_found(results))  # a frozen dataclass; it is asked for by several reports
+    yield from vars(results)["_edges"]
+
+
+def _found(results: Results) -> Iterator[Edge]:
+    grids = {(method, name): _grid(results, method, name) for method in results.methods for name in TUNED}
+    tuned = {method: [name for name in TUNED if grids[method, name]] for method in results.methods}
+    if not any(tuned.values()):
+        return
+    ok = results.trials[results.trials["status"] == "ok"]
+    for dataset, n_features, method, trials in cells(ok):
+        for name in tuned.get(method, ()):
+            grid, chosen = grids[method, name], trials[name]
+            ends = [edge_of(grid, value) for value in chosen]
+            for end in ("smallest", "largest"):
+                at_end = trials[[each == end for each in ends]]
+                if len(at_end) <= SHARE * len(trials):
+                    continue
+                size = size_label(n_features, trials["multiple"].iloc[0])
+                moves = _moves(results, dataset, at_end, name, grid, end)
+                at = min(grid) if end == "smallest" else max(grid)
+                yield Edge(dataset, n_features, size, method, TUNED[name], end, at, len(at_end), len(trials), moves)
+
+
+def _grid(results: Results, method: str, name: str) -> list[float]:
+    """What a method's tuned value is chosen from; empty where it is given."""
+    setting = results.grid.setting("solver" if name == "lambda" else "kernel", method=method) or {}
+    grid: Any = setting.get(name)
+    return [float(value) for value in grid] if isinstance(grid, list) and len(grid) > 1 else []
+
+
+def _moves(results: Results, dataset: str, trials: pd.DataFrame, name: str, grid: list[float], end: End) -> bool | None:
+    """Whether the mean gain at the edge, over these trials, is more than its standard error: that over the trials, or
+    of a single one that over its folds."""
+    place = ["n_features", "method", "trial"]
+    known = results.edges
+    if len(known):
+        known = known[(known["dataset"] == dataset) & (known["tuned"] == name)]
+        known = known.merge(trials[place], on=place)
+    if len(known):
+        gains, error = known["gain"], float(known["standard_error"].iloc[0])
+    elif name == "lambda":
+        gains, error = _gains_on_test_rows(results, dataset, trials, grid, end), np.nan
+    else:
+        return None
+    if len(gains) > 1:
+        error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    return None if not len(gains) or np.isnan(error) else bool(abs(gains.mean()) > error)
+
+
+def _gains_on_test_rows(results: Results, dataset: str, trials: pd.DataFrame, grid: list[float], end: End) -> pd.Series:
+    """The score of the test rows at the edge less that at its neighbour, a trial each, where the path was kept."""
+    score = results.score(dataset).name
+    if not {"lambda", score} <= set(results.curves):
+        return pd.Series(dtype=float)
+    place = ["dataset", "n_features", "method", "trial"]
+    curves = results.curves.merge(trials[place], on=place).pivot_table(index="trial", columns="lambda", values=score)
+    ordered = sorted(grid, reverse=end == "largest")
+    if not {ordered[0], ordered[1]} <= set(curves):
+        return pd.Series(dtype=float)
+    return (curves[ordered[0]] - curves[ordered[1]]).dropna()
+
+
+def _stated_grid(results: Results) -> list[float] | None:
+    """The λ that the text of the experiment's reference prescribes."""
+    try:
+        reference = references().get(str(results.config.get("reference")))
+    except RffbenchError:
+        return None
+    stated = (reference.stated if reference else {}).get("solver", {}).get("lambda")
+    return [float(value) for value in stated] if isinstance(stated, list) else None
+
+
+def _is_prescribed(results: Results, edge: Edge) -> bool:
+    return edge.tuned == TUNED["lambda"] and _grid(results, edge.method, "lambda") == _stated_grid(results)

@@ -1,0 +1,144 @@
+"""Figures against a swept parameter: what was measured at every value of an axis of a sweep, a curve per method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from rffbench.report.figures.dataset import contended_cells, draw_curve, panel_metrics
+from rffbench.report.figures.style import (
+    HOLLOW,
+    aside,
+    coinciding,
+    headline,
+    legend_below,
+    legend_label,
+    log_axis,
+    panels,
+    spread,
+    thinned,
+    tidy_panel,
+)
+from rffbench.report.frame import Protocols, Results, as_written, protocol_names, size_label
+from rffbench.trials.metrics import ERRORS, PERCENT, TIMES
+
+MOST_FIGURES = 8
+"""Combinations of the other axes' labels that figures are drawn for; of more than these there are none."""
+_LOGARITHMIC = 5  # the largest value over the smallest from which on the axis is logarithmic
+
+
+def sweep_figures(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
+    """Of every dataset and every axis whose labels are numbers: the figure's name and the figure.
+
+    A label is a number where it is one, ``0.5``, or says of what it is one, ``l/s = 0.5``. There is a panel per
+    measurement and size, with means over trials and bars of ± one standard deviation against the axis's values, and a
+    figure per combination of the other axes' labels. What has a single value of the axis is left out.
+    """
+    for axis in protocols[0][0]:
+        name, values = axis_values(axis, dict.fromkeys(labels[axis] for labels, _ in protocols))
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for number, (labels, _) in enumerate(protocols):
+            others = tuple(label for other, label in labels.items() if other != axis)
+            groups.setdefault(others, []).append(number)
+        if len(values) < 2 or len(groups) > MOST_FIGURES:
+            continue
+        for others, numbers in groups.items():
+            points = pd.concat(
+                [_points(protocols[each][1], summaries[each], values[protocols[each][0][axis]]) for each in numbers]
+            )
+            shared = {other: label for other, label in protocols[numbers[0]][0].items() if other != axis}
+            for dataset in points["dataset"].unique():
+                results = next(each for _, each in (protocols[n] for n in numbers) if dataset in each.datasets)
+                methods = list(dict.fromkeys(each for n in numbers for each in protocols[n][1].methods))
+                called = ", ".join([results.called(dataset), *protocol_names(shared)])
+                figure = _figure(results, points[points["dataset"] == dataset], methods, name, called)
+                if figure is not None:
+                    yield "-".join([dataset, *others, f"by-{axis}"]), figure
+
+
+def axis_values(axis: str, labels: Iterable[str]) -> tuple[str, dict[str, float]]:
+    """What an axis of a sweep is of, and the number in each of its labels; no numbers where a label has none, or where
+    two labels are of different things or have the same number."""
+    values, names = {}, set()
+    for label in labels:
+        name, _, number = as_written(label).rpartition("=")
+        try:
+            values[label] = float(Fraction(number.strip().replace("−", "-")))
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return axis, {}
+        names.add(name.strip())
+    if len(names) > 1 or len(set(values.values())) < len(values):
+        return axis, {}
+    return names.pop() or axis, values
+
+
+def _points(results: Results, summary: pd.DataFrame, x: float) -> pd.DataFrame:
+    """The measured rows of one protocol's summary, each at its value of the axis."""
+    rows = summary[summary["n_ok"] > 0].assign(x=x)
+    beside = {(dataset, *cell) for dataset in results.datasets for cell in contended_cells(results, dataset)}
+    rows["contended"] = [
+        cell in beside for cell in zip(rows["dataset"], rows["method"], rows["n_features"], strict=True)
+    ]
+    return rows
+
+
+def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: str, called: str) -> Figure | None:
+    """The panels of one dataset; None where nothing was measured at two values of the axis."""
+    swept = points.groupby(["metric", "n_features"])["x"].transform("nunique") > 1
+    points = points[swept]
+    metrics = panel_metrics(results, points)
+    sizes = thinned(points[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    shown = [(metric, n, multiple) for metric in metrics for n, multiple in sizes.itertuples(index=False)
+             if ((points["metric"] == metric.name) & (points["n_features"] == n)).any()]  # fmt: skip
+    if not shown:
+        return None
+    figure, axes = panels(len(shown), 2.45, 2.4, most=len(sizes) if len(sizes) > 1 else len(shown), above=0.35)
+    handles: dict[str, Any] = {}
+    same: list[str] = []
+    for letter, panel, (metric, n, multiple) in zip(ascii_lowercase, axes, shown, strict=False):
+        here = points[(points["metric"] == metric.name) & (points["n_features"] == n)]
+        logarithmic = metric.unit != PERCENT and bool((here["mean"] > 0).all())
+        _draw_panel(panel, here, methods, logarithmic, metric.name in TIMES)
+        size = f", s = {size_label(n, multiple)}" if len(sizes) > 1 else ""
+        panel.set_title(f"({letter}) {metric.label}{size}")
+        panel.set_xlabel(name)
+        found, labels = panel.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+        curves = {
+            as_written(str(method)): rows.set_index("x")["mean"] for method, rows in here.groupby("method", sort=False)
+        }
+        same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
+    ordered = [legend_label(as_written(method)) for method in methods]
+    legend_below(figure, {label: handles[label] for label in ordered if label in handles})
+    errors = any(metric.name in ERRORS for metric in metrics)
+    differ = results.kernels_differ(str(points["dataset"].iloc[0]), methods) if errors else ""
+    at = "" if len(sizes) > 1 else f", s = {size_label(*sizes.iloc[0])}"
+    times = points["metric"].isin([metric.name for metric in metrics if metric.name in TIMES])
+    headline(figure, f"{called}{at}, against {name}", spread(points["n_ok"]),
+             HOLLOW if points.loc[times, "contended"].any() else "", differ, *same)  # fmt: skip
+    return figure
+
+
+def _draw_panel(panel: Axes, points: pd.DataFrame, methods: list[str], logarithmic: bool, of_time: bool) -> None:
+    values = np.sort(points["x"].unique())
+    spread_out = values[0] > 0 and values[-1] >= _LOGARITHMIC * values[0]
+    for index, method in enumerate(methods):
+        mine = points[points["method"] == method].sort_values("x")
+        if len(mine):
+            at = aside(mine["x"], index, len(methods)) if spread_out else mine["x"].to_numpy(float)
+            draw_curve(panel, method, index, at, mine, logarithmic, mine["contended"].to_numpy() & of_time)
+    if spread_out:
+        panel.set_xscale("log")
+    if logarithmic:
+        log_axis(panel.yaxis)
+    panel.set_xticks(values, [f"{value:g}" for value in values])
+    panel.xaxis.set_minor_locator(NullLocator())
+    tidy_panel(panel)

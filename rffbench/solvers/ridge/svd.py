@@ -1,0 +1,137 @@
+"""Ridge regression by the singular values of Z, right at penalties that the normal equations lose, 0 among them.
+
+ZᵀZ added up in float64 says nothing of its eigenvalues below ε·σ², σ the largest singular value of Z, and neither does
+any factor of it. A QR factorisation of Z has its singular values right to about ε·σ, and so the penalties down to
+(ε·σ)². The rows are gone through once, as for the normal equations: each fold keeps R of [1 | Z | y], the R of a
+training set is that of the others' stacked R, and its singular values give the solutions at every λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, svd
+
+from rffbench.linalg.qr import RFactor
+from rffbench.solvers.ridge.fold_statistics import (
+    Accuracy,
+    HeldOut,
+    RidgeSolution,
+    Solutions,
+    Solved,
+    best_solution,
+    cross_validate,
+    penalty,
+)
+from rffbench.solvers.ridge.settings import Center, RidgeScale
+
+EPS = float(np.finfo(np.float64).eps)
+WORK_MATRICES = 8  # p×p that solving takes: R of the training rows, one merged, U, V, and what LAPACK works in
+
+
+class FoldFactors:
+    """R of the rows [1 | Z | y] of ``folds`` groups of rows, gathered block by block.
+
+    Memory is folds·(p + t + 1)² numbers, p the columns of Z and t those of y, for any number of rows.
+    """
+
+    def __init__(self, columns: int, folds: int, targets: int = 1) -> None:
+        self.columns, self.folds, self.targets = columns, folds, targets
+        self._factors = [RFactor(1 + columns + targets) for _ in range(folds)]
+        self._counts = np.zeros(folds)
+
+    def add(self, fold: int, Z: NDArray, y: NDArray, *, weights: NDArray[np.float64] | None = None) -> None:
+        """Add the rows Z (rows, columns) with targets y (rows, targets) to ``fold``, each as often as its weight says.
+
+        float32 features are factored in float64.
+        """
+        rows = np.empty((len(Z), 1 + self.columns + self.targets), order="F")
+        rows[:, 0], rows[:, 1 : 1 + self.columns] = 1.0, Z
+        rows[:, 1 + self.columns :] = np.reshape(y, (len(Z), self.targets))
+        if weights is not None:
+            rows *= np.sqrt(weights)[:, None]
+        self._counts[fold] += len(Z) if weights is None else float(weights.sum())
+        self._factors[fold].add(rows)
+
+    @property
+    def finite(self) -> bool:
+        """Whether all features added so far, and their squares' sums, are finite."""
+        return all(np.isfinite(np.square(factor.matrix).sum()) for factor in self._factors)
+
+    def solve(
+        self, folds: Sequence[int], alphas: Sequence[float], *, lambda_scale: RidgeScale, center: Center
+    ) -> Solved:
+        """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; of minimum norm where that is 0.
+
+        With Z = UΣVᵀ the coefficients are V(Σ² + cI)⁻¹ΣUᵀy for the penalty c. A singular value below p·ε times the
+        largest is rounding and taken for 0, as in `numpy.linalg.lstsq`; penalties below its square are thus all alike.
+        """
+        merged = RFactor(1 + self.columns + self.targets)
+        for fold in folds:
+            merged.merge(self._factors[fold])
+        R, p, n = merged.matrix, self.columns, float(self._counts[list(folds)].sum())
+        # Row 0 has what the rows have along 1, √n times the means; the rows below what is left of them.
+        means = R[0, 1:] / R[0, 0]
+        y_mean = means[p:] if center else np.zeros(self.targets)
+        if center == "both":
+            A, B = R[1 : p + 1, 1 : p + 1], R[1 : p + 1, p + 1 :]
+        else:
+            A, B = R[: p + 1, 1 : p + 1], R[: p + 1, p + 1 :] - np.outer(R[: p + 1, 0], y_mean)
+        right, sigma, left = _right_side(A, B)
+        trace = float(sigma @ sigma)
+        cut = p * EPS * sigma[0]
+        kept = sigma > cut
+        sigma, right, left = sigma[kept], right[kept], left[kept]
+        penalties = [penalty(alpha, n, lambda_scale, trace) for alpha in alphas]
+        scaled = [right / (sigma + c / sigma)[:, None] for c in penalties]
+        coefs = np.split(left.T @ np.hstack(scaled), len(alphas), axis=1)
+        solutions: Solutions = [(coef, y_mean - means[:p] @ coef if center == "both" else y_mean) for coef in coefs]
+        return Solved(solutions, Accuracy.of("svd", cut**2, penalty(1.0, n, lambda_scale, trace)))
+
+    def held_out_mse(self, fold: int, solutions: Solutions) -> list[float]:
+        """Each solution's mean squared error on the rows of ``fold``: ‖R(−c; −β; 1)‖² over their number."""
+        errors = []
+        for coef, intercept in (solution for solution in solutions if solution is not None):
+            residual = self._factors[fold].matrix @ np.vstack([-intercept[None, :], -coef, np.eye(self.targets)])
+            errors.append(float(np.square(residual).sum() / (self._counts[fold] * self.targets)))
+        return errors
+
+    @staticmethod
+    def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
+        """Of the folds' factors and of solving."""
+        return (folds + WORK_MATRICES) * RFactor.bytes_needed(1 + columns + targets)
+
+
+def _right_side(
+    A: NDArray[np.float64], B: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """UᵀB, the singular values Σ, largest first, and Vᵀ, of A = UΣVᵀ."""
+    for driver in ("gesdd", "gesvd"):  # the first is quicker, and fails on matrices that are rare
+        try:
+            U, sigma, Vt = svd(A, full_matrices=False, check_finite=False, lapack_driver=driver)
+            return U.T @ B, sigma, Vt
+        except LinAlgError:
+            continue
+    raise LinAlgError("the singular values of Z have not converged; take method: cholesky")
+
+
+def solve_svd_cv(
+    factors: FoldFactors,
+    alphas: Sequence[float],
+    *,
+    lambda_scale: RidgeScale = "n",
+    center: Center = True,
+    held_out: HeldOut | None = None,
+    path: bool = False,
+) -> RidgeSolution:
+    """As `rffbench.solvers.ridge.fold_statistics.solve_ridge_cv`, by singular values: right at any alpha."""
+
+    def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solved:
+        return factors.solve(folds, alphas, lambda_scale=lambda_scale, center=center)
+
+    fold_error = cross_validate(factors.folds, alphas, solve, held_out or factors.held_out_mse)
+    return best_solution(
+        alphas, fold_error, lambda alphas: solve(range(factors.folds), alphas), path=path, at_once=True
+    )

@@ -1,0 +1,256 @@
+"""Scores of predictions beside a dataset's own accuracy or RMSE: what a config may name under ``scores``.
+
+Each says what it needs of a solver: its labels, its decision scores, or probabilities of the classes. Ridge regression
+has no probabilities; its parameter ``calibrate: platt`` makes some of its scores on held-out rows.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.errors import ConfigError, unknown
+from rffbench.ownfile import portable
+from rffbench.parts import TASKS, Task
+from rffbench.registry import Registry
+from rffbench.solvers import parameters
+from rffbench.trials.metrics import METRICS, TRIAL_COLUMNS, Metric
+
+Needs = Literal["labels", "scores", "probabilities"]
+BINS = 15  # of the calibration error
+
+
+@dataclass
+class Predictions:
+    """What a solver says of the test rows, with the right answers: labels or values ``y`` (n,) and ``predicted`` (n,).
+
+    ``scores`` (n, c) are decision scores, one column per class, ``probabilities`` (n, c) sum to 1; columns are in the
+    order of ``classes`` (c,). Neither is there for a regression.
+    """
+
+    y: NDArray
+    predicted: NDArray
+    classes: NDArray | None = None
+    scores: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
+
+    @cached_property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether a row is of a class (n, c)."""
+        return np.asarray(self.y)[:, None] == self.classes
+
+    @property
+    def of_classes(self) -> range:
+        """The columns to average over: of two classes the second alone."""
+        assert self.classes is not None
+        return range(1, 2) if len(self.classes) == 2 else range(len(self.classes))
+
+
+def balanced_accuracy(found: Predictions) -> float:
+    """The mean over the classes of the share of their rows that is predicted right, in percent."""
+    from sklearn.metrics import recall_score
+
+    return 100 * float(recall_score(found.y, found.predicted, labels=found.classes, average="macro", zero_division=0))
+
+
+def auc(found: Predictions) -> float:
+    """The area under the ROC curve: the probability that a row of the class scores higher than another; of more than
+    two classes the mean over them, each against the rest."""
+    from sklearn.metrics import roc_auc_score
+
+    return _mean_over_classes(roc_auc_score, found)
+
+
+def average_precision(found: Predictions) -> float:
+    """Σₖ (Rₖ − Rₖ₋₁)Pₖ over the thresholds, P precision and R recall; averaged over classes as ``auc``."""
+    from sklearn.metrics import average_precision_score
+
+    return _mean_over_classes(average_precision_score, found)
+
+
+def _mean_over_classes(score: Callable[..., float], found: Predictions) -> float:
+    assert found.scores is not None
+    present = [at for at in found.of_classes if found.right[:, at].any() and not found.right[:, at].all()]
+    if not present:
+        raise ValueError("the test rows are all of one class, so that no score can rank them")
+    return float(np.mean([score(found.right[:, at], found.scores[:, at]) for at in present]))
+
+
+def log_loss(found: Predictions) -> float:
+    """−(1/n) Σ ln p of the right class, in nats; p is at least float64's ε."""
+    p = _probabilities(found)[found.right]
+    return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
+
+
+def brier(found: Predictions) -> float:
+    """(1/n) Σ (p − 1[right])²: over the second class of two (0 to 1), over all classes of more (0 to 2; Brier 1950)."""
+    at = found.of_classes
+    squares = np.square(_probabilities(found)[:, at] - found.right[:, at])
+    return float(squares.sum(axis=1).mean())
+
+
+def calibration_error(found: Predictions) -> float:
+    """Σ_b |b|/n·|accuracy(b) − confidence(b)| over 15 equal bins b of the confidence, the largest probability (the
+    expected calibration error of Guo et al. 2017, Eq. 3), in percent."""
+    P = _probabilities(found)
+    confidence, right = P.max(axis=1), found.right[np.arange(len(P)), P.argmax(axis=1)]
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    gaps = np.abs(np.bincount(bins, right, BINS) - np.bincount(bins, confidence, BINS))
+    return 100 * float(gaps.sum() / len(P))
+
+
+def _probabilities(found: Predictions) -> NDArray[np.float64]:
+    assert found.probabilities is not None
+    return found.probabilities
+
+
+def mae(found: Predictions) -> float:
+    """(1/n) Σ |y − ŷ|, in the target's unit."""
+    return float(np.abs(found.y - found.predicted).mean())
+
+
+def r2(found: Predictions) -> float:
+    """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows."""
+    return 1 - float(np.square(found.y - found.predicted).sum() / np.square(found.y - np.mean(found.y)).sum())
+
+
+class Score(ABC):
+    """A score of predictions. A config names one of your own, a subclass of this, by its file: ``./mine.py:MyScore``.
+
+    ``needs`` is what a solver must give, ``task`` what the score is for; ``metric`` has its name in results, its title,
+    its unit and the better direction.
+    """
+
+    needs: Needs = "labels"
+    task: Task = "classification"
+    metric: Metric
+
+    @abstractmethod
+    def compute(self, found: Predictions) -> float:
+        """The score, a finite number."""
+
+
+class Formula(Score):
+    """A built-in score, by a function."""
+
+    def __init__(self, needs: Needs, task: Task, function: Callable[[Predictions], float]) -> None:
+        self.needs, self.task, self._function = needs, task, function
+        self.metric = METRICS[function.__name__]
+
+    def compute(self, found: Predictions) -> float:
+        return self._function(found)
+
+
+SCORES = {
+    "balanced_accuracy": Formula("labels", "classification", balanced_accuracy),
+    "auc": Formula("scores", "classification", auc),
+    "average_precision": Formula("scores", "classification", average_precision),
+    "log_loss": Formula("probabilities", "classification", log_loss),
+    "brier": Formula("probabilities", "classification", brier),
+    "calibration_error": Formula("probabilities", "classification", calibration_error),
+    "mae": Formula("labels", "regression", mae),
+    "r2": Formula("labels", "regression", r2),
+}
+"""The scores that a config may name under ``scores``. What each is called, its unit and its better direction are in
+`rffbench.trials.metrics.METRICS`."""
+
+
+OWN = Registry("score", {}, "rffbench.scores", common=(), own_files=True, none=None)
+
+
+def score(name: str) -> Score:
+    """The score called ``name``, built-in or of a file of your own; ConfigError where there is none, or it is wrong."""
+    if name in SCORES:
+        return SCORES[name]
+    if not OWN.is_own(name):
+        raise ConfigError(unknown("score", name, [*SCORES, *OWN.names()]))
+    made, where = OWN.factory(name), f"score {portable(name)!r}"
+    if not issubclass(made, Score) or inspect.isabstract(made):
+        raise ConfigError(f"{where}: must derive from rffbench.plugin.Score, and have compute(found)")
+    if not isinstance(getattr(made, "metric", None), Metric):
+        raise ConfigError(f'{where}: needs metric = rffbench.plugin.Metric("name", "title", better="greater")')
+    if made.metric.name in (*METRICS, *TRIAL_COLUMNS):
+        raise ConfigError(f"{where}: its metric {made.metric.name!r} has the name of another; choose a new one")
+    for attribute, allowed in {"needs": get_args(Needs), "task": TASKS}.items():
+        if (value := getattr(made, attribute)) not in allowed:
+            raise ConfigError(f"{where}: {attribute} must be one of {', '.join(allowed)}, not {value!r}")
+    own: Score = made()
+    return own
+
+
+def computed(name: str, found: Predictions) -> float:
+    """The score called ``name`` of predictions; ValueError, naming it, where it is no finite number."""
+    value = score(name).compute(found)
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"the score {portable(name)} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:
+    """Title, unit and better direction of the own scores that were measured, by name, as a trial's row keeps them."""
+    own = [score(name).metric for name in names if name not in SCORES]
+    return {
+        metric.name: {"title": metric.title, "unit": metric.unit, "better": metric.better}
+        for metric in own
+        if metric.name in measured
+    }
+
+
+def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -> None:
+    """ConfigError where the score called ``name`` is for ``task`` and needs what the unfitted ``solver``, made from
+    ``config``, does not give."""
+    asked = score(name)
+    needs = asked.needs
+    if asked.task != task or needs == "labels" or hasattr(solver, "predict_proba"):
+        return
+    if needs == "scores" and hasattr(solver, "decision_function"):
+        return
+    if needs == "probabilities" and config.get("calibrate"):
+        return
+    advice = "write calibrate: platt in the solver, or use" if "calibrate" in parameters(config["name"]) else "use"
+    raise ConfigError(
+        f"{portable(name)} needs {needs}, which the solver {config['name']} does not give; {advice} logistic"
+    )
+
+
+def by_class(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Decision scores with a column for each class: of two classes a solver gives one number a row."""
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def platt(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Callable[[NDArray], NDArray[np.float64]]:
+    """Platt's sigmoid 1/(1 + exp(−(a·s + b))) fitted to held-out decision ``scores`` (m, c), each class against the
+    rest; it maps scores (n, c) to probabilities (n, c) that sum to 1.
+
+    Of m₊ rows of the class and m₋ others the targets are (m₊ + 1)/(m₊ + 2) and 1/(m₋ + 2), so that a and b are finite
+    where the scores part the classes (Platt 1999, Section 2.2; Zadrozny & Elkan 2002 for several classes).
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    columns = range(1, 2) if scores.shape[1] == 2 else range(scores.shape[1])
+    spread, m = float(scores.std()) or 1.0, len(scores)
+    sigmoids = []
+    for at in columns:
+        positive = int(right[:, at].sum())
+        target = np.where(right[:, at], (positive + 1) / (positive + 2), 1 / (m - positive + 2))
+        # A row of target t counts as t of a row of the class, and 1 − t of another.
+        rows, labels = np.tile(scores[:, [at]] / spread, (2, 1)), np.repeat([True, False], m)
+        weights = np.concatenate([target, 1 - target])
+        sigmoids.append(LogisticRegression(C=1e9, max_iter=1000).fit(rows, labels, weights))
+
+    def probabilities(scores: NDArray) -> NDArray[np.float64]:
+        found = [one.predict_proba(scores[:, [at]] / spread)[:, 1] for at, one in zip(columns, sigmoids, strict=True)]
+        P = np.column_stack([1 - found[0], found[0]] if len(found) == 1 else found)
+        total = P.sum(axis=1, keepdims=True)
+        return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
+
+    return probabilities

@@ -1,0 +1,104 @@
+"""Low-discrepancy sequences: known points, scipy's own, skips, leaps, and edges."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from scipy.stats import qmc
+
+from rffbench import QuasiMonteCarloFeatures
+from rffbench.features import make_features
+from rffbench.features import qmc as features_qmc
+from rffbench.features.quadrature.qmc import low_discrepancy_points
+from rffbench.kernels import ProductKernel, with_trait
+
+
+def points(s, d, **settings):
+    return low_discrepancy_points(
+        s,
+        d,
+        **{"sequence": "halton", "scramble": False, "skip": 0, "leap": 0, **settings},
+        rng=np.random.default_rng(0),
+    )
+
+
+def scipy_points(count, d, sequence, scramble):
+    engine_class = {"halton": qmc.Halton, "sobol": qmc.Sobol}[sequence]
+    engine = engine_class(d, scramble=scramble, seed=np.random.default_rng(0))
+    return np.concatenate([engine.random(1), engine.random(count - 1)])
+
+
+def test_reverse_radix_points_have_values_computed_by_hand():
+    # 999 is 1111100111 in base 2, 1101000 in base 3, 12444 in base 5; the digits of base 3 are permuted
+    # 0 2 1 and those of base 5 0 4 2 1 3, lowest digit first after the point.
+    by_hand = [
+        0.5 + 0.25 + 0.125 + sum(2.0**-k for k in (6, 7, 8, 9, 10)),
+        2 / 3**4 + 2 / 3**6 + 2 / 3**7,
+        3 / 5 + 3 / 25 + 3 / 125 + 2 / 625 + 4 / 3125,
+    ]
+    np.testing.assert_allclose(points(1, 3, scramble="rr2", skip=999)[0], by_hand, rtol=1e-13)
+
+
+def test_scrambled_points_of_many_columns_take_little_more_memory_than_themselves():
+    tracemalloc.start()
+    points(4, 1500, scramble=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4e6  # scipy's engine holds 250 MB
+
+
+@pytest.mark.parametrize("d", [4, 60])
+def test_they_are_those_of_few_columns_to_the_digit(d, monkeypatch):
+    few = points(50, d, scramble=True, skip=7, leap=3)
+    monkeypatch.setattr(features_qmc, "FEW_COLUMNS", 0)
+    np.testing.assert_array_equal(points(50, d, scramble=True, skip=7, leap=3), few)
+
+
+@pytest.mark.parametrize(("skip", "leap"), [(1, 0), (5, 0), (3, 2), (1000, 700)])
+@pytest.mark.parametrize("scramble", [False, True])
+@pytest.mark.parametrize("sequence", ["halton", "sobol"])
+def test_points_are_scipys_at_skip_and_every_leap_plus_one(sequence, scramble, skip, leap):
+    s = 6
+    expected = scipy_points(skip + s * (leap + 1), 4, sequence, scramble)[skip :: leap + 1][:s]
+    found = points(s, 4, sequence=sequence, scramble=scramble, skip=skip, leap=leap)
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("scramble", [False, "rr2"])
+def test_origin_is_left_out_of_a_sequence_that_starts_there(scramble):
+    np.testing.assert_array_equal(points(5, 3, scramble=scramble), points(5, 3, scramble=scramble, skip=1))
+    assert points(5, 3, scramble=scramble).min() > 0
+
+
+@pytest.mark.parametrize("kernel", with_trait(ProductKernel))
+@pytest.mark.parametrize("sequence", ["halton", "sobol"])
+@pytest.mark.parametrize("scramble", [False, True])
+def test_frequencies_are_finite(sequence, scramble, kernel):
+    X = np.zeros((2, 30))
+    for seed in range(5):
+        map_ = QuasiMonteCarloFeatures(200, sequence=sequence, scramble=scramble, kernel=kernel, random_state=seed).fit(
+            X
+        )
+        assert np.isfinite(map_.frequencies_).all()
+
+
+def test_as_released_is_the_fixed_halton_set_whatever_the_other_parameters():
+    X = np.zeros((2, 5))
+    gamma = 2.0
+    released = QuasiMonteCarloFeatures(
+        16, variant="as-released", sequence="sobol", skip=3, gamma=gamma, random_state=1
+    ).fit(X)
+    expected = points(8, 5, scramble="rr2", skip=1000, leap=700)
+    np.testing.assert_allclose(ndtr(released.frequencies_.T / np.sqrt(2 * gamma)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("scramble", [True, False])
+def test_the_digital_net_stays_one_in_the_784_columns_of_the_widest_dataset(scramble):
+    """Of 64 points from the first on, each 1/64 of each coordinate holds one."""
+    features = make_features(
+        {"name": "qmc", "sequence": "sobol", "scramble": scramble, "skip": 0 if scramble else 64}, n_features=64,
+        kernel="gaussian", gamma=0.5, random_state=0,
+    )  # fmt: skip
+    points = ndtr(features.fit(np.zeros((2, 784))).frequencies_)
+    np.testing.assert_array_equal(np.sort(np.floor(64 * points), axis=1), np.tile(np.arange(64), (784, 1)))

@@ -1,0 +1,56 @@
+"""Promises of the figure of the score against its cost."""
+
+import numpy as np
+import pytest
+
+from rffbench.report.figures.costs import cost_figure
+from tests.helpers import report_log as log
+
+POINTS = {  # seconds to generate the features, accuracy
+    "RFF": [(1.0, 80.0), (2.0, 85.0), (4.0, 86.0)],
+    "surrogate-RFF": [(1.5, 79.0), (2.0, 90.0), (8.0, 92.0)],
+}
+
+
+def results(timing="shared", contended=False):
+    rows = [
+        ("eeg", n, method, trial, {"accuracy": score + trial, "feature_s": seconds, "train_s": 10 * seconds,
+                                   "own_memory_bytes": 1e6 * n})
+        for method, points in POINTS.items()
+        for n, (seconds, score) in zip((10, 20, 40), points, strict=True)
+        for trial in (0, 2)
+    ]  # fmt: skip
+    made = log.results(rows, log.config(methods={name: log.METHODS[name] for name in POINTS}, timing=timing))
+    made.trials["contended"] = contended
+    return made
+
+
+def test_every_cost_has_a_panel_with_a_curve_per_method():
+    panels = cost_figure(results(), "eeg").axes
+    assert [panel.get_xlabel() for panel in panels] == ["feature time (s)", "training time (s)", "memory (bytes)"]
+    for panel, factor in zip(panels[:2], (1, 10), strict=True):
+        for container, points in zip(panel.containers, POINTS.values(), strict=True):
+            cost, score = zip(*points, strict=True)
+            assert np.allclose(container.lines[0].get_xdata(), np.multiply(cost, factor))
+            assert np.allclose(container.lines[0].get_ydata(), np.add(score, 1))
+
+
+def test_the_front_has_the_points_that_no_other_beats_in_both():
+    front = cost_figure(results(), "eeg").axes[0].lines[0]
+    assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 81.0), (2.0, 91.0), (8.0, 93.0)]
+
+
+def test_of_seconds_taken_of_the_features_alone_no_others_are_shown():
+    panels = cost_figure(results("features"), "eeg").axes
+    assert [panel.get_xlabel() for panel in panels] == ["feature time (s)", "memory (bytes)"]
+
+
+@pytest.mark.parametrize("contended", [True, False])
+def test_seconds_that_cannot_be_compared_are_hollow_and_memory_is_not(contended):
+    figure = cost_figure(results(contended=contended), "eeg")
+    hollow = [sum(line.get_markerfacecolor() == "white" for line in panel.lines) for panel in figure.axes]
+    shown = [sum(len(line.get_xdata()) > 0 for line in panel.lines if line.get_markerfacecolor() == "white")
+             for panel in figure.axes]  # fmt: skip
+    assert hollow[-1] == 0
+    assert shown == ([2, 2, 0] if contended else [0, 0, 0])
+    assert ("hollow" in figure.get_suptitle()) == contended

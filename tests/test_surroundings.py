@@ -1,0 +1,70 @@
+"""What a command finds around it (streams, limits, links, pipes) costs no trial, and is told in words."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.helpers.tiny_config import TINY
+
+
+@pytest.fixture
+def shell(tmp_path, environment):
+    """Run a line of the shell, in which R is rffbench, in a folder with a config."""
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("[8, 16]", "[8]").replace("trials: 2", "trials: 1"))
+
+    def run(line):
+        command = ["sh", "-c", line.replace("R ", f"{sys.executable} -m rffbench ")]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+
+    return run
+
+
+def test_a_run_whose_standard_streams_are_all_closed_measures_its_trials(shell, tmp_path):
+    assert shell("R run tiny.yaml --workers 1 <&- >&- 2>&-").returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "results/tiny/trials.jsonl").read_text().splitlines()]
+    assert [row["status"] for row in rows] == ["ok", "ok"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_standard_output_is_named(shell):
+    told = shell("R methods > /dev/full")
+    assert told.returncode == 2
+    assert told.stderr == "error: standard output: No space left on device\n"
+
+
+def test_a_limit_of_few_open_files_is_told_before_a_worker_starts(shell):
+    told = shell("ulimit -n 20; R run tiny.yaml")
+    assert told.returncode == 1
+    assert "may have 20 files open at a time (ulimit -n); 64 are needed" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("what", ["pipe", "/dev/zero"])
+@pytest.mark.parametrize("place", ["reference", "manifest", "config"])
+def test_a_pipe_or_an_endless_device_is_refused_and_not_waited_for(tmp_path, rffbench, what, place):
+    (tmp_path / "tiny.yaml").write_text(TINY + ("reference: ./expected.csv\n" if place == "reference" else ""))
+    folder = tmp_path / "results" / "tiny"
+    folder.mkdir(parents=True)
+    path = {"reference": tmp_path / "expected.csv", "manifest": folder / "manifest.json", "config": tmp_path / "c.yaml"}
+    if what == "pipe":
+        os.mkfifo(path[place])
+    else:
+        path[place].symlink_to(what)
+    told = rffbench("run", "c.yaml" if place == "config" else "tiny.yaml", limit=60)
+    assert told.returncode == 2
+    assert f"{path[place].name}: " in told.stderr
+    assert "no regular file" in told.stderr
+
+
+def test_a_map_whose_constructor_never_ends_is_refused_by_name(tmp_path, rffbench, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "import time\n\nclass Slow:\n    def __init__(self, n_components=2):\n        time.sleep(10_000)\n"
+    )
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("features: fourier", "features: ./mine.py:Slow"))
+    told = rffbench("validate", "tiny.yaml", limit=120)
+    assert told.returncode == 2
+    assert "./mine.py:Slow" in told.stderr
+    assert "it is not done after" in told.stderr
