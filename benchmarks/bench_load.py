@@ -80,8 +80,8 @@ def fill(folder: Path, grid: list[TrialSpec]) -> None:
         for index, spec in enumerate(grid):
             part = (index * 7919 % 1000) / 1000
             metrics = {"accuracy": 80 + 10 * part, "kernel_error": part / 3, "cv_error": part, "effective_lambda": part}
-            timing = {"feature_s": part, "fit_s": part, "predict_s": part, "contended": False, "shared": True}
-            result = TrialResult(spec, "ok", metrics, timing, peak_memory_bytes=10**8 + index, chosen_lambda=1e-3)
+            seconds = {"feature_s": part, "fit_s": part, "predict_s": part, "contended": False, "shared": True}
+            result = TrialResult(spec, "ok", metrics, seconds, peak_memory_bytes=10**8 + index, lambda_=1e-3)
             log.write(json.dumps({**result.to_row(), "made_by": made_by(spec)}, ensure_ascii=False) + "\n")
 
 

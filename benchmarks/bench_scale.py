@@ -43,13 +43,13 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     for one in measured:
         if one.error:
             raise RuntimeError(one.error["message"])
-    seconds = [one.timing["fit_s"] for one in measured]
+    seconds = [one.seconds["fit_s"] for one in measured]
     resident = [one.metrics["resident"] / 1e6 for one in measured]
     private = [one.metrics["private"] / 1e6 for one in measured]
     exponent = float(exponents(sizes, seconds))
     what = f"{columns:,} columns, {FOLDS} folds, 1 thread, n={sizes[0]:,} to {sizes[-1]:,}"
     details = {
-        "sizes": sizes, "columns": columns, "contended": any(one.timing["contended"] for one in measured)
+        "sizes": sizes, "columns": columns, "contended": any(one.seconds["contended"] for one in measured)
     }  # fmt: skip
     return [
         single(

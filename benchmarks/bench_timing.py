@@ -38,10 +38,10 @@ def _alone(grid: list[TrialSpec]) -> dict[str, Any]:
     scores: dict[bool, dict[tuple[str, str, int, int], dict[str, float]]] = {}
 
     def seconds(shared: bool) -> float:
-        specs = [replace(spec, exclusive=False if shared else "features") for spec in grid]
+        specs = [replace(spec, timing="shared" if shared else "features") for spec in grid]
         results: list[TrialResult] = []
         started = perf_counter()
-        LocalExecutor(workers=workers).run(tasks_of(specs), results.append, exclusive=not shared and "features")
+        LocalExecutor(workers=workers).run(tasks_of(specs), results.append, timing="shared" if shared else "features")
         taken = perf_counter() - started
         if failed := [each for each in results if each.error]:
             raise RuntimeError(failed[0].error)

@@ -56,7 +56,7 @@ def test_the_bandwidth_is_chosen_by_the_held_out_error_not_by_the_test_rows(chos
 
 
 def test_the_seconds_of_a_chosen_bandwidth_are_those_of_all_that_were_tried(chosen):
-    assert (chosen.timing["feature_s"], chosen.timing["fit_s"], chosen.timing["predict_s"]) == (2.0, 4.0, 0.5)
+    assert (chosen.seconds["feature_s"], chosen.seconds["fit_s"], chosen.seconds["predict_s"]) == (2.0, 4.0, 0.5)
 
 
 def test_the_median_bandwidth_is_of_rows_from_everywhere():
@@ -223,7 +223,7 @@ def test_the_figure_of_a_comparison_has_measured_solid_and_reported_dashed_as_it
     assert any(np.allclose(np.asarray(line.get_ydata(), float)[:2], [60.5, 62.5]) for line in solid)
 
 
-def test_the_dot_on_a_curve_of_lambda_is_the_score_of_the_chosen_lambda(tmp_path):
+def test_the_dot_on_a_curve_of_lambda_is_the_score_of_the_lambda_(tmp_path):
     path = {"lambda": [0.01, 0.05, 0.5], "effective_lambda": [0.01, 0.05, 0.5], "accuracy": [75.0, 80.0, 90.0]}
     rows = [log.ok(log.spec(trial=trial), 80.0) | {"curves": path, "lambda": 0.05} for trial in range(3)]
     figure = path_figure(frame.load_results(log.write(tmp_path / "run", log.config(), rows)), "eeg")

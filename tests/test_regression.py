@@ -61,7 +61,7 @@ def eeg(tmp_path, **changes):
             pass
 
         def result(self, result):
-            result.timing["contended"] = True
+            result.seconds["contended"] = True
             self.rows.append(result.to_row())
 
         def fail(self, spec, error):
@@ -81,7 +81,7 @@ def eeg(tmp_path, **changes):
     ensure("eeg")
     experiment = Experiment.model_validate(config)
     channel = Rows()
-    for task in plan.tasks([replace(spec, exclusive=False) for spec in experiment.grid()]):
+    for task in plan.tasks([replace(spec, timing="shared") for spec in experiment.grid()]):
         plan.run_group(task, channel)
     (tmp_path / "config.yaml").write_text(experiment.to_yaml(), encoding="utf-8")
     (tmp_path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in channel.rows), encoding="utf-8")

@@ -60,7 +60,7 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     first = specs[0]
     card = load_card(first.dataset)
     several = len(card.classes) > 2 and card.labels is None
-    alone_each = several or first.exclusive is True or not may_share(first)
+    alone_each = several or first.timing == "exclusive" or not may_share(first)
     if alone_each or len(counted) < 2:
         return sum(alone for _, alone in counted)
     total, bases = 0.0, dict[Hashable, list[tuple[Any, float, float]]]()
@@ -102,9 +102,9 @@ def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
     seconds = GROUP_S
     for spec in specs:
         seconds += TRIAL_S + _bandwidths(spec) * measuring_operations(spec) * pace
-        if spec.exclusive is True:
+        if spec.timing == "exclusive":
             seconds += EXCLUSIVE_S
-        elif spec.exclusive == "features" and spec.features["name"] != NONE:
+        elif spec.timing == "features" and spec.features["name"] != NONE:
             mapping = (operations(spec) or 0.0) * pace
             seconds += TIMED * max(ENOUGH_S, mapping)
     return seconds
@@ -115,7 +115,7 @@ def shares(specs: Iterable[TrialSpec]) -> dict[str, float]:
     seconds: dict[Hashable, float] = {}
     found = {}
     for spec in specs:
-        alike = spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.exclusive
+        alike = spec.dataset, spec.method, spec.n_features, spec.train_rows, spec.kernel_error_points, spec.timing
         if alike not in seconds:
             seconds[alike] = _share(spec)
         found[spec.key] = seconds[alike]

@@ -63,7 +63,7 @@ from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
 from rffbench.identity import canonical_json
-from rffbench.trials.spec import LATER, TrialSpec
+from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ class Experiment(_Strict):
     ] = Field(
         default={DEFAULT: 1000}, description="Points on which ‖K−K̃‖₂/‖K‖₂ is measured; 0: it is not. Per dataset too."
     )
-    timing: Literal["shared", "exclusive", "features"] = Field(
+    timing: Timing = Field(
         default="shared",
         description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
         "the same, but generating the features and predicting are timed alone, while all other trials stand still. "

@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from rffbench import ownfile
 from rffbench.config.values import DEFAULT, listed
 from rffbench.identity import canonical_json
 from rffbench.labels import shown_labels, stored_features
-from rffbench.trials.spec import LATER, Exclusive, TrialSpec, written_size
+from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 
 OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
 # Fields of a spec that a config says in other words.
-_DERIVED = ("features", "source", "kernel_source", "score_sources", "exclusive")
+_DERIVED = ("features", "source", "kernel_source", "score_sources", "timing")
 SETTINGS = tuple(each.name for each in fields(TrialSpec) if each.name not in (*_OF_CELL, *_DERIVED))
 
 
@@ -45,10 +45,9 @@ class Grid:
         return [str(label) for label in self.config["methods"]]
 
     @property
-    def exclusive(self) -> Exclusive:
-        """Whether every trial has the machine to itself, so that seconds are comparable."""
-        timing = self.config.get("timing")
-        return "features" if timing == "features" else timing == "exclusive"
+    def timing(self) -> Timing:
+        """Which of the trials' seconds are comparable."""
+        return next((each for each in get_args(Timing) if each == self.config.get("timing")), "shared")
 
     def datasets_of(self, method: str) -> list[str]:
         """The datasets that a method is for: those it names, or all."""
@@ -182,7 +181,7 @@ class Grid:
                         n_features=n,
                         multiple=int(size[:-1]) if isinstance(size, str) else None,
                         trial=0,
-                        exclusive=self.exclusive,
+                        timing=self.timing,
                         source=_source(self.features(method)),
                         kernel_source=_source(self.setting("kernel", dataset, method)),
                         score_sources=[

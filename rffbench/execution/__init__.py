@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
 from rffbench.registry import load_added
-from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
+from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 from rffbench.yamlfile import problem
 
 Task: TypeAlias = list[TrialSpec]
@@ -72,13 +72,13 @@ class Executor(Protocol):
         ``announce(message)`` is called before what may take long.
         """
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
         """Do every task, and call ``done`` once for every trial in them, as they finish, in the caller's thread.
 
-        The trials handed in at once have different keys. ``exclusive``: True for one task at a time, with every
-        processor's thread, so that seconds are comparable; of ``'features'`` this is needed only of what is done within
-        `Channel.alone`. Ctrl-C, or an exception of ``done``, ends the work and what was started
-        for it, and goes on to the caller.
+        The trials handed in at once have different keys. ``timing`` is that of them all:
+        with ``'exclusive'`` one task at a time has every processor's thread, so that seconds are comparable; with
+        ``'features'`` this is needed only of what is done within `Channel.alone`. Ctrl-C, or an exception of ``done``,
+        ends the work and what was started for it, and goes on to the caller.
         """
 
 

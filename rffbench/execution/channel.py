@@ -63,10 +63,10 @@ class Channel:
         """
         if result.peak_memory_bytes is None:
             result.peak_memory_bytes = peak_memory()
-        if result.timing:
-            result.timing.setdefault("threads", self._timed_with or self.threads)
-            if result.timing.get("contended") is None:  # not measured here: neighbours are all that is known
-                result.timing["contended"] = True if self.workers > 1 and not self._timed_with else None
+        if result.seconds:
+            result.seconds.setdefault("threads", self._timed_with or self.threads)
+            if result.seconds.get("contended") is None:  # not measured here: neighbours are all that is known
+                result.seconds["contended"] = True if self.workers > 1 and not self._timed_with else None
         try:
             row = result.to_row()
             check_row(row)

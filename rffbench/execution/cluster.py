@@ -19,7 +19,7 @@ from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
 from rffbench.execution.local import ENSURE, WORK
 from rffbench.execution.node import Errand, Report, software
-from rffbench.trials.spec import Exclusive, TrialResult
+from rffbench.trials.spec import Timing, TrialResult
 
 AGAIN = 2  # how often a lost task is tried again
 
@@ -77,8 +77,9 @@ class ClusterExecutor(ABC):
         """See `rffbench.execution.Executor`: here, each node makes it ready when it gets a task."""
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
-        """See `rffbench.execution.Executor`. ``exclusive``: all on one node, as long as that is there."""
+    def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
+        """See `rffbench.execution.Executor`. Tasks that have to be alone all go to one node while it is there."""
+        alone = timing != "shared"
         queue = deque(_Sent(list(task)) for task in tasks if task)
         waiting = {spec.key for sent in queue for spec in sent.specs}
         away: dict[str, _Sent] = {}
@@ -95,14 +96,14 @@ class ClusterExecutor(ABC):
 
         try:
             while queue or away:
-                while queue and len(away) < (1 if exclusive else self._most()):
+                while queue and len(away) < (1 if alone else self._most()):
                     sent = queue.popleft()
                     lacking = self.lacking[sent.specs[0].dataset]
                     if lacking and not self._elsewhere(lacking):
                         give_up(sent, next(iter(lacking.values())))
                         continue
                     card = for_other_machines(sent.specs[0].dataset)
-                    errand = Errand(sent.specs, exclusive=bool(exclusive), card=card, **self._settings)
+                    errand = Errand(sent.specs, alone=alone, card=card, **self._settings)
                     away[self._send(errand)] = sent
                 for name, kind, value in self._news():
                     if kind == "result":

@@ -81,7 +81,7 @@ class DaskExecutor(ClusterExecutor):
         self._only: dict[str, list[str]] = {}  # the workers that an errand was sent to, where not to any
         self._slots: dict[str, int] = {}  # each worker's threads
         self._looked = self._had_workers = 0.0
-        self._alone = ""  # the worker that exclusive trials are on
+        self._alone = ""  # the worker of the tasks that are to be alone
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -152,7 +152,7 @@ class DaskExecutor(ClusterExecutor):
         lacking = self.lacking[errand.specs[0].dataset]
         able = [address for address in self._slots if address not in lacking]
         name = f"rffbench-{uuid.uuid4().hex}"
-        if errand.exclusive and able:
+        if errand.alone and able:
             self._alone = self._alone if self._alone in able else able[0]
             self._only[name] = [self._alone]
         elif lacking and able:

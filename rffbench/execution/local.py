@@ -28,7 +28,7 @@ from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folde
 from rffbench.execution.leftovers import temporary_folder, tidy_up
 from rffbench.execution.worker import SHOW_STACK, Settings, call, shared_seconds, work
 from rffbench.process import SAFE_PATH, environment, safe_path, tree_memory
-from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
+from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 from rffbench.units import amount
 
 HINTS: dict[int, str] = {
@@ -61,8 +61,8 @@ _STARTING = threading.Lock()  # held while a process is started: until then it i
 class LocalExecutor:
     """Does tasks in worker processes, at most ``workers`` at a time.
 
-    Of trials that are exclusive in their features, workers solve beside each other; where one times, which it asks for
-    by `Channel.alone`, the others stand still, and so do the clocks of their time limits.
+    With ``timing: features`` workers solve beside each other. Where one times, which it asks for by `Channel.alone`,
+    the others stand still, and so do the clocks of their time limits.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ class LocalExecutor:
             return error.failure
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
         """See `rffbench.execution.Executor`."""
         _have_preloaded(self.preload)
         given = [list(task) for task in tasks if task]
-        alone = exclusive is True or (exclusive == "features" and not CAN_STAND_STILL)
+        alone = timing == "exclusive" or (timing == "features" and not CAN_STAND_STILL)
         parts: dict[bool, list[Task]] = {False: [], True: []}
         for task in given:
             parts[alone or self.needs_machine(task)].append(task)

@@ -32,13 +32,13 @@ _READY: set[tuple[str, str]] = set()  # the datasets that this process has made 
 class Errand:
     """A task for another machine: its trials, their limits, and the software they are to be done with.
 
-    ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; ``exclusive`` trials get every
-    processor's thread; ``card`` is that of a user's own data, as text.
+    ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; a task that is ``alone`` gets
+    every processor's thread; ``card`` is that of a user's own data, as text.
     """
 
     specs: Task
     software: dict[str, str | None]
-    exclusive: bool = False
+    alone: bool = False
     time_limit: float | None = None
     memory_limit: int | None = None
     work: str = WORK
@@ -79,15 +79,15 @@ def carry_out(
     if failure := ready(errand.specs[0].dataset, errand.ensure, errand.specs[0].data_hash, errand.card):
         return Report(node, machine(), lacking=failure)
     executor = _in_children(
-        threads=None if errand.exclusive else threads,
+        threads=None if errand.alone else threads,
         time_limit=errand.time_limit,
         memory_limit=errand.memory_limit,
         work=errand.work,
         ensure=errand.ensure,
-        beside=0 if errand.exclusive else beside,
+        beside=0 if errand.alone else beside,
         watch=watch,
     )
-    executor.run([errand.specs], tell, exclusive=errand.exclusive)
+    executor.run([errand.specs], tell, timing="exclusive" if errand.alone else "shared")
     return Report(node, machine(), done=True)
 
 

@@ -49,7 +49,7 @@ class Remeasured:
         new = [name for name in spec.measures if name not in before.measures]
         if not new or spec.features["name"] == NONE:
             return self._joined(spec, {})
-        alone = replace(spec, solver={"name": NONE}, measures=new, scores=[], score_sources=[], exclusive=False)
+        alone = replace(spec, solver={"name": NONE}, measures=new, scores=[], score_sources=[], timing="shared")
         self._of_maps[alone.key] = spec
         return alone
 

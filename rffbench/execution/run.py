@@ -21,7 +21,7 @@ from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
 from rffbench.identity import canonical_json
 from rffbench.solvers import check_installed
-from rffbench.trials.spec import Exclusive, TrialResult, TrialSpec
+from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 
 Progress = Callable[[int, int, int, int, float | None], None]
 
@@ -133,8 +133,8 @@ def _to_be_run(pending: list[TrialSpec], remeasured: Remeasured, done: Done) -> 
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
-    """Every pending trial: first those without their data, then all others, the exclusive ones last; of each kind the
-    long ones last."""
+    """Every pending trial: first those without their data, then all others, by their timing; of each kind the long
+    ones last."""
     from rffbench.config.costs import in_order  # with it come all maps and solvers
 
     ready = []
@@ -145,11 +145,11 @@ def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announc
             done(failure.result(spec))
         else:
             ready.append(spec)
-    ways: tuple[Exclusive, ...] = (False, "features", True)
-    for exclusive in ways:
-        if specs := [spec for spec in ready if spec.exclusive == exclusive]:
+    timings: tuple[Timing, ...] = ("shared", "features", "exclusive")
+    for timing in timings:
+        if specs := [spec for spec in ready if spec.timing == timing]:
             brief, long = in_order(specs)
-            executor.run([*brief, *long], done, exclusive=exclusive)
+            executor.run([*brief, *long], done, timing=timing)
 
 
 def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:

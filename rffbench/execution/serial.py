@@ -12,7 +12,7 @@ from rffbench.errors import ConfigError
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import Channel, TaskAccount
 from rffbench.execution.failure import NO_RESULT, Failure, Faults
-from rffbench.trials.spec import Exclusive, TrialResult
+from rffbench.trials.spec import Timing, TrialResult
 
 
 class SerialExecutor:
@@ -53,7 +53,7 @@ class SerialExecutor:
             return Failure.of(error)
         return None
 
-    def run(self, tasks: Iterable[Task], done: Done, *, exclusive: Exclusive = False) -> None:
+    def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
         from rffbench.linalg.threads import thread_count
         from rffbench.trials.tasks import run_group
 

@@ -122,8 +122,8 @@ class SlurmExecutor(ClusterExecutor):
         groups: dict[tuple[str, bool], list[str]] = {}
         for name, errand in self._outbox.items():
             lacking = ",".join(sorted(self.lacking[errand.specs[0].dataset]))
-            groups.setdefault((lacking, errand.exclusive), []).append(name)
-        for (lacking, exclusive), names in groups.items():
+            groups.setdefault((lacking, errand.alone), []).append(name)
+        for (lacking, alone), names in groups.items():
             special = {"slurm_exclude": lacking} if lacking else {}
             paths = [self.folder / f"{name}.told" for name in names]
             try:
@@ -135,7 +135,7 @@ class SlurmExecutor(ClusterExecutor):
                     **self._parameters,
                     slurm_array_parallelism=self.workers,
                     **special,
-                    **({"slurm_exclusive": True} if exclusive else {}),
+                    **({"slurm_exclusive": True} if alone else {}),
                 )
                 share = self.workers if self.cluster == "local" else 0
                 errands = [self._outbox[name] for name in names]

@@ -75,7 +75,7 @@ def _cell(
     if measured.empty:
         return f"— ({failures(trials) or 'not measured'})", math.nan
     # Under `timing: features` it is only the features that are timed alone.
-    shared = timed != "feature_s" and results.grid.exclusive == "features"
+    shared = timed != "feature_s" and results.grid.timing == "features"
     beside = "~" if shared or measured["contended"].any() else ""
     means = measured.groupby("n_features")[timed].mean()
     within = means[means <= at_seconds]

@@ -252,7 +252,7 @@ def _direction(difference: float, better: str | None) -> str:
 
 
 def _costs(old: pd.DataFrame, new: pd.DataFrame, results: Results, same_machine: bool) -> Iterator[dict[str, Any]]:
-    apart = results.grid.exclusive == "features"  # the fit is then shared with other trials
+    apart = results.grid.timing == "features"  # the fit is then shared with other trials
     times = ("feature_s" if apart else "train_s", "predict_s") if same_machine else ()
     measured = [name for name in ("own_memory_bytes",) if old[name].notna().any() and new[name].notna().any()]
     for name in (*times, *(measured or ["peak_memory_bytes"])):

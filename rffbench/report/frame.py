@@ -273,14 +273,14 @@ class _Rows:
         self.edges: dict[int, dict[str, Any]] = {}
 
     def add(self, row: Row) -> None:
-        at, timing = len(self.cells), row.get("timing") or {}
+        at, seconds = len(self.cells), row.get("timing") or {}
         self.cells.append((intern(row["dataset"]), intern(row["method"]), row["n_features"], row["trial"]))
         self.multiples.append(row.get("multiple"))
         self.statuses.append(intern(row["status"]))
         self.hashes.append(data_hash := row.get("data_hash"))
         if at and data_hash == self.hashes[at - 1]:
             self.hashes[at] = self.hashes[at - 1]  # one text for all of them
-        self.contended.append(bool(timing) and timing.get("contended") is not False)  # what cannot be told counts
+        self.contended.append(bool(seconds) and seconds.get("contended") is not False)  # what cannot be told counts
         if not row["metrics"].keys() <= _NOT_OWN:
             self.own[at] = {name: value for name, value in row["metrics"].items() if name not in _NOT_OWN}
         for name, kept in (("own_metrics", self.described), ("curves", self.curves), ("edges", self.edges)):
@@ -290,7 +290,7 @@ class _Rows:
             return
         if row.get("columns"):
             self.columns[row["dataset"], row["n_features"], row["method"]] = row["columns"]
-        for name, value in _numbers(row, timing).items():
+        for name, value in _numbers(row, seconds).items():
             if name in METRICS and value is not None:
                 if (column := self.numbers.get(name)) is None:
                     column = self.numbers[name] = array("d")
@@ -375,9 +375,9 @@ def _own_metrics(rows: _Rows, counted: list[int]) -> dict[str, Metric]:
     return {name: Metric(name, **about.get(name, {})) for name in names}
 
 
-def _numbers(row: Row, timing: dict[str, Any]) -> dict[str, Any]:
+def _numbers(row: Row, seconds: dict[str, Any]) -> dict[str, Any]:
     """What a trial that is ok measured, by the names of metrics."""
-    flat = {**row["metrics"], **timing}
+    flat = {**row["metrics"], **seconds}
     flat["lambda"], flat["peak_memory_bytes"] = row.get("lambda"), row.get("peak_memory_bytes")
     if "feature_s" in flat and "fit_s" in flat:
         flat["train_s"] = flat["feature_s"] + flat["fit_s"]

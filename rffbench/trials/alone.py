@@ -144,7 +144,7 @@ class Problem:
 
     def predicts_alone(self, spec: TrialSpec, features: Any) -> bool:
         """Whether a trial predicts where that is timed, see `seconds_alone`, and not before."""
-        return spec.exclusive == "features" and features is not None
+        return spec.timing == "features" and features is not None
 
     def generate(self, spec: TrialSpec, buffers: dict[tuple[int, int], NDArray]) -> float:
         """Generate the training features, and keep none: the seconds to draw, weigh and map all rows.
@@ -158,8 +158,8 @@ class Problem:
         return fitting.seconds + mapping_seconds(made if distinct is None else distinct.features, X, buffers)
 
     def seconds_alone(self, spec: TrialSpec, solver: Any) -> tuple[dict[str, Any], NDArray | None]:
-        """The entries of ``timing`` that ``timing: features`` is about, measured with nothing else at work: the seconds
-        to generate the features and, of the fitted ``solver``, to predict; and what it predicts."""
+        """What ``timing: features`` is about, measured with nothing else at work: the seconds to generate the
+        features and, of the fitted ``solver``, to predict; and what it predicts."""
         X, features, predicted = self.split.X_train, solver.features_, None
 
         def predict() -> float:
@@ -206,37 +206,37 @@ class Problem:
 
     def _calibrated(self, spec: TrialSpec, solver: Any) -> Callable[[NDArray], NDArray[np.float64]]:
         """Platt's sigmoid of the scores that the solver, fitted again without the last fifth of the training rows and
-        with the λ that it chose, gives to these rows. Its seconds are in no timing."""
+        with the λ that it chose, gives to these rows. Its seconds are in no row."""
         X, y = self.split.X_train, np.asarray(self.split.y_train)
         kept = len(y) - held_out_rows(CALIBRATED_ON, len(y))
         chosen = replace(spec, solver={**spec.solver, "lambda": [solver.alpha_]})
         again = self.solver(chosen, self.features(spec)).fit(X.part(slice(0, kept)), y[:kept])
         return platt(by_class(again.decision_function(X.part(slice(kept, len(y))))), y[kept:, None] == self.labels)
 
-    def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, timing: dict[str, Any]) -> TrialResult:
+    def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, seconds: dict[str, Any]) -> TrialResult:
         """What a fitted solver comes to: the scores of what it has ``predicted``, what it says of itself, and what is
         measured of its map."""
-        features, alpha = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
+        features, lambda_ = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
         if features is not None:
             check_map(features, self.split.X_train)
         own = metrics_of(features) | metrics_of(solver)
         numbers, measured_curves = self.measures(spec, features)
         if self.predicts_alone(spec, features):
-            seconds, predicted = self.seconds_alone(spec, solver)
-            timing = timing | seconds
+            alone, predicted = self.seconds_alone(spec, solver)
+            seconds = seconds | alone
         scores = {} if predicted is None else self.score(predicted) | self.more_scores(spec, solver, predicted)
         scores = scores | own | numbers
         if len(cv_error := getattr(solver, "cv_results_", {}).get("mean_test_error", [])):
             scores["cv_error"] = float(min(cv_error))
         if is_rule(spec.kernel["gamma"]):
             scores["gamma"] = self.gamma
-        if (scale := self._effective(spec, solver)) and alpha is not None:
-            scores["effective_lambda"] = alpha * scale
+        if (scale := self._effective(spec, solver)) and lambda_ is not None:
+            scores["effective_lambda"] = lambda_ * scale
         curves = getattr(solver, "curves_", {}) or measured_curves
         if getattr(solver, "path_", []):
             curves = self._path_curves(spec, solver, scale)
         return TrialResult(
-            spec, "ok", scores, timing, chosen_lambda=alpha, curves=curves,
+            spec, "ok", scores, seconds, lambda_=lambda_, curves=curves,
             own_metrics=described(features) | described(solver) | described_scores(spec.scores, scores),
             solved=_how_solved(solver),
             edges=edges_of_solver(solver), fold_errors=chosen_fold_errors(solver),
@@ -272,21 +272,21 @@ class Problem:
         Z = mapped(features, X, features.n_components)
         return np.einsum("ij,ij->j", Z, Z, dtype=np.float64) / len(Z)
 
-    def _penalty(self, spec: TrialSpec, solver: Any, alpha: float) -> float:
+    def _penalty(self, spec: TrialSpec, solver: Any, lambda_: float) -> float:
         scale = spec.solver["lambda_scale"]
-        return alpha * solver.accuracy_.unit if scale == "trace" else penalty(alpha, len(self.split.X_train), scale)
+        return lambda_ * solver.accuracy_.unit if scale == "trace" else penalty(lambda_, len(self.split.X_train), scale)
 
     def _path_curves(self, spec: TrialSpec, solver: Any, scale: float | None) -> dict[str, list[Any]]:
         """The test score at every λ, and what else λ may be measured by: over the mean ‖z(x)‖², over p times the median
         of the columns' mean squares, and as the effective dimension of the training rows' features."""
-        alphas, outputs = solver.predict_path(self.split.X_test)
+        lambdas, outputs = solver.predict_path(self.split.X_test)
         classes = getattr(solver, "classes_", None)
         scores = [self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T]
-        curves = {"lambda": alphas, "effective_lambda": [alpha * (scale or 1.0) for alpha in alphas]}
+        curves = {"lambda": lambdas, "effective_lambda": [lambda_ * (scale or 1.0) for lambda_ in lambdas]}
         if (features := getattr(solver, "features_", None)) is not None:
             squares = self._mean_squares(features)
             median = len(squares) * float(np.median(squares)) * len(self.split.X_train)
-            penalties = [self._penalty(spec, solver, alpha) for alpha in alphas]
+            penalties = [self._penalty(spec, solver, lambda_) for lambda_ in lambdas]
             curves["median_lambda"] = [each / median for each in penalties]
             curves["effective_dimension"] = self._effective_dimensions(features, penalties, solver.accuracy_)
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
@@ -385,7 +385,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     split = problem.split
     features = problem.features(spec)
     free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
-    timing: dict[str, Any] = {"shared": False}
+    seconds: dict[str, Any] = {"shared": False}
     predicted: NDArray | None = None
     watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
     solver = _make_solver(spec, problem, features, free)
@@ -402,9 +402,9 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
             solver.fit(split.X_train, y, **watched)
             whole_s = since(started)
             if spec.solver["name"] != NONE and not problem.predicts_alone(spec, features):
-                predicted, timing["predict_s"] = problem.predict(solver)
-        timing |= seconds_of(solver, whole_s) | {"contended": contention.contended}
-        return problem.result(spec, solver, predicted, timing)
+                predicted, seconds["predict_s"] = problem.predict(solver)
+        seconds |= seconds_of(solver, whole_s) | {"contended": contention.contended}
+        return problem.result(spec, solver, predicted, seconds)
 
 
 _warm: set[tuple[type, str]] = set()
@@ -452,7 +452,7 @@ def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     if spec.device == "cpu":
         touch_memory(_ridge_bytes(spec, problem, limit))
     # Of other trials some rows of a table would have it and others not; and the garbage collection takes a while.
-    with OwnMemory() if spec.exclusive is True else nullcontext() as own:
+    with OwnMemory() if spec.timing == "exclusive" else nullcontext() as own:
         channel.begin(spec)
         try:
             with keeping_warnings() as told:

@@ -146,7 +146,7 @@ def keeping_warnings() -> Iterator[list[str]]:
 
 
 def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
-    """The entries of ``timing`` about a fit that took ``whole`` seconds: what the solver says of its parts in its
+    """Of a fit that took ``whole`` seconds, those of its parts: what the solver says of its parts in its
     ``timing_``, or, where it has none, 'train_s' alone. ValueError, naming the solver, where they are no seconds."""
     said = getattr(solver, "timing_", None)
     if said is None:

@@ -13,7 +13,10 @@ from typing import Any, Literal, Protocol
 from rffbench import __version__, ownfile
 from rffbench.identity import canonical_json
 
-Exclusive = bool | Literal["features"]
+Timing = Literal["shared", "exclusive", "features"]
+"""Which seconds of a trial are taken with nothing else at work, so that they are comparable: none, all, or those to
+generate the features and to predict."""
+_STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
 
@@ -37,12 +40,11 @@ class TrialSpec:
     of the predictions, besides the task's own (`rffbench.trials.scores`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
     ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
-    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``exclusive``
-    asks for the machine alone, so that its seconds are comparable: True for all of them,
-    ``'features'`` for those to generate the features and to predict, while the rest shares work. Of a map in a file of
-    the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is the
-    SHA-256 of its content; of a kernel in such a file, ``kernel`` and ``kernel_source`` do, of scores
-    ``scores`` and ``score_sources``.
+    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``timing``
+    says which seconds are comparable; keys and rows have it as ``exclusive``: false, true or ``features``. Of a map in
+    a file of the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is
+    the SHA-256 of its content; of a kernel in such a file, ``kernel`` and ``kernel_source`` do, of scores ``scores``
+    and ``score_sources``.
     """
 
     dataset: str
@@ -61,7 +63,7 @@ class TrialSpec:
     dtype: Literal["float64", "float32"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
     kernel_error_points: int = 1000
-    exclusive: Exclusive = False
+    timing: Timing = "shared"
     measures: list[str] = field(default_factory=lambda: ["kernel_error"], metadata=_SINCE)
     train_rows: int | None = field(default=None, metadata=_SINCE)
     held_out: float | None = field(default=None, metadata=_SINCE)
@@ -73,7 +75,7 @@ class TrialSpec:
     def to_dict(self) -> dict[str, Any]:
         """The fields, but those added since the first release where they say nothing new: so that a trial's key
         stays what it was in older logs. Values are the spec's own, not copies."""
-        values = vars(self)
+        values = {**vars(self), "exclusive": _STORED[self.timing]}
         later = {name: values[name] for name, default in LATER.items() if values[name] != default}
         found = {name: values[name] for name in FIRST} | later
         for part in ("features", "kernel"):
@@ -86,7 +88,10 @@ class TrialSpec:
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> TrialSpec:
         """The spec inside a row of trials.jsonl."""
-        return cls(**{each.name: row[each.name] for each in fields(cls) if each.name in row})
+        stored = {name: row[name] for name in (*FIRST, *LATER) if name in row}
+        exclusive = stored.pop("exclusive", False)
+        timing: Timing = next((timing for timing, value in _STORED.items() if value == exclusive), "shared")
+        return cls(**stored, timing=timing)
 
     @cached_property
     def key(self) -> str:
@@ -114,7 +119,7 @@ class TrialSpec:
 
     def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
         """The first field in which two specs of different keys differ, its value here and in ``other``."""
-        here, there = (LATER | spec.to_dict() for spec in (self, other))
+        here, there = ({**LATER, **spec.to_dict(), "timing": spec.timing} for spec in (self, other))
         return next(
             (each.name, here[each.name], there[each.name])
             for each in fields(self)
@@ -133,7 +138,7 @@ class TrialSpec:
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
 
-FIRST = tuple(each.name for each in fields(TrialSpec) if not each.metadata)
+FIRST = tuple("exclusive" if each.name == "timing" else each.name for each in fields(TrialSpec) if not each.metadata)
 LATER: dict[str, Any] = {
     each.name: each.default if each.default_factory is MISSING else each.default_factory()
     for each in fields(TrialSpec)
@@ -144,7 +149,7 @@ LATER: dict[str, Any] = {
 
 @dataclass
 class TrialResult:
-    """One finished trial. ``metrics`` and ``timing`` are empty and ``error`` is set where status is not ok.
+    """One finished trial. ``metrics`` and ``seconds`` are empty and ``error`` is set where status is not ok.
 
     ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
     ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
@@ -153,19 +158,19 @@ class TrialResult:
     from 0 there. ``edges`` say of each tuned value that is an end of its grid what it gains over its neighbour
     (`rffbench.trials.edges.gain_at_edge`). ``fold_errors``, at the chosen λ, are for who chooses among several results.
     ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
-    ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s`` in seconds;
-    ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``, ``shared`` (the
-    seconds are sums of parts, some of them measured once for several trials). Of a trial that is exclusive in its
-    features ``contended`` and ``threads`` are about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and
-    ``spread`` are theirs.
+    ``seconds``, which a row calls ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``,
+    ``predict_s``; ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``,
+    ``shared`` (the seconds are sums of parts, some of them measured once for several trials). With ``timing: features``
+    ``contended`` and ``threads`` are about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and ``spread`` are
+    theirs.
     """
 
     spec: TrialSpec
     status: Status
     metrics: dict[str, float] = field(default_factory=dict)
-    timing: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, Any] = field(default_factory=dict)
     peak_memory_bytes: int | None = None
-    chosen_lambda: float | None = None
+    lambda_: float | None = None
     error: dict[str, Any] | None = None  # {"type", "message", "traceback"}; "environment": the machine's fault
     curves: dict[str, list[float]] = field(default_factory=dict)
     own_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -201,9 +206,9 @@ class TrialResult:
             **({"solved": self.solved} if self.solved else {}),
             **({"edges": self.edges} if self.edges else {}),
             **({"columns": self.columns} if self.columns else {}),
-            "timing": self.timing,
+            "timing": self.seconds,
             "peak_memory_bytes": self.peak_memory_bytes,
-            "lambda": self.chosen_lambda,
+            "lambda": self.lambda_,
             "error": self.error,
             "rffbench": __version__,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),

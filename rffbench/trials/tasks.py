@@ -27,7 +27,7 @@ def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
 def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     """Do one task: its trials' results go to ``channel`` as they come.
 
-    Trials share work where they can, unless they are exclusive altogether: then each is measured alone, one after
+    Trials share work where they can, unless their ``timing`` is exclusive: then each is measured alone, one after
     another.
     """
     from rffbench.trials.alone import Problem, run_alone
@@ -48,7 +48,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
             channel.begin(spec)
             channel.fail(spec, ValueError(f"the training rows of {spec.dataset} are all of one class, {one}"))
         return
-    if len(specs) > 1 and specs[0].exclusive is not True:
+    if len(specs) > 1 and specs[0].timing != "exclusive":
         specs = run_shared(specs, problem, channel)
     for spec in specs:
         run_alone(spec, problem, channel)
@@ -88,10 +88,10 @@ class _BestBandwidth:
         for spec in self.unfailed():
             results = self._results[self._name(spec)]
             best = min(results, key=lambda result: result.metrics["cv_error"])
-            timing = dict(best.timing)
+            seconds = dict(best.seconds)
             for part in ("feature_s", "fit_s"):
-                timing[part] = sum(result.timing[part] for result in results)
-            timing["contended"] = any(result.timing["contended"] for result in results)
+                seconds[part] = sum(result.seconds[part] for result in results)
+            seconds["contended"] = any(result.seconds["contended"] for result in results)
             peaks = [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
             gamma = best.spec.kernel["gamma"]
             scores, edges = best.metrics | {"gamma": gamma}, dict(best.edges)
@@ -101,7 +101,7 @@ class _BestBandwidth:
             self._channel.begin(spec)
             self._channel.result(
                 replace(
-                    best, spec=spec, metrics=scores, timing=timing, peak_memory_bytes=max(peaks, default=None),
+                    best, spec=spec, metrics=scores, seconds=seconds, peak_memory_bytes=max(peaks, default=None),
                     edges=edges,
                 )
             )  # fmt: skip

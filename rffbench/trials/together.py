@@ -5,7 +5,7 @@ draw, and what leverage sampling chooses are columns of that draw, rephased and 
 sin W′x] the plain features of the largest draw, each map is Z = B₀T with at most two non-zeros in a column of T,
 so Z′Z = T′(B₀′B₀)T and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation fold, are gathered once.
 
-What `timing` reports is still what a trial alone would take. It is put together from parts that were all done and
+What `seconds` reports is still what a trial alone would take. It is put together from parts that were all done and
 timed: drawing and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the
 Gram matrix likewise, scoring, mapping what was chosen, and solving.
 """
@@ -217,7 +217,7 @@ class SharedPool:
                 features.set_pairs(W)
 
             settings = check_solver(spec.solver)
-            alphas = settings["lambda"]
+            lambdas = settings["lambda"]
             X = split.X_train
             solver = self.problem.solver(spec, features)
             solver.set_features(features)
@@ -226,7 +226,7 @@ class SharedPool:
                 free = free_memory(memory)
                 rows = default_block_rows(features.n_components)
                 solution = solve_ridge_cv(
-                    view, alphas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
+                    view, lambdas, lambda_scale=settings["lambda_scale"], center=settings["center"], memory=free,
                     path=settings["path"],
                     held_out=solver.held_out(
                         X, self.problem.learnt, self.statistics.folds, rows, lambda coef: solver.collapse(spread(coef))
@@ -236,17 +236,17 @@ class SharedPool:
                 solution.path = [each and (spread(each[0]), each[1]) for each in solution.path]
                 own_strips = int(np.searchsorted(self.edges, features.n_frequencies))
             fit_s = solving.seconds + float(self.gram_s[:own_strips].sum())
-            solver.set_solution(alphas, solution, np.asarray(split.y_train))
+            solver.set_solution(lambdas, solution, np.asarray(split.y_train))
             if not alone:
                 predicted, predict_s = self.problem.predict(solver)
-        timing = {
+        seconds = {
             "feature_s": float(feature_s),
             "fit_s": fit_s,
             "predict_s": predict_s,
             "contended": either(self.contention.contended, contention.contended),
             "shared": True,
         }
-        return self.problem.result(spec, solver, predicted, timing)
+        return self.problem.result(spec, solver, predicted, seconds)
 
     def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""

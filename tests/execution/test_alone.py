@@ -33,8 +33,8 @@ def test_while_one_worker_times_the_others_do_nothing(tmp_path):
         for start, end in one["alone"]:
             at_work = [moment for moment in other["at_work"] if start < moment < end]
             assert len(at_work) <= 1, "it takes a moment to stand still, and no more"
-    assert {result.timing["threads"] for result in results} == {processors()}
-    assert {result.timing["contended"] for result in results} == {None}  # of a trial that does not say
+    assert {result.seconds["threads"] for result in results} == {processors()}
+    assert {result.seconds["contended"] for result in results} == {None}  # of a trial that does not say
 
 
 def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(tmp_path):

@@ -164,7 +164,7 @@ def test_a_trial_done_beside_others_on_its_machine_is_marked_so():
     alone, beside = [], []
     local(FakeExperiment([]), workers=1).run([[spec()]], alone.append)
     local(FakeExperiment([]), workers=1, beside=1).run([[spec()]], beside.append)
-    assert [each[0].timing["contended"] for each in (alone, beside)] == [None, True]
+    assert [each[0].seconds["contended"] for each in (alone, beside)] == [None, True]
 
 
 def test_what_watches_a_task_can_end_it():

@@ -177,7 +177,7 @@ def test_a_worker_that_comes_later_takes_part_and_one_that_lacks_the_data_then_s
 def test_exclusive_trials_are_all_on_one_worker_one_at_a_time_with_every_processor_s_thread(cluster, tmp_path):
     for _ in range(2):
         cluster.worker()
-    specs = [spec("tell_node", trial, exclusive=True) for trial in range(4)]
+    specs = [spec("tell_node", trial, timing="exclusive") for trial in range(4)]
     rows = run(cluster, specs, tmp_path / "results")
     assert len({row["metrics"]["node"] for row in rows}) == 1
     assert {row["metrics"]["threads"] for row in rows} == {processors()}

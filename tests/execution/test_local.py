@@ -223,7 +223,7 @@ def test_blas_and_numba_are_held_to_the_worker_s_threads(threads):
     (result,) = results
     assert {result.metrics[name] for name in ("blas", "numba", "environment")} == {threads}
     assert threads > 1 or result.metrics["started"] == 1  # one that waits in a busy loop takes another's processor
-    assert result.timing["threads"] == threads
+    assert result.seconds["threads"] == threads
 
 
 @pytest.mark.skipif(processors() < 2, reason="one processor")
@@ -267,7 +267,7 @@ def test_workers_start_with_their_kernels_ready():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_seconds_measured_beside_other_workers_are_contended(workers):
     results = run([[spec("measure", trial)] for trial in range(2)], workers=workers)
-    assert {result.timing["contended"] for result in results.values()} == {True if workers > 1 else None}
+    assert {result.seconds["contended"] for result in results.values()} == {True if workers > 1 else None}
 
 
 def test_peak_memory_is_the_trial_s_own():

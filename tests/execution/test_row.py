@@ -24,15 +24,15 @@ def accepted(**changes):
         ({"metrics": {"gap": {"mean": 1.0}}}, "RFF: metrics: 'gap' must be a finite number, not {'mean': 1.0}"),
         ({"metrics": {"gap": True}}, "RFF: metrics: 'gap' must be a finite number, not True"),
         ({"metrics": {"gap": 10**400}}, "RFF: metrics: 'gap' must be a finite number, not 1000"),
-        ({"timing": {"fit_s": -0.1}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not -0.1"),
-        ({"timing": {"fit_s": "0.1 s"}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not '0.1 s'"),
-        ({"timing": {"fit_s": None}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not None"),
-        ({"timing": {"accuracy": {"a": 1}}}, "RFF: timing: 'accuracy' must be a number, 0 or more, not {'a': 1}"),
+        ({"seconds": {"fit_s": -0.1}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not -0.1"),
+        ({"seconds": {"fit_s": "0.1 s"}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not '0.1 s'"),
+        ({"seconds": {"fit_s": None}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not None"),
+        ({"seconds": {"accuracy": {"a": 1}}}, "RFF: timing: 'accuracy' must be a number, 0 or more, not {'a': 1}"),
         ({"curves": {"time": [1.0, 2.0], "objective": [3.0]}}, "RFF: curves must be of equal length: 'time' has 2, "),
         ({"curves": {"time": ["soon"]}}, "RFF: curves: 'time' must hold finite numbers, not 'soon'"),
         ({"curves": {"time": 3.0}}, "RFF: curves: 'time' must be a list of numbers, not 3.0"),
         ({"curves": {"method": [1.0]}}, "RFF: curves: 'method' means something else in a trial's row"),
-        ({"chosen_lambda": "small"}, "RFF: lambda must be a finite number, not 'small'"),
+        ({"lambda_": "small"}, "RFF: lambda must be a finite number, not 'small'"),
         (
             {"own_metrics": {"gap": {"title": 5}}},
             "RFF: own_metrics: the title of 'gap' must be text that can be printed, not 5",
@@ -45,10 +45,10 @@ def accepted(**changes):
         ({"curves": {1: [1.0]}}, "RFF: curves: a name must be text that can be printed, not 1"),
         ({"metrics": {"size": 1e308}}, "RFF: metrics: 'size' must be 1e+150 at most, or its spread has no number"),
         ({"metrics": {"size": -(10**200)}}, "RFF: metrics: 'size' must be 1e+150 at most, or its spread has no number"),
-        ({"timing": {"fit_s": 1e308}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not 1e+308"),
+        ({"seconds": {"fit_s": 1e308}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not 1e+308"),
         ({"own_metrics": {"gap": {"better": "more"}}}, "RFF: own_metrics: better of 'gap' must be 'greater'"),
         ({"own_metrics": {"gap": ["a title"]}}, "RFF: own_metrics: 'gap' must have title, unit and better"),
-        ({"timing": {"fit_s": np.float32(0.5)}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not np.float32"),
+        ({"seconds": {"fit_s": np.float32(0.5)}}, "RFF: timing: 'fit_s' must be a number, 0 or more, not np.float32"),
     ],
 )
 def test_a_result_that_could_not_be_read_again_is_an_error_of_its_trial(changes, message):
@@ -60,11 +60,11 @@ def test_a_result_that_could_not_be_read_again_is_an_error_of_its_trial(changes,
 
 
 def test_what_trials_measure_is_accepted():
-    timing = {
+    seconds = {
         "feature_s": 0, "fit_s": 0.5, "contended": None, "threads": 2, "shared": False,
         "repeats": {"feature_s": 5}, "spread": {"feature_s": None},
     }  # fmt: skip
     curves = {"lambda": [0.1, 1.0], "effective_dimension": [None, 3]}
     own = {"gap": {"title": "duality gap", "unit": "", "better": None}}
-    result = accepted(metrics={"gap": 1}, timing=timing, curves=curves, own_metrics=own)
+    result = accepted(metrics={"gap": 1}, seconds=seconds, curves=curves, own_metrics=own)
     assert result.status == "ok", result.error

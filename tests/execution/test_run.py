@@ -228,7 +228,7 @@ def test_progress_counts_earlier_trials_and_estimates_the_rest(tmp_path):
 
 def test_exclusive_trials_run_one_at_a_time_with_all_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(local_module, "processors", lambda: 2)
-    grid = [spec("slow", trial, exclusive=trial < 3) for trial in range(5)]
+    grid = [spec("slow", trial, timing="exclusive" if trial < 3 else "shared") for trial in range(5)]
     carry_out(FakeExperiment(grid), tmp_path, workers=2)
     timing = {row["trial"]: (row["timing"]["contended"], row["timing"]["threads"]) for row in rows(tmp_path)}
     assert timing == {0: (None, 2), 1: (None, 2), 2: (None, 2), 3: (True, 1), 4: (True, 1)}

@@ -169,7 +169,7 @@ def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
         "name": "rffbench-fake", "timeout_min": 120, "mem_gb": 4.0, "cpus_per_task": 8, "slurm_partition": "long",
         "slurm_additional_parameters": {"account": "physics"}, "slurm_array_parallelism": 3,
     }  # fmt: skip
-    made.run([[spec()]], [].append, exclusive=True)
+    made.run([[spec()]], [].append, timing="exclusive")
     assert played.told["slurm_exclusive"] is True
 
 

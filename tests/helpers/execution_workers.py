@@ -36,7 +36,7 @@ def spec(do: str = "measure", trial: int = 0, **changes: object) -> TrialSpec:
 
 def measured(spec: TrialSpec, **metrics: float) -> TrialResult:
     accuracy = 90 + np.random.default_rng([spec.seed, spec.trial, spec.n_features]).random()
-    return TrialResult(spec, "ok", {"accuracy": accuracy, **metrics}, {"fit_s": 0.5}, chosen_lambda=0.1)
+    return TrialResult(spec, "ok", {"accuracy": accuracy, **metrics}, {"fit_s": 0.5}, lambda_=0.1)
 
 
 def do_all(specs, channel):

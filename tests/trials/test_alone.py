@@ -85,7 +85,7 @@ class Transcription:
 
 def agrees(result, predicted, best, y_test):
     assert result.status == "ok"
-    assert result.chosen_lambda == best
+    assert result.lambda_ == best
     if "accuracy" in result.metrics:
         assert result.metrics["accuracy"] == pytest.approx(100 * accuracy_score(y_test, np.sign(predicted)))
     else:
@@ -214,16 +214,16 @@ def test_without_a_solver_a_map_is_measured_by_itself():
     assert result.metrics["spectral_error"] == pytest.approx(np.linalg.norm(difference, 2), rel=1e-5)
     assert result.metrics["sup_error"] == pytest.approx(np.abs(difference).max())
     assert result.metrics["entry_error"] == pytest.approx(np.sqrt(np.mean(apart**2)))
-    assert result.timing["feature_s"] > 0
-    assert "predict_s" not in result.timing
+    assert result.seconds["feature_s"] > 0
+    assert "predict_s" not in result.seconds
 
 
 def test_a_trials_seconds_are_told_apart():
     result = run_trial(spec("leverage", dataset="digits", n_features=64))
-    assert {name: result.timing[name] > 0 for name in ("feature_s", "fit_s", "predict_s")} == {
+    assert {name: result.seconds[name] > 0 for name in ("feature_s", "fit_s", "predict_s")} == {
         "feature_s": True, "fit_s": True, "predict_s": True,
     }  # fmt: skip
-    assert result.timing["shared"] is False
+    assert result.seconds["shared"] is False
 
 
 # ---- Metrics -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
 from rffbench.trials.alone import Problem, either, run_trial
 from rffbench.trials.seconds import FEWEST, MOST, timed
+from rffbench.trials.spec import Timing
 from rffbench.trials.tasks import run_group, tasks
 from rffbench.trials.together import run_shared
 from tests.helpers.small_trials import METHODS, Heard, spec
@@ -73,9 +75,9 @@ def test_what_cannot_be_told_is_not_called_undisturbed():
     assert [either(False, None), either(True, None), either(False, False)] == [None, True, False]
 
 
-def grid(exclusive):
+def grid(timing):
     methods = ("RFF", "QMC", "leverage", "leverage released", "Ours", "Ours released", "offset")
-    return [replace(spec(method, n_features=n), exclusive=exclusive) for method in methods for n in (6, 20)]
+    return [replace(spec(method, n_features=n), timing=timing) for method in methods for n in (6, 20)]
 
 
 def done(specs):
@@ -88,17 +90,17 @@ def done(specs):
 
 def test_scores_and_lambda_are_those_of_shared_trials_to_the_last_digit(monkeypatch):
     monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)  # few repeats
-    shared, alone = done(grid(False)), done(grid("features"))
+    shared, alone = done(grid("shared")), done(grid("features"))
     for cell, result in shared.items():
         assert alone[cell].metrics == result.metrics
-        assert alone[cell].chosen_lambda == result.chosen_lambda
-        assert alone[cell].timing["shared"] == result.timing["shared"]
+        assert alone[cell].lambda_ == result.lambda_
+        assert alone[cell].seconds["shared"] == result.seconds["shared"]
 
 
 def test_seconds_are_of_generating_the_features_and_predicting_alone_with_repeats_and_spread(monkeypatch):
     monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)
     for (method, _), result in done(grid("features")).items():
-        timing = result.timing
+        timing = result.seconds
         assert set(timing["repeats"]) == set(timing["spread"]) == {"feature_s", "predict_s"}, method
         assert min(timing["repeats"].values()) >= FEWEST
         assert timing["feature_s"] > 0
@@ -122,12 +124,12 @@ def test_what_is_timed_alone_is_not_done_before(method, monkeypatch):
 
     monkeypatch.setattr(StreamedRidgeClassifierCV, "predict", predict)
     monkeypatch.setattr(Heard, "alone", staticmethod(alone))
-    assert done([replace(spec(method, n_features=n), exclusive="features") for n in (6, 20)])
+    assert done([replace(spec(method, n_features=n), timing="features") for n in (6, 20)])
 
 
 def test_the_mode_is_part_of_a_trial_s_key_and_leaves_those_of_the_others():
-    assert len({replace(spec(), exclusive=mode).key for mode in (False, True, "features")}) == 3
-    assert replace(spec(), exclusive=False).key == spec().key
+    assert len({replace(spec(), timing=timing).key for timing in get_args(Timing)}) == 3
+    assert replace(spec(), timing="shared").key == spec().key
 
 
 @pytest.mark.parametrize("memory", [None, 70_000])

@@ -86,7 +86,7 @@ def test_a_row_says_which_lambda_was_passed_over_as_too_small(monkeypatch, metho
     run_group(specs, heard)
     for each in specs:
         result = heard.results[each.key]
-        assert (result.status, result.chosen_lambda) == ("ok", 1e-3), result.error
+        assert (result.status, result.lambda_) == ("ok", 1e-3), result.error
         row = result.to_row()
         check_row(row)
         assert row["warnings"] == [

@@ -50,7 +50,7 @@ def clock(monkeypatch):
 
 def seconds(result):
     assert result.error is None
-    return {part: result.timing.get(part) for part in ("feature_s", "fit_s", "predict_s")}
+    return {part: result.seconds.get(part) for part in ("feature_s", "fit_s", "predict_s")}
 
 
 def test_alone_fitting_the_map_and_mapping_are_feature_time_and_the_gram_matrix_is_fitting_time(clock):

@@ -34,6 +34,18 @@ def test_a_field_that_came_later_is_in_the_key_only_where_it_says_something_new(
     assert TrialSpec.from_row(TrialResult(other, "ok").to_row()) == other
 
 
+@pytest.mark.parametrize(("timing", "stored"), [("shared", False), ("features", "features"), ("exclusive", True)])
+def test_timing_is_stored_as_exclusive(timing, stored):
+    """As it is called in every committed log."""
+    spec = replace(SPEC, timing=timing)
+    row = TrialResult(spec, "ok", seconds={"fit_s": 0.5}).to_row()
+    assert (row["exclusive"], row["timing"]) == (stored, {"fit_s": 0.5})
+    assert (spec.key == KEY) == (timing == "shared")
+    assert TrialSpec.from_row(row) == spec
+    if timing != "shared":
+        assert SPEC.difference(spec) == ("timing", "shared", timing)
+
+
 def test_the_first_field_in_which_two_trials_differ_is_named():
     other = replace(SPEC, trial=4, seed=1)
     assert SPEC.difference(other) == ("trial", 3, 4)
@@ -71,7 +83,7 @@ def test_a_failure_says_what_where_and_how_much():
     lost = TrialResult.failed(SPEC, "out-of-memory", "MemoryError", "too large", "line 3", 10**9)
     assert (lost.spec, lost.status, lost.peak_memory_bytes) == (SPEC, "out-of-memory", 10**9)
     assert lost.error == {"type": "MemoryError", "message": "too large", "traceback": "line 3"}
-    assert (lost.metrics, lost.timing, lost.chosen_lambda) == ({}, {}, None)
+    assert (lost.metrics, lost.seconds, lost.lambda_) == ({}, {}, None)
     silent = TrialResult.failed(SPEC, "killed", "WorkerDied", "SIGKILL")
     assert (silent.error["traceback"], silent.peak_memory_bytes) == ("", None)
 

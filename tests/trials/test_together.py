@@ -43,7 +43,7 @@ def same(result, other, rounding=None):
     if rounding is None:  # alone, the surrogate as written is scored in single precision
         rounding = 1e-5 if result.spec.method in ("Ours", "Ours pool") else 1e-9
     assert (result.status, result.error) == ("ok", None), label
-    assert result.chosen_lambda == other.chosen_lambda, label
+    assert result.lambda_ == other.lambda_, label
     assert result.metrics.keys() == other.metrics.keys(), label
     for name, value in result.metrics.items():
         exact = 0 if name == "accuracy" else rounding
@@ -75,8 +75,8 @@ def test_trials_done_together_are_the_trials_done_alone(changes):
     problem = Problem.of(specs[0])
     for key, result in together(specs).items():
         alone = run_trial(result.spec, problem)
-        assert (key, alone.timing["shared"]) == (result.spec.key, False)
-        assert result.timing["shared"] == (result.spec.method != "offset")
+        assert (key, alone.seconds["shared"]) == (result.spec.key, False)
+        assert result.seconds["shared"] == (result.spec.method != "offset")
         same(result, alone)
 
 
@@ -84,7 +84,7 @@ def test_trials_of_weighted_rows_are_done_alone_by_what_the_maps_choose_without_
     specs = grid(sizes=(6,), solver={"class_weight": "balanced"})
     problem = Problem.of(specs[0])
     for result in together(specs).values():
-        assert not result.timing["shared"]
+        assert not result.seconds["shared"]
         same(result, run_trial(result.spec, problem))
         assert result.metrics != run_trial(spec(result.spec.method, n_features=6), problem).metrics
 
@@ -109,7 +109,7 @@ def test_trials_of_several_classes_share_as_those_of_two_do(wines, changes):
     problem = Problem.of(specs[0])
     assert problem.learnt.shape == (len(problem.split.y_train), 3)
     for result in together(specs).values():
-        assert result.timing["shared"] == (result.spec.method != "offset")
+        assert result.seconds["shared"] == (result.spec.method != "offset")
         # Sums over classes are in double precision alone too.
         same(result, run_trial(result.spec, problem), rounding=1e-9)
 
@@ -158,7 +158,7 @@ def test_a_choice_of_few_from_a_large_pool_is_done_alone_unless_another_trial_ne
     monkeypatch.setitem(METHODS, "leverage from many", {"name": "leverage", "pool": 50})
     for others, shares in [(("RFF",), False), (("RFF", "leverage from many"), True)]:
         for result in together(grid((*others, "Ours from many"), sizes=(20,))).values():
-            assert result.timing["shared"] == (shares or result.spec.method == "RFF"), result.spec.label
+            assert result.seconds["shared"] == (shares or result.spec.method == "RFF"), result.spec.label
             same(result, run_trial(result.spec), rounding=1e-5)
 
 
@@ -185,10 +185,10 @@ def test_within_a_memory_budget_the_small_sizes_share_and_the_large_are_done_alo
     results = together(specs, memory)
     for result in results.values():
         assert result.error is None, result.error
-        assert result.timing["shared"] == (result.spec.n_features <= 150), result.spec.label
+        assert result.seconds["shared"] == (result.spec.n_features <= 150), result.spec.label
         same(result, run_trial(result.spec))
     for result in together(specs, memory - 1).values():
-        assert result.timing["shared"] == (result.spec.n_features <= 6), result.spec.label
+        assert result.seconds["shared"] == (result.spec.n_features <= 6), result.spec.label
 
 
 def test_what_cannot_fit_alone_either_costs_itself_only(monkeypatch):
@@ -262,7 +262,7 @@ def test_seconds_are_the_shared_parts_up_to_the_trials_size_and_its_own():
         ("leverage", 8): (1e5 + 1e7, 1e7), ("leverage", 40): (3e5 + 3e7, 3e7),
     }  # fmt: skip
     for one in specs:
-        timing = pool.measure(one, problem.features(one), None).timing
+        timing = pool.measure(one, problem.features(one), None).seconds
         feature_s, fit_s = expected[one.method, one.n_features]
         assert feature_s < timing["feature_s"] < feature_s + 1e4, one.label
         assert fit_s < timing["fit_s"] < fit_s + 1e4, one.label
@@ -280,7 +280,7 @@ def test_a_task_is_the_trials_alike_in_all_but_method_and_size():
             {}, {"trial": 1}, {"seed": 1}, {"dataset": "digits"}, {"dtype": "float32"}, {"device": "cuda"},
             {"kernel": {"name": "gaussian", "gamma": 0.4}}, {"preprocess": ["none"]},
             {"preprocess_fit": "all"}, {"solver": {"folds": 4}}, {"count": "columns"},
-            {"kernel_error_points": 0}, {"exclusive": True},
+            {"kernel_error_points": 0}, {"timing": "exclusive"},
         )
         for s, method in itertools.product((4, 8), ("RFF", "Ours"))
     ]  # fmt: skip
@@ -291,7 +291,7 @@ def test_a_task_is_the_trials_alike_in_all_but_method_and_size():
 
 
 def test_exclusive_trials_are_measured_alone():
-    for result in together(grid(("RFF", "Ours"), sizes=(6, 20), exclusive=True)).values():
-        assert result.timing["shared"] is False
+    for result in together(grid(("RFF", "Ours"), sizes=(6, 20), timing="exclusive")).values():
+        assert result.seconds["shared"] is False
         result.metrics.pop("own_memory_bytes")  # which those that share have not
         same(result, run_trial(result.spec))

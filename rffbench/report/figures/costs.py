@@ -39,7 +39,7 @@ def cost_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     nothing was learnt, or where there is a single point.
     """
     score, trials = _score_and_trials(results, dataset)
-    possible = [each for each in COSTS if results.grid.exclusive != "features" or each in _ALONE or each not in TIMES]
+    possible = [each for each in COSTS if results.grid.timing != "features" or each in _ALONE or each not in TIMES]
     costs = [name for name in chosen(possible, possible) if (trials[name] > 0).any()]
     if score not in SCORES or trials.groupby(["method", "n_features"]).ngroups < 2 or not costs:
         return None
@@ -66,7 +66,7 @@ def score_time_figure(results: Results, dataset: str, called: str | None = None)
     score, trials = _score_and_trials(results, dataset)
     trials = trials.dropna(subset=["train_s"])
     points = trials.groupby(["method", "n_features"]).ngroups
-    if results.grid.exclusive is not True or score not in SCORES or points < 2:
+    if results.grid.timing != "exclusive" or score not in SCORES or points < 2:
         return None
     figure, (panel,) = panels(1, 4.6, 3.4)
     _draw(panel, results, trials, "train_s", score, front=False)

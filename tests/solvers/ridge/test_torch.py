@@ -223,8 +223,8 @@ def test_a_trial_has_the_cpus_scores_and_timing_of_every_part(dtype):
         plain, other = run_trial(spec), run_trial(replace(spec, device="cuda"))
         assert other.metrics["accuracy"] == pytest.approx(plain.metrics["accuracy"], abs=0.12)  # one of 899 rows
         assert other.metrics["kernel_error"] == pytest.approx(plain.metrics["kernel_error"], rel=1e-4)
-        assert other.chosen_lambda == plain.chosen_lambda
-        assert all(other.timing[part] > 0 for part in ("feature_s", "fit_s", "predict_s"))
+        assert other.lambda_ == plain.lambda_
+        assert all(other.seconds[part] > 0 for part in ("feature_s", "fit_s", "predict_s"))
 
 
 def test_nothing_but_the_device_path_imports_torch():
