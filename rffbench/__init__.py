@@ -21,6 +21,7 @@ _PUBLIC = {
     "Results": "rffbench.api",
     "RandomFourierFeatures": "rffbench.features.fourier",
     "QuasiMonteCarloFeatures": "rffbench.features.quadrature",
+    "QuadratureFeatures": "rffbench.features.quadrature",
     "LeverageScoreFeatures": "rffbench.features.weighted",
     "SurrogateLeverageFeatures": "rffbench.features.weighted",
     "PerceptronFeatures": "rffbench.features.activation",

@@ -295,6 +295,11 @@ class IsotropicKernel(SpectralKernel):
     def radius(self, rng: Generator, d: int) -> float:
         """One draw of ‖w‖ in d dimensions at unit scale."""
 
+    def size_biased_radius(self, rng: Generator, d: int) -> float:
+        """One draw of ‖w‖ in proportion to its square: of the density ∝ ‖w‖²·p(w), at unit scale. A kernel without has
+        no quadrature rules of degree 3 in the length."""
+        raise NotImplementedError
+
     def radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
         """s draws of ‖w‖ in d dimensions, (s,), one after the other, so that sizes nest."""
         return self.spectral_scale * np.array([self.radius(rng, d) for _ in range(s)])

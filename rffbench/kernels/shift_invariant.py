@@ -57,6 +57,9 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
     def radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d))
 
+    def size_biased_radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d + 2))
+
     @property
     def spectral_scale(self) -> float:
         return math.sqrt(2 * self.gamma)
@@ -196,6 +199,9 @@ class MaternKernel(IsotropicKernel):
     def radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d) * 2 * self.nu / rng.chisquare(2 * self.nu))
 
+    def size_biased_radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d + 2) * 2 * self.nu / rng.chisquare(2 * self.nu - 2))
+
     @property
     def spectral_scale(self) -> float:
         return self.gamma
@@ -237,6 +243,9 @@ class RationalQuadraticKernel(IsotropicKernel):
 
     def radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d) * rng.gamma(self.alpha, 1 / self.alpha))
+
+    def size_biased_radius(self, rng: Generator, d: int) -> float:
+        return math.sqrt(rng.chisquare(d + 2) * rng.gamma(self.alpha + 1, 1 / self.alpha))
 
     @property
     def spectral_scale(self) -> float:

@@ -43,6 +43,9 @@ WAYS = {
         Way({"scramble": "rr2"}, **FIXED), Way({"sequence": "sobol", "scramble": False}, **FIXED),
         Way(RELEASED, **FIXED),
     ],
+    "quadrature": [
+        Way(), Way({"radii": "independent"}), Way({"radii": "truncated"}), Way({"rotation": "butterfly"}),
+    ],
     "leverage": [Way({}, EVERY), Way({"pool": 1.5}, EVERY), Way(RELEASED)],
     "surrogate-leverage": [
         # Eq. 14's weights 1/pᵢ have no variance under a heavy-tailed spectral density, so there is no rate to test;

@@ -4,6 +4,7 @@ from rffbench.features.lazy import classes_of
 
 FEATURES = {
     "qmc": "rffbench.features.quadrature.qmc:QuasiMonteCarloFeatures",
+    "quadrature": "rffbench.features.quadrature.spherical_radial:QuadratureFeatures",
 }
 
 __getattr__ = classes_of(FEATURES)
