@@ -59,7 +59,7 @@ def check_grid(grid: Grid) -> None:
         check_mapping("trials", trials, sizes, "size of this experiment")
     for dataset in grid.datasets:
         written = grid.setting("n_features", dataset)
-        if count := repeated(grid.count(dataset, size) for size in written):
+        if count := repeated(grid.n_features(dataset, size) for size in written):
             raise Misplaced(f"gives {count} features for {dataset} twice", "n_features", dataset)
     for label in grid.methods:
         _check_method(grid, label)
@@ -112,11 +112,15 @@ def _check_method(grid: Grid, label: str) -> None:
         check_own_kernel(kernel)
     known = 1.0 if kernel["gamma"] is None or is_rule(kernel["gamma"]) else kernel["gamma"]  # the data's may be any
     for gamma in known if isinstance(known, list) else [known]:
-        for n in sorted({n for dataset in datasets for n in grid.counts(dataset, label)}):
+        for n_features in sorted(
+            {n_features for dataset in datasets for n_features in grid.sizes_by_number(dataset, label)}
+        ):
             with located("methods", label):
-                made = make_features(features, kernel=argument, gamma=gamma, n_features=n, count=grid.setting("count"))
+                made = make_features(
+                    features, kernel=argument, gamma=gamma, n_features=n_features, count=grid.setting("count")
+                )
             if (wide := hook(made, "n_expanded") or 0) > MOST_FEATURES:
-                message = f"makes {wide:,} columns to choose {n:,} from; {MOST_FEATURES:,} at most"
+                message = f"makes {wide:,} columns to choose {n_features:,} from; {MOST_FEATURES:,} at most"
                 raise Misplaced(message, "methods", label)
             for i, measure in enumerate(grid.setting("measures") if made is not None else []):
                 if measure in CURVES and (solver.get("path") or solver.get("record")):
@@ -134,7 +138,9 @@ def _check_method(grid: Grid, label: str) -> None:
                     raise Misplaced(str(error), *places.get(str(error.parameter), own["solver"])) from None
             for task in tasks if solver["name"] != "none" else []:
                 with located(*own["solver"]):
-                    learner = make_solver(solver, task=task, features=made, kernel=argument, gamma=gamma, n_features=n)
+                    learner = make_solver(
+                        solver, task=task, features=made, kernel=argument, gamma=gamma, n_features=n_features
+                    )
                 for i, name in enumerate(grid.setting("scores")):
                     with located("scores", i):
                         check_given(name, task, solver, learner)

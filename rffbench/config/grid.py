@@ -85,17 +85,17 @@ class Grid:
         own = self.config["methods"][method].get("n_features")
         return list(own or self.setting("n_features", dataset) or [])
 
-    def count(self, dataset: str, size: str | int) -> int:
-        """How many features a size as written is on a dataset, which has a card."""
+    def n_features(self, dataset: str, size: str | int) -> int:
+        """The number that a size as written is on a dataset, which has a card."""
         from rffbench.data.cards import load_card
 
         if isinstance(size, int):
             return size
         return int(size[:-1]) * load_card(dataset).columns_after(self.setting("preprocess", dataset) or ())
 
-    def counts(self, dataset: str, method: str) -> dict[int, str | int]:
-        """A method's sizes on a dataset: how many features → the size as written."""
-        return {self.count(dataset, size): size for size in self.sizes(dataset, method)}
+    def sizes_by_number(self, dataset: str, method: str) -> dict[int, str | int]:
+        """A method's sizes on a dataset: ``n_features`` → the size as written."""
+        return {self.n_features(dataset, size): size for size in self.sizes(dataset, method)}
 
     def planned_trials(self, size: str | int) -> int:
         """How many trials there are at a size as written."""
@@ -166,19 +166,19 @@ class Grid:
 
         methods = self.methods_on(dataset)
         data_hash = load_card(dataset).content_hash
-        sizes = {method: self.counts(dataset, method) for method in methods}
-        counts = list(dict.fromkeys(n for each in sizes.values() for n in each))
+        sizes = {method: self.sizes_by_number(dataset, method) for method in methods}
+        numbers = list(dict.fromkeys(n_features for each in sizes.values() for n_features in each))
         if any(self.has_own("n_features", method) for method in methods):
-            counts.sort()
-        for n in counts:
+            numbers.sort()
+        for n_features in numbers:
             for method in methods:
-                if n in sizes[method]:
-                    size = sizes[method][n]
+                if n_features in sizes[method]:
+                    size = sizes[method][n_features]
                     first = TrialSpec(
                         dataset=dataset,
                         data_hash=data_hash,
                         method=method,
-                        n_features=n,
+                        n_features=n_features,
                         multiple=int(size[:-1]) if isinstance(size, str) else None,
                         trial=0,
                         timing=self.timing,

@@ -64,8 +64,8 @@ def make_features(
 ) -> Any:
     """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'.
 
-    ``n_features`` counts frequencies, or output columns with ``count='columns'``. Raises ConfigError for an
-    unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
+    ``n_features`` counts what ``count`` says; the map's ``n_components`` are its output columns. Raises ConfigError
+    for an unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
     """
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:

@@ -25,7 +25,7 @@ class Hooks:
     unbiased: bool = True
     """Whether E[φ(x)ᵀφ(x′)] = k(x, x′); False, by design: ``rffbench check-method`` then doesn't judge its rate."""
     columns_per_frequency: int = 1
-    """Output columns that one of a config's ``n_features`` makes."""
+    """Output columns of a frequency, and so of each of a config's ``n_features`` where these don't count columns."""
     n_frequencies: int | None = None
     """s, the frequencies of its columns; None: as many as columns."""
     n_drawn: int | None = None

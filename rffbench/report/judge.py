@@ -266,7 +266,7 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
     if len(effects) < 2:
         raise _NotMeasured(_too_few(test, table, sizes))
     found = _of_effects(claim, effects, sizes, shared)
-    if left_out := [sizes[n] for n in _sizes(table) if n not in effects]:
+    if left_out := [sizes[size] for size in _sizes(table) if size not in effects]:
         found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
     return found
 
@@ -353,53 +353,53 @@ def _check_measured(metric: str, trials: Mapping[str, pd.DataFrame], results: Re
 
 
 def _sizes(table: pd.DataFrame) -> list[int]:
-    return [int(str(n)) for n in table.columns]
+    return [int(str(size)) for size in table.columns]
 
 
 def _size_labels(trials: pd.DataFrame) -> dict[int, str]:
     sizes = trials[["n_features", "multiple"]].drop_duplicates("n_features")
-    return {int(n): size_label(n, multiple) for n, multiple in sizes.itertuples(index=False)}
+    return {int(size): size_label(size, multiple) for size, multiple in sizes.itertuples(index=False)}
 
 
 def _chosen(claim: Claim, measured: Collection[int], labels: Mapping[int, str]) -> list[int]:
     """Those of the sizes measured that the claim is about; _NotMeasured where one that it names is missing."""
     wanted = [str(size) for size in claim.sizes]
-    chosen = sorted(n for n in measured if not wanted or {str(n), labels[n]} & set(wanted))
-    missing = [size for size in wanted if size not in {name for n in chosen for name in (str(n), labels[n])}]
+    chosen = sorted(size for size in measured if not wanted or {str(size), labels[size]} & set(wanted))
+    missing = [each for each in wanted if each not in {name for size in chosen for name in (str(size), labels[size])}]
     if missing:
         quiet = " undisturbed" if claim.test.metric in TIMES else ""
         raise _NotMeasured(f"{_listed(missing)} of its sizes not measured{quiet}")
     if claim.sizes_from is not None:
-        least = next((n for n in sorted(labels) if _at_least(n, labels[n], claim.sizes_from)), np.inf)
-        chosen = [n for n in chosen if n >= least]
+        least = next((size for size in sorted(labels) if _at_least(size, labels[size], claim.sizes_from)), np.inf)
+        chosen = [size for size in chosen if size >= least]
         if not chosen:
             raise _NotMeasured(f"no size from {claim.sizes_from} on measured")
     return chosen
 
 
-def _at_least(n: int, label: str, least: Size) -> bool:
+def _at_least(size: int, label: str, least: Size) -> bool:
     if isinstance(least, str):  # 4d
         return label.endswith("d") and int(label[:-1]) >= int(least[:-1])
-    return n >= least
+    return size >= least
 
 
 def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
     """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN where one is missing."""
     test = claim.test
     times = test.baseline_size if isinstance(test, Ratio) else 1
-    sizes = {n: n * times for n in _sizes(method) if n * times in baseline}
+    sizes = {size: size * times for size in _sizes(method) if size * times in baseline}
     plain = not claim.sizes and claim.sizes_from is None and times == 1
     if not sizes and plain:  # methods with sizes of their own
         sizes = {max(_sizes(method)): max(_sizes(baseline))}
-    sizes = {n: sizes[n] for n in _chosen(claim, sizes, labels)}
+    sizes = {size: sizes[size] for size in _chosen(claim, sizes, labels)}
     if not sizes:
         raise _NotMeasured("no size that both methods have")
     if isinstance(test, Ratio):
         if min(method[[*sizes]].min().min(), baseline[[*sizes.values()]].min().min()) <= 0:
             raise _NotMeasured(f"a {CLAIMED[test.metric].label} of 0 has no ratio")
-        effects = {n: np.log(method[n]) - np.log(baseline[other]) for n, other in sizes.items()}
+        effects = {size: np.log(method[size]) - np.log(baseline[other]) for size, other in sizes.items()}
     else:
-        effects = {n: method[n] - baseline[other] for n, other in sizes.items()}
+        effects = {size: method[size] - baseline[other] for size, other in sizes.items()}
     return pd.DataFrame(effects)
 
 
@@ -412,8 +412,8 @@ def _largest_block(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
-    few = [n for n in _sizes(table) if table[n].count() < 2] or _sizes(table)
-    names = _listed([labels[n] for n in few])
+    few = [size for size in _sizes(table) if table[size].count() < 2] or _sizes(table)
+    names = _listed([labels[size] for size in few])
     seen = table[few].dropna(how="all")
     at = f" at {names}" if len(labels) > 1 else ""
     trial = "undisturbed trial" if test.metric in TIMES else "trial"
@@ -425,8 +425,8 @@ def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
 
 
 def _of_effects(claim: Claim, effects: pd.DataFrame, labels: Mapping[int, str], shared: _Shared) -> dict[str, Any]:
-    by_size = {labels[n]: Estimate.of(effects[n]) for n in _sizes(effects)}
-    return _found(claim, Estimate.of(effects.mean(axis=1)), [labels[n] for n in _sizes(effects)], shared, by_size)
+    by_size = {labels[size]: Estimate.of(effects[size]) for size in _sizes(effects)}
+    return _found(claim, Estimate.of(effects.mean(axis=1)), [labels[size] for size in _sizes(effects)], shared, by_size)
 
 
 def _of_slope(claim: Claim, trials: pd.DataFrame, sizes: Sequence[int], shared: _Shared) -> dict[str, Any]:
@@ -436,7 +436,7 @@ def _of_slope(claim: Claim, trials: pd.DataFrame, sizes: Sequence[int], shared: 
     if slope is None:
         raise _NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the same trials, and two trials")
     estimate = Estimate.from_interval(slope.exponent, slope.low, slope.high, slope.trials)
-    return _found(claim, estimate, [str(n) for n in sizes], shared, {})
+    return _found(claim, estimate, [str(size) for size in sizes], shared, {})
 
 
 def _found(

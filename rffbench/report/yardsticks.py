@@ -39,7 +39,7 @@ def distances(results: Results) -> pd.DataFrame:
     curves = curves[curves["lambda"] > 0]  # 0 has no logarithm
     rows = []
     first = results.methods[0]
-    for (dataset, n, multiple), here in curves.groupby(_PATH[:-1], sort=False, dropna=False):
+    for (dataset, n_features, multiple), here in curves.groupby(_PATH[:-1], sort=False, dropna=False):
         score = results.score(str(dataset)).name
         trials: dict[str, list[dict[str, float]]] = {}
         for _, paths in here.groupby("trial"):
@@ -50,7 +50,7 @@ def distances(results: Results) -> pd.DataFrame:
                     trials.setdefault(method, []).append(_compared(own, base, score))
         for method, found in trials.items():
             rows.append({
-                "dataset": dataset, "n_features": n, "multiple": multiple, "method": method, "against": first,
+                "dataset": dataset, "n_features": n_features, "multiple": multiple, "method": method, "against": first,
                 **pd.DataFrame(found).mean().to_dict(), "trials": len(found),
             })  # fmt: skip
     return pd.DataFrame(rows)

@@ -39,7 +39,7 @@ class TrialSpec:
     are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all); ``scores``
     of the predictions, besides the task's own (`rffbench.trials.scores`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
-    ``n_features`` counts frequencies, or output columns where ``count`` is ``'columns'``; ``data_hash`` is the
+    ``n_features`` counts what ``count`` says, a map's frequencies or its output columns; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``timing``
     says which seconds are comparable; keys and rows have it as ``exclusive``: false, true or ``features``. Of a map in
     a file of the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is
@@ -133,8 +133,8 @@ class TrialSpec:
 
     @property
     def label(self) -> str:
-        """How messages name the trial: ``eeg 16d Ours trial 3``."""
-        size = self.size if self.multiple else f"s={self.n_features}"
+        """How messages name the trial: ``eeg 16d Ours trial 3``, or with ``s=224`` frequencies or ``D=224`` columns."""
+        size = self.size if self.multiple else f"{'D' if self.count == 'columns' else 's'}={self.n_features}"
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
 

@@ -122,7 +122,10 @@ def worth_sharing(maps: Sequence[Any], d: int) -> int:
         largest, smaller = maps[first:count], pool_size(maps[first - 1]) if first else 0
         if any(not isinstance(each, PooledFeatures) or "gram" in each.needs for each in largest):
             break
-        alone = sum((size + s) * (d + 2 * TRIGONOMETRY) + 2 * s**2 for s in (each.n_frequencies for each in largest))
+        alone = sum(
+            (size + chosen) * (d + 2 * TRIGONOMETRY) + 2 * chosen**2
+            for chosen in (each.n_frequencies for each in largest)
+        )
         if alone >= 2 * (size**2 - smaller**2):
             break
         count = first

@@ -57,6 +57,7 @@ def test_the_first_field_in_which_two_trials_differ_is_named():
 def test_a_trial_is_named_by_its_size_as_the_config_writes_it():
     counted = replace(SPEC, multiple=None)
     assert (SPEC.label, SPEC.size) == ("eeg 16d Ours trial 3", "16d")
+    assert replace(counted, count="columns").label == "eeg D=224 Ours trial 3"
     assert (counted.label, counted.size) == ("eeg s=224 Ours trial 3", "224")
     assert (written_size(28, 2), written_size(28, None)) == ("2d", "28")
 

@@ -58,8 +58,8 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     same: dict[str, list[str]] = {}
     for row, (yardstick, label) in zip(rows, yardsticks.items(), strict=True):
-        for panel, (n, multiple) in zip(row, sizes.itertuples(index=False), strict=True):
-            here, chosen = curves[curves["n_features"] == n], trials[trials["n_features"] == n]
+        for panel, (n_features, multiple) in zip(row, sizes.itertuples(index=False), strict=True):
+            here, chosen = curves[curves["n_features"] == n_features], trials[trials["n_features"] == n_features]
             for index, method in enumerate(results.methods):
                 mine = here[here["method"] == method].dropna(subset=[yardstick])
                 if not mine.empty:
@@ -73,8 +73,8 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
                          for method, rows in here.groupby("method", sort=False)}  # fmt: skip
             if yardstick == "effective_lambda":
                 for each in coinciding(by_lambda, False):
-                    same.setdefault(each, []).append(size_label(n, multiple))
-            panel.set_title(f"s = {size_label(n, multiple)}")
+                    same.setdefault(each, []).append(size_label(n_features, multiple))
+            panel.set_title(f"s = {size_label(n_features, multiple)}")
             panel.set_xlabel(label)
             tidy_panel(panel)
         row[0].set_ylabel(score.label)

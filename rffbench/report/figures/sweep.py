@@ -96,18 +96,19 @@ def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: st
     points = points[swept]
     metrics = panel_metrics(results, points)
     sizes = thinned(points[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
-    shown = [(metric, n, multiple) for metric in metrics for n, multiple in sizes.itertuples(index=False)
-             if ((points["metric"] == metric.name) & (points["n_features"] == n)).any()]  # fmt: skip
+    shown = [(metric, n_features, multiple)
+             for metric in metrics for n_features, multiple in sizes.itertuples(index=False)
+             if ((points["metric"] == metric.name) & (points["n_features"] == n_features)).any()]  # fmt: skip
     if not shown:
         return None
     figure, axes = panels(len(shown), 2.45, 2.4, most=len(sizes) if len(sizes) > 1 else len(shown), above=0.35)
     handles: dict[str, Any] = {}
     same: list[str] = []
-    for letter, panel, (metric, n, multiple) in zip(ascii_lowercase, axes, shown, strict=False):
-        here = points[(points["metric"] == metric.name) & (points["n_features"] == n)]
+    for letter, panel, (metric, n_features, multiple) in zip(ascii_lowercase, axes, shown, strict=False):
+        here = points[(points["metric"] == metric.name) & (points["n_features"] == n_features)]
         logarithmic = metric.unit != PERCENT and bool((here["mean"] > 0).all())
         _draw_panel(panel, here, methods, logarithmic, metric.name in TIMES)
-        size = f", s = {size_label(n, multiple)}" if len(sizes) > 1 else ""
+        size = f", s = {size_label(n_features, multiple)}" if len(sizes) > 1 else ""
         panel.set_title(f"({letter}) {metric.label}{size}")
         panel.set_xlabel(name)
         found, labels = panel.get_legend_handles_labels()

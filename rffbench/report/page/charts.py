@@ -140,13 +140,16 @@ def _cells_of(
     }  # fmt: skip
     found: dict[str, dict[tuple[int, str], list[Any]]] = {dataset: {} for dataset in results.datasets}
     columns = ("dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok")
-    for dataset, n, multiple, method, metric, *numbers, ok in zip(*(summary[name] for name in columns), strict=True):
+    measured = zip(*(summary[name] for name in columns), strict=True)
+    for dataset, n_features, multiple, method, metric, *numbers, ok in measured:
         if not ok:
             continue
-        if (n, method) not in found[dataset]:
-            place = [protocol, datasets.index(dataset), methods.index(method)]
-            found[dataset][n, method] = [*place, n, size_label(n, multiple), (dataset, n, method) in disturbed, {}, []]
-        found[dataset][n, method][6][metric] = [*map(_rounded, numbers), ok]
+        cell = n_features, method
+        if cell not in found[dataset]:
+            place = [protocol, datasets.index(dataset), methods.index(method), n_features]
+            beside = (dataset, *cell) in disturbed
+            found[dataset][cell] = [*place, size_label(n_features, multiple), beside, {}, []]
+        found[dataset][cell][6][metric] = [*map(_rounded, numbers), ok]
     for dataset, cells in found.items():
         _mark_fronts(results, dataset, list(cells.values()))
     return [cell for cells in found.values() for cell in cells.values()]
