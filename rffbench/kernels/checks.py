@@ -185,7 +185,7 @@ def _parameters(kernel: Kernel) -> tuple[bool, str]:
 
 
 def _drawn(kernel: Kernel) -> dict[str, Drawn]:
-    """How estimates of the kernel are drawn, one for each of its traits."""
+    """How estimates of the kernel by s draws are made, one for each of its traits."""
     points = X[:POINTS]
     draws: dict[str, Drawn] = {}
 

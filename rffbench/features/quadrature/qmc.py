@@ -154,6 +154,7 @@ def low_discrepancy_points(
 
 
 def _leaped(engine: qmc.QMCEngine, s: int, skip: int, leap: int) -> NDArray[np.float64]:
+    """s points of the engine's sequence, a few at a time: those at skip, skip + (leap + 1), …"""
     if skip:
         engine.fast_forward(skip)
     points = [engine.random(1)]

@@ -194,7 +194,8 @@ class PooledFeatures(FourierFeatures):
         return round(s * float(multiple))
 
     def choose(self, column_scores: NDArray[np.float64], s: int, sequence: SeedSequence) -> Selection:
-        """What this variant chooses by the scores (2l,) of the pool's columns, with the stream's numbers."""
+        """The s frequencies, or 2s columns, that this variant chooses by the scores (2l,) of the pool's columns, with
+        the stream's numbers."""
         if self.reweighted:
             return reweight(column_scores, s, draw_phases(s, sequence))
         return resample(frequency_scores(column_scores), s, generator(sequence, "resampling"))
@@ -255,7 +256,7 @@ class PooledFeatures(FourierFeatures):
         self.fit_pool(n, d, lambda columns: self._gathered(X, y, columns))
 
     def fit_pool(self, n: int, d: int, gather: Callable[[int], dict[str, Any]]) -> None:
-        """Draw a pool for n rows of d columns, score it, and install what is chosen.
+        """Draw a pool for n rows of d columns, score it, and install the s frequencies that are chosen.
 
         ``gather(2l)`` sums the statistics in ``needs`` over the rows; this map is the pool's 2l columns then.
         """

@@ -169,7 +169,7 @@ def make_boosting(
 
     Parameters
     ----------
-    lambda_ : the ℓ1 penalty, or values to choose from on held-out rows.
+    lambda_ : λ of the ℓ1 penalty, or values to choose from on held-out rows.
     lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
     steps : functions that are tried, however many n_features says.
     tol : the duality gap, as a share of the objective, at which a step's minimisation stops.

@@ -81,7 +81,7 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     gamma : γ > 0, as in `rffbench.kernels`; or 'scale' or 'median', of the rows
         (`rffbench.kernels.bandwidth.gamma_of_rows`), but for the perceptron kernel.
     alpha : float or list of floats
-        The penalty, > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
+        λ > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
     lambda_scale : 1 or 'n'
         What ``alpha`` is: with 1, Nλ, the penalty next to a summed loss, which the paper calls λN; with 'n', λ.
     features_per_step, steps : R and T.
@@ -102,7 +102,7 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     coef_ : the weights that aren't 0, (m,) float64.
     indices_ : which draws they belong to, (m,).
     directions_, offsets_ : the functions themselves, (m, d) and (m,): φ is of directionᵀx + offset.
-    alpha_ : the penalty taken. path_ : 'alpha', 'score', 'nonzeros' of those tried, where there are several.
+    alpha_ : the λ taken. path_ : 'alpha', 'score', 'nonzeros' of those tried, where there are several.
     metrics_ : 'model_size', m, and 'objective'.
     curves_ : lists 'time' (seconds, measuring left out), 'objective', 'nonzeros', and with an ``eval_set`` in ``fit``
         'test_error'; one entry per step.
@@ -192,7 +192,7 @@ def make_sparse_rf(
 
     Parameters
     ----------
-    lambda_ : the ℓ1 penalty, or values to choose from on held-out rows.
+    lambda_ : λ of the ℓ1 penalty, or values to choose from on held-out rows.
     lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
     steps : an equal part of n_features joins at each.
     tol : the duality gap, as a share of the objective, at which a step's minimisation stops.

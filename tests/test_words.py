@@ -1,0 +1,95 @@
+"""CONTRIBUTING.md's list of words is true of the code: one meaning a word, one word a meaning."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ABOVE_SOLVERS = ("api.py", "cli.py", "config", "execution", "report", "trials")
+MENTIONS_S = re.compile(r"(?<![\w’'])s(?![\w’'])")
+
+
+class Given(NamedTuple):
+    """A name that code gives to a variable, a parameter, a field or a function."""
+
+    name: str
+    part: str  # the folder or file of the package that it is in
+    place: str
+    documented: str  # the docstrings around it
+
+
+def names_in(source: str, part: str, place: str) -> Iterator[Given]:
+    nodes: list[tuple[ast.AST, str]] = [(ast.parse(source), "")]
+    while nodes:
+        node, documented = nodes.pop()
+        name = ""
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            documented += ast.get_docstring(node, clean=False) or ""
+        if isinstance(node, ast.FunctionDef):
+            name = node.name
+        elif isinstance(node, ast.arg):
+            name = node.arg
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+        if name:
+            yield Given(name, part, f"{place}:{node.lineno}", documented)
+        nodes += ((child, documented) for child in ast.iter_child_nodes(node))
+
+
+@pytest.fixture(scope="module")
+def names() -> list[Given]:
+    package = ROOT / "rffbench"
+    return [
+        each
+        for path in sorted(package.rglob("*.py"))
+        for each in names_in(path.read_text(encoding="utf-8"), path.relative_to(package).parts[0], path.name)
+    ]
+
+
+def test_only_what_reads_rows_calls_timing_exclusive(names):
+    assert {each.place.split(":")[0] for each in names if each.name == "exclusive"} == {"spec.py"}
+
+
+def test_lambda_is_alpha_in_solvers_alone(names):
+    """A kernel has an α of its own."""
+    called = {"alpha", "alphas", "alpha_"}
+    assert not [each.place for each in names if each.name in called and each.part in ABOVE_SOLVERS]
+    assert [each.place for each in names if each.name in called and each.part == "solvers"]
+
+
+def test_columns_are_n_components_in_maps_and_solvers_alone(names):
+    assert not [each.place for each in names if each.name == "n_components" and each.part in ABOVE_SOLVERS]
+
+
+def test_s_is_what_a_docstring_s_formula_calls_so(names):
+    """In `linalg` and `solvers` it is also a letter of what is computed."""
+    found = [each for each in names if each.name == "s" and each.part not in ("linalg", "solvers")]
+    assert found
+    assert not [each.place for each in found if not MENTIONS_S.search(each.documented)]
+
+
+def test_what_the_words_call_code_is_in_the_code():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    words = text.partition("\n## Words\n")[2].partition("\n## ")[0]
+    quoted = set(re.findall(r"`(\w+)`", words))
+    assert {"timing", "lambda_", "n_features", "n_components", "n_frequencies"} <= quoted
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "rffbench").rglob("*.py"))
+    assert quoted <= set(re.findall(r"\w+", code))
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f(s): pass", ["f", "s"]),
+        ("self.alpha = s", ["alpha"]),
+        ("[s for s in x]", ["s"]),
+        ("class A:\n    exclusive: bool = False", ["exclusive"]),
+        ("draw(alpha=0.5)", []),
+    ],
+)
+def test_names_that_code_gives_are_found(source, names):
+    assert [each.name for each in names_in(source, "", "")] == names
