@@ -18,7 +18,7 @@ import numpy as np
 from rffbench import yamlfile
 from rffbench.data.cards import Card, CsvFormat
 from rffbench.data.cells import MISSING, Content, Inputs, few_whole, identity, is_finite, number
-from rffbench.data.unpack import CHUNK, open_content
+from rffbench.data.unpack import CHUNK, LONGEST_LINE, open_content
 from rffbench.errors import ConfigError, DataError, unknown
 
 DELIMITERS = (",", "\t", ";", "|", " ")
@@ -28,7 +28,7 @@ LINE_SHOWN = 40  # characters of one that is no text
 SAMPLE_CHARACTERS = 100_000
 BLOCK_CELLS = 1 << 20  # read at a time, so that text and numbers of a file are never in memory at once
 
-csv.field_size_limit(2**31 - 1)  # by a delimiter that it lacks, a line of 20,000 numbers is one field
+csv.field_size_limit(LONGEST_LINE)  # by a delimiter that it lacks, a line of 20,000 numbers is one field
 
 Pairs = Iterator[tuple[np.ndarray, np.ndarray]]
 
@@ -181,7 +181,7 @@ def see(
     categories: tuple[str | int, ...],
 ) -> Content:  # fmt: skip
     """What the text at ``path`` holds; the parameters are those of `rffbench.data.own.look`."""
-    with open_content(path, path.name) as stream:
+    with open_content(path, path.name, text=True) as stream:
         try:
             sample = _sample(Lines(stream))
         except UnicodeDecodeError:
@@ -197,7 +197,9 @@ def see(
     if header and not others:
         raise DataError(f"{path.name}: has a header, line 1, and no rows below it")
     if width < 2:
-        raise DataError(f"{path.name}: line 1 has one value, {first[0]!r}; an input and the target are needed")
+        raise DataError(
+            f"{path.name}: line 1 has one value, {first[0][:LINE_SHOWN]!r}; an input and the target are needed"
+        )
     at = column_of(path, "target", -1 if target is None else target, names, width)
     ignored = [column_of(path, "ignore", each, names, width) for each in ignore]
     declared = [column_of(path, "categories", each, names, width) for each in categories]
@@ -220,7 +222,7 @@ def see(
     counting = {i: {0, 1} for i, column in enumerate(columns) if names and not names[column]}  # unnamed, 0, 1, 2, …
     labels: list[str] = []
     target_lines: list[int] = []
-    with open_content(path, path.name) as stream:
+    with open_content(path, path.name, text=True) as stream:
         try:
             rows = records(Lines(stream), delimiter, '"')
             if header:
@@ -283,7 +285,7 @@ def _sample(lines: Lines) -> list[str]:
 
 
 def _not_utf8(path: Path) -> DataError:
-    with open_content(path, path.name) as lines:
+    with open_content(path, path.name, text=True) as lines:
         return not_utf8(path.name, lines)
 
 

@@ -39,7 +39,7 @@ from rffbench.data.cells import (
 )
 from rffbench.data.delimited import SAMPLE_LINES, column_of, written
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
-from rffbench.data.parse import TOO_LARGE, Npz, numbers_or_texts, read_parquet, svmlight
+from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
@@ -228,29 +228,18 @@ def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict
 def _see_libsvm(path: Path, target: str | int | None) -> Content:
     if target is not None:
         raise ConfigError(f"{path.name}: target: a LIBSVM file has its target at the beginning of each line")
-    with open_content(path, path.name) as stream:
+    with open_content(path, path.name, text=True) as stream:
         X, y = svmlight(stream)
+        found = Findings()
+        if fault := not_finite(X, y, stream):
+            found.faults.append(fault)
     if not len(y):
         raise DataError(f"{path.name}: is empty; it must have one line per row")
     if not X.nnz:
         raise DataError(f"{path.name}: no line has an input, index:value")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path.name}: the largest index is {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read")
-    found = Findings()
-    if not np.isfinite(y).all():
-        found.faults.append(f"line {_line(path, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite")
-    if not np.isfinite(X.data).all():
-        first = int(np.argmin(np.isfinite(X.data)))
-        line = _line(path, int(np.searchsorted(X.indptr, first, side="right")) - 1)
-        found.faults.append(f"line {line}, index {X.indices[first] + 1}: the value is not finite")
     return Content({"kind": "libsvm"}, X.shape[1], y, "the number at the beginning of each line", [], found)
-
-
-def _line(path: Path, row: int) -> int:
-    """The line of a LIBSVM file's row, counted from 0: blank lines and comments have none."""
-    with open_content(path, path.name) as stream:
-        rows = (number for number, line in enumerate(stream, 1) if line.partition(b"#")[0].strip())
-        return next(islice(rows, row, None))
 
 
 def _see_npz(path: Path, target: str | int | None) -> Content:

@@ -12,8 +12,9 @@ import re
 import struct
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -39,6 +40,8 @@ from rffbench.errors import DataError
 
 BLOCK_BYTES = 1 << 25  # of a block's X
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
+TEXTS = (ArffFormat, CsvFormat, LibsvmFormat)
+PARQUET = b"PAR1"  # what such a file begins with
 MOST_INDEX = 2**31 - 1  # of a LIBSVM file's columns, which scikit-learn reads as 32-bit numbers
 
 
@@ -69,11 +72,12 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
             continue
         with _naming(card, path):
             for member in members(path, file):
-                with open_content(path, file.name, member, limit=card.most_bytes) as stream:
+                opened: dict[str, Any] = {"limit": card.most_bytes, "text": isinstance(card.format, TEXTS)}
+                with open_content(path, file.name, member, **opened) as stream:
                     try:
                         yield from _read_file(card, file, stream)
                     except UnicodeDecodeError:
-                        with open_content(path, file.name, member, limit=card.most_bytes) as lines:
+                        with open_content(path, file.name, member, **opened) as lines:
                             raise not_utf8(f"{card.name}: {path}", lines) from None
 
 
@@ -85,7 +89,7 @@ def read_folds(card: Card, paths: list[Path]) -> np.ndarray:
     rows than the card says.
     """
     file, path = next(each for each in zip(card.files, paths, strict=True) if each[0].part == "folds")
-    with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
+    with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes, text=True) as stream:
         return _fold_numbers(card, np.loadtxt(Lines(stream), delimiter=",", ndmin=2, comments=None))
 
 
@@ -142,6 +146,8 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
 
 def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
     X, target = svmlight(stream, card.columns)
+    if fault := not_finite(X, target, stream, card.missing):
+        raise ValueError(fault)
     size = _block_rows(card)
     for start in range(0, X.shape[0], size):
         yield X[start : start + size].toarray(), target[start : start + size]
@@ -164,6 +170,26 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
                 fault = _svmlight_fault(line.decode("utf-8", "replace"), columns or MOST_INDEX)
                 raise ValueError(f"line {number}, {shown!r}: {fault}{what}") from error
         raise
+
+
+def not_finite(X: Any, y: np.ndarray, stream: BinaryIO, missing: Collection[int] = ()) -> str:
+    """Where a LIBSVM file that was read from ``stream`` has its first target or value that is not finite; empty where
+    it has none. Columns that are ``missing`` may have NaN."""
+    if not np.isfinite(y).all():
+        return f"line {_line(stream, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite"
+    wrong = ~np.isfinite(X.data) & ~(np.isnan(X.data) & np.isin(X.indices, [*missing]))
+    if not wrong.any():
+        return ""
+    first = int(np.argmax(wrong))
+    line = _line(stream, int(np.searchsorted(X.indptr, first, side="right")) - 1)
+    return f"line {line}, index {X.indices[first] + 1}: the value is not finite"
+
+
+def _line(stream: BinaryIO, row: int) -> int:
+    """The line of a LIBSVM file's row, counted from 0: blank lines and comments have none."""
+    stream.seek(0)
+    rows = (number for number, line in enumerate(stream, 1) if line.partition(b"#")[0].strip())
+    return next(islice(rows, row, None))
 
 
 def _svmlight_fault(line: str, most: int) -> str:
@@ -249,6 +275,10 @@ class Npz:
 
     def __init__(self, stream: BinaryIO) -> None:
         try:
+            if (
+                stream.read(2) != b"PK"
+            ):  # a packed file of zeros would be unpacked to its end, where archives are listed
+                raise zipfile.BadZipFile
             self._archive = zipfile.ZipFile(stream)
         except (zipfile.BadZipFile, Unpackable):  # the latter where there is nothing to seek an archive's end in
             raise ValueError("it is no archive that numpy.savez wrote") from None
@@ -303,8 +333,11 @@ def read_parquet(stream: BinaryIO) -> Any:
     """A Parquet file as pandas' table."""
     import pandas
 
+    magic = stream.read(len(PARQUET))
     try:
-        return pandas.read_parquet(io.BytesIO(stream.read()))
+        if magic != PARQUET:
+            raise ValueError
+        return pandas.read_parquet(io.BytesIO(magic + stream.read()))
     except ImportError:
         missing = "Parquet is read by pyarrow, which is missing: pip install 'rffbench[shards]'; or save it as CSV"
         raise ValueError(missing) from None

@@ -20,6 +20,7 @@ from rffbench.units import amount
 CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 TOO_MUCH = "more than the card's rows and columns can take"
+LONGEST_LINE = 64_000_000  # bytes of a text's line: a million columns of 20 digits take a third of it
 ENCRYPTED = 0x1  # the bit of a zip member's flags
 
 
@@ -29,16 +30,19 @@ class Unpackable(ValueError):
 
 
 @contextmanager
-def open_content(path: Path, name: str, member: str | None = None, *, limit: int | None = None) -> Iterator[BinaryIO]:
+def open_content(
+    path: Path, name: str, member: str | None = None, *, limit: int | None = None, text: bool = False
+) -> Iterator[BinaryIO]:
     """A file's content, unpacked; ``name`` says how it is packed, ``member`` which file of an archive.
 
-    Opening and reading raise Unpackable where it cannot be unpacked, and once more than ``limit`` bytes were read.
+    Opening and reading raise Unpackable where it cannot be unpacked, once more than ``limit`` bytes were read, and
+    where a line of a ``text`` has more than LONGEST_LINE bytes: a packed file of a few MB may be one line of terabytes.
     """
     with ExitStack() as stack:
         packed = stack.enter_context(open(path, "rb"))
         with _unpackable():
             content = stack.enter_context(_opened(packed, name, member, stack))
-        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit), CHUNK)))
+        yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(content, limit, text), CHUNK)))
 
 
 def members(path: Path, file: File) -> list[str | None]:
@@ -59,10 +63,11 @@ def members(path: Path, file: File) -> list[str | None]:
 
 
 class _Bounded(io.RawIOBase):
-    """Another stream, whose faults are Unpackable and which has an end."""
+    """Another stream, whose faults are Unpackable and which has an end, as has each line of a text."""
 
-    def __init__(self, stream: Any, limit: int | None) -> None:
+    def __init__(self, stream: Any, limit: int | None, text: bool) -> None:
         self._stream, self._limit, self._position = stream, limit, 0
+        self._text, self._line, self._line_begins = text, 1, 0
 
     def readable(self) -> bool:
         return True
@@ -76,12 +81,24 @@ class _Bounded(io.RawIOBase):
         self._position += len(piece)
         if self._limit is not None and self._position > self._limit:
             raise Unpackable(f"holds more than {amount(self._limit)}, {TOO_MUCH}")
+        if self._text:
+            self._look_for_lines(piece)
         buffer[: len(piece)] = piece
         return len(piece)
+
+    def _look_for_lines(self, piece: bytes) -> None:
+        """Unpackable where the line that the piece ends in is too long."""
+        end = b"\n" if b"\n" in piece else b"\r"
+        if end in piece:
+            self._line += piece.count(end)
+            self._line_begins = self._position - len(piece) + piece.rindex(end) + 1
+        if self._position - self._line_begins > LONGEST_LINE:
+            raise Unpackable(f"has more than {amount(LONGEST_LINE)} in line {self._line}, which no row of numbers has")
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         with _unpackable():
             self._position = self._stream.seek(offset, whence)
+        self._line, self._line_begins = 1, self._position  # texts are read from their beginning
         return self._position
 
     def tell(self) -> int:

@@ -14,7 +14,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from rffbench.data import parse, store
+from rffbench.data import parse, store, unpack
 from rffbench.data.cards import Card
 from rffbench.data.split import split_rows
 from rffbench.errors import DataError
@@ -110,6 +110,37 @@ def test_csv_with_header_delimiter_and_target_first(tmp_path):
     found, y = prepared(card(put(tmp_path, {"a.csv": b"\n".join(rows)}), layout))
     np.testing.assert_array_equal(found, X)
     np.testing.assert_array_equal(y, [1, -1, 1, -1])
+
+
+@pytest.mark.parametrize(("kind", "content"), [("csv", CSV), ("arff", ARFF), ("libsvm", LIBSVM)])
+def test_a_line_too_long_for_a_row_is_refused(kind, content, tmp_path, monkeypatch):
+    monkeypatch.setattr(unpack, "LONGEST_LINE", 5000)
+    files = put(tmp_path, {"a.txt": content + b"%" * 6000})
+    with pytest.raises(DataError, match=rf"a\.txt is not readable as {kind}: it has more than 5 kB in line "):
+        prepared(card(files, {"kind": kind}))
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (b"1 1:4 2:nan 3:6", "line 5, index 2: the value"),
+        (b"1 3:-inf", "line 5, index 3"),
+        (b"nan 1:4", "line 5: the target"),
+    ],
+)
+def test_a_libsvm_value_that_is_not_finite_is_refused_with_file_line_and_column(line, place, tmp_path):
+    rows = [b"# of a laboratory", *LIBSVM.splitlines()[:2], b"", line, *LIBSVM.splitlines()[3:]]
+    files = put(tmp_path, {"a.svm": b"\n".join(rows)})
+    with pytest.raises(DataError, match=rf"a\.svm is not readable as libsvm: {place}.* not finite"):
+        prepared(card(files, {"kind": "libsvm"}))
+
+
+def test_a_libsvm_card_may_have_missing_values(tmp_path):
+    files = put(tmp_path, {"a.svm": LIBSVM.replace(b"2:5", b"2:nan")})
+    found, _ = prepared(
+        card(files, {"kind": "libsvm"}, missing={1: 1}, classes={"-1": 2, "1": 2}, labels={"positive": ["1"]})
+    )
+    assert np.argwhere(np.isnan(found)).tolist() == [[2, 1]]
 
 
 def test_arff(tmp_path):

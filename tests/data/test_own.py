@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rffbench.data import own, store
+from rffbench.data import own, store, unpack
 from rffbench.data.cards import read_card
 from rffbench.data.own import look
 from rffbench.data.store import _checked_blocks
@@ -301,6 +301,29 @@ def test_a_line_of_many_columns_is_read(tmp_path):
     lines = [",".join([f"{i}.{'0' * 140}"] * 1000) + f",{'ab'[i % 2]}" for i in range(4)]  # of 143 kB
     (tmp_path / "wide.csv").write_text("\n".join(lines))
     assert look(tmp_path / "wide.csv").content.columns == 1000
+
+
+@pytest.mark.parametrize("name", ["a.csv.xz", "a.svm.xz", "a.csv"])
+def test_a_line_without_end_is_refused_with_its_number_and_read_no_further(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(unpack, "LONGEST_LINE", 3_000_000)
+    content = b"1 1:1\r\n\n2 2:1\n" + bytes(20_000_000)
+    if "xz" in name:
+        content = lzma.compress(content, preset=0)[:-40]  # whoever reads on finds it damaged
+    with pytest.raises(DataError, match=rf"{name}: .* it has more than 3 MB in line 4") as refusal:
+        look(file(tmp_path, name, content))
+    assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["a.npz.xz", "a.parquet.xz"])
+def test_a_packed_file_is_unpacked_only_if_it_begins_as_it_should(tmp_path, name):
+    content = lzma.compress(bytes(20_000_000), preset=0)[:-40]
+    with pytest.raises(DataError, match=rf"{name}: .* it is no (archive|Parquet file)"):
+        look(file(tmp_path, name, content))
+
+
+def test_a_value_without_end_is_shown_with_its_beginning(tmp_path):
+    with pytest.raises(DataError, match=r"line 1 has one value, '0{40}';"):
+        look(file(tmp_path, "a.csv", "0" * 100_000))
 
 
 def test_decimals_with_commas_between_semicolons_are_told_and_not_taken_apart(tmp_path):
