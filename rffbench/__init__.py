@@ -22,6 +22,7 @@ _PUBLIC = {
     "RandomFourierFeatures": "rffbench.features.fourier",
     "QuasiMonteCarloFeatures": "rffbench.features.quadrature",
     "QuadratureFeatures": "rffbench.features.quadrature",
+    "GaussHermiteFeatures": "rffbench.features.quadrature",
     "LeverageScoreFeatures": "rffbench.features.weighted",
     "SurrogateLeverageFeatures": "rffbench.features.weighted",
     "PerceptronFeatures": "rffbench.features.activation",

@@ -41,7 +41,8 @@ WAYS = {
     "qmc": [
         Way(), Way({"sequence": "sobol"}), Way({"skip": 20, "leap": 30}), Way({"scramble": False}, **FIXED),
         Way({"scramble": "rr2"}, **FIXED), Way({"sequence": "sobol", "scramble": False}, **FIXED),
-        Way(RELEASED, **FIXED),
+        Way(RELEASED, **FIXED), Way({"scramble": "shift"}), Way({"sequence": "sobol", "scramble": "shift"}),
+        Way({"sequence": "lattice"}),
     ],
     "quadrature": [
         Way(), Way({"radii": "independent"}), Way({"radii": "truncated"}), Way({"rotation": "butterfly"}),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from rffbench.features.base import FourierFeatures
+from rffbench.features.quadrature.lattice import lattice_points
 from rffbench.kernels import Kernel, ProductKernel, make_kernel_with
 from rffbench.parameters import WrongParameter, check_count
 from rffbench.parts import MapServes
@@ -34,18 +35,20 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     Parameters
     ----------
     n_components : number of output columns, even.
-    sequence : 'halton'; or 'sobol', a digital net (base 2, the direction numbers of Joe and Kuo, for up to
-        21,201 columns).
+    sequence : 'halton'; 'sobol', a digital net (base 2, the direction numbers of Joe and Kuo, for up to
+        21,201 columns); or 'lattice', a lattice sequence of rank 1 (`rffbench.features.quadrature.lattice`), a whole
+        lattice where s is a power of two.
     scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
-        shift for Sobol), which makes the estimate unbiased; False, the plain sequence; 'rr2' (Halton only),
+        shift for Sobol; a random shift of a lattice), which makes the estimate unbiased; 'shift', a random shift of
+        all points modulo 1, which does so, too; False, the plain sequence; 'rr2' (Halton only),
         the reverse-radix permutation of the digits, fixed, as MATLAB's ``scramble(haltonset, 'RR2')``.
-    skip : points left out at the start.
-    leap : points left out between two that are taken.
+    skip : points left out at the start; 0 of a lattice.
+    leap : points left out between two that are taken; 0 of a lattice.
     variant : 'as-written', the sequence that the parameters above say; 'as-released', the one of RandomFeatures.m
         in code that a third party published (`rffbench.features.weighted.pool.reweight`), which overrides them:
         Halton, skip 1000, leap 700, 'rr2'.
     kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters only with
-        ``scramble=True``; the other sequences are fixed.
+        ``scramble`` True or 'shift'; the other sequences are fixed.
 
     Attributes
     ----------
@@ -69,8 +72,8 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         nests=("frequencies_",), source="Avron et al., JMLR 2016",
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple]] = {
-        "sequence": ("halton", "sobol"),
-        "scramble": (True, False, "rr2"),
+        "sequence": ("halton", "sobol", "lattice"),
+        "scramble": (True, False, "rr2", "shift"),
         "variant": ("as-written", "as-released"),
     }
 
@@ -102,8 +105,17 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         check_count("skip", self.skip, least=0)
         check_count("leap", self.leap, least=0)
         if self.sequence == "sobol" and self.scramble == "rr2":
-            problem = "must be True or False with sequence='sobol': 'rr2' permutes Halton digits"
+            problem = "must be True, False or 'shift' with sequence='sobol': 'rr2' permutes Halton digits"
             raise WrongParameter("scramble", problem)
+        if self.sequence != "lattice":
+            return
+        if self.scramble not in (True, "shift"):
+            problem = "must be True with sequence='lattice': without a shift half of the points mirror the others"
+            raise WrongParameter("scramble", f"{problem}, got {self.scramble!r}")
+        for name in ("skip", "leap"):
+            if given := getattr(self, name):
+                problem = f"must be 0 with sequence='lattice', whose first points are whole lattices, got {given}"
+                raise WrongParameter(name, problem)
 
     def fit(self, X: Any, y: Any = None) -> QuasiMonteCarloFeatures:
         """Make the frequencies for X's columns; X's values and y are not used."""
@@ -119,7 +131,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
 
     @property
     def unbiased(self) -> bool:
-        return self._settings()["scramble"] is True
+        return self._settings()["scramble"] in (True, "shift")
 
     @property
     def base(self) -> Hashable | None:
@@ -139,17 +151,21 @@ def low_discrepancy_points(
     s: int, d: int, *, sequence: str, scramble: bool | str, skip: int, leap: int, rng: Generator
 ) -> NDArray[np.float64]:
     """s points of the open unit cube, (s, d): indices skip, skip + (leap + 1), … of the sequence."""
-    if scramble is not True and skip == 0:
+    if scramble not in (True, "shift") and skip == 0:
         skip = 1  # index 0 is the origin
     index = skip + (leap + 1) * np.arange(s)
-    if sequence == "sobol":
-        points = _leaped(qmc.Sobol(d, scramble=bool(scramble), seed=rng), s, skip, leap)
+    if sequence == "lattice":
+        points = lattice_points(s, d, rng)
+    elif sequence == "sobol":
+        points = _leaped(qmc.Sobol(d, scramble=scramble is True, seed=rng), s, skip, leap)
     elif scramble is True and d <= FEW_COLUMNS:
         points = _leaped(qmc.Halton(d, scramble=True, seed=rng), s, skip, leap)
     elif scramble is True:
         points = _owens_halton(index, d, rng)
     else:
         points = _halton(index, d, reverse_radix=scramble == "rr2")
+    if scramble == "shift" and sequence != "lattice":
+        points = (points + rng.uniform(size=d)) % 1
     return np.clip(points, _EDGE, 1 - _EDGE)
 
 

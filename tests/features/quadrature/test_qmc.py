@@ -10,6 +10,7 @@ from scipy.stats import qmc
 from rffbench import QuasiMonteCarloFeatures
 from rffbench.features import make_features
 from rffbench.features import qmc as features_qmc
+from rffbench.features.quadrature.lattice import generating_vector
 from rffbench.features.quadrature.qmc import low_discrepancy_points
 from rffbench.kernels import ProductKernel, with_trait
 
@@ -102,3 +103,60 @@ def test_the_digital_net_stays_one_in_the_784_columns_of_the_widest_dataset(scra
     )  # fmt: skip
     points = ndtr(features.fit(np.zeros((2, 784))).frequencies_)
     np.testing.assert_array_equal(np.sort(np.floor(64 * points), axis=1), np.tile(np.arange(64), (784, 1)))
+
+
+def lattice(s, d, seed=0):
+    return low_discrepancy_points(
+        s, d, sequence="lattice", scramble=True, skip=0, leap=0, rng=np.random.default_rng(seed)
+    )
+
+
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_a_power_of_two_of_lattice_points_is_a_whole_lattice(d):
+    """Its points are closed under addition, but for the shift, and equidistant in every coordinate."""
+    N = 64
+    points = np.round(N * (lattice(N, d) - lattice(1, d))).astype(int) % N
+    members = {tuple(point) for point in points}
+    assert len(members) == N
+    assert {tuple((a + b) % N) for a, b in zip(points, points[::-1], strict=True)} <= members
+    np.testing.assert_array_equal(np.sort(points, axis=0), np.tile(np.arange(N)[:, None], d))
+
+
+def test_a_generating_vector_begins_with_that_of_fewer_coordinates_and_points():
+    z = generating_vector(12, 10)
+    np.testing.assert_array_equal(generating_vector(5, 10), z[:5])
+    np.testing.assert_array_equal(generating_vector(12, 6), z % 64)
+
+
+def test_the_generating_vector_is_better_than_random_ones():
+    """The worst-case error, at each number of points that the sequence passes through."""
+    rng, d = np.random.default_rng(0), 10
+
+    def error(z, bits):
+        x = np.outer(np.arange(1 << bits), z) % (1 << bits) / (1 << bits)
+        return np.prod(1 + 0.03 * 2 * np.pi**2 * (x**2 - x + 1 / 6), axis=1).mean() - 1
+
+    for bits in (5, 7, 9):
+        random = [error(2 * rng.integers(0, 1 << (bits - 1), d) + 1, bits) for _ in range(40)]
+        assert error(generating_vector(d, bits), bits) < np.quantile(random, 0.1)
+
+
+@pytest.mark.parametrize("sequence", ["halton", "sobol"])
+def test_a_shift_moves_all_points_of_the_plain_sequence_alike(sequence):
+    plain, shifted = scipy_points(16, 3, sequence, scramble=False), points(16, 3, sequence=sequence, scramble="shift")
+    moved = (shifted - plain) % 1
+    np.testing.assert_allclose(moved, np.tile(moved[0], (16, 1)), atol=1e-12)
+    assert moved[0].min() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scramble": False}, "scramble must be True with sequence='lattice': without a shift half of the points"),
+        ({"skip": 3}, "skip must be 0 with sequence='lattice', whose first points are whole lattices, got 3"),
+        ({"leap": 1}, "leap must be 0 with sequence='lattice'"),
+    ],
+)
+def test_what_a_lattice_cannot_have_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        QuasiMonteCarloFeatures(8, sequence="lattice", **given).fit(np.zeros((2, 2)))
