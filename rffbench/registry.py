@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from keyword import iskeyword
 from pathlib import Path
@@ -35,6 +35,7 @@ from rffbench.units import duration
 
 UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
 IMPORT_S = 30.0  # another package's modules may take to be imported
+PUT_AWAY_S = 10.0  # what an object's __del__ may take
 STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
 
 NONE = "none"
@@ -92,7 +93,7 @@ class Registry:
     def factory(self, name: str) -> Any:
         """What ``name`` stands for; ConfigError, naming the nearest, where there is none or it can't be loaded."""
         if self.is_own(name):
-            return self._own(name)
+            return self._that_can_be_put_away(name, self._own(name))
         point = self._built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
         if point is None and self.own_files and ("/" in name or ":" in name):
             raise ConfigError(f"{self.what} {name!r}: a class of one's own is in a .py file: ./mine.py:MyFeatures")
@@ -108,7 +109,7 @@ class Registry:
             raise ConfigError(f"{self.what} {name!r} {error}") from error
         except (TypeError, ValueError):
             raise ConfigError(f"{self.what} {name!r}: {point.value} is no class and no function: {found!r}") from None
-        return found
+        return self._that_can_be_put_away(name, found)
 
     def is_own(self, name: str) -> bool:
         """Whether ``name`` is that of a class in a file of the user's own."""
@@ -126,6 +127,18 @@ class Registry:
             raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
         if not isinstance(found, type):
             raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is no class: {found!r}")
+        return found
+
+    def _that_can_be_put_away(self, name: str, found: Any) -> Any:
+        """``found``, its ``__del__`` limited in time; ConfigError where one of its objects took longer."""
+        if not isinstance(found, type):
+            return found
+        if hasattr(found, "__del__"):
+            _limit_del(found)
+        if error := _PUT_AWAY.get(found):
+            place = traceback.extract_tb(error.__traceback__)[1]  # that of __del__ itself
+            where = f"in __del__: {place.filename}, line {place.lineno}"
+            raise ConfigError(f"{self._called(name)}: {where}: it is not done after {duration(PUT_AWAY_S)}") from error
         return found
 
     def _called(self, name: str) -> str:
@@ -181,6 +194,10 @@ class Registry:
         if needed:
             raise ValueError(f"{', '.join(needed)} must have a default")
         named = given if _listed(factory) is not None else {_argument(key): value for key, value in given.items()}
+        if hasattr(factory, "__del__") and factory not in _PUT_AWAY:
+            _PUT_AWAY[factory] = None
+            factory(**common, **named)
+            self.factory(name)  # which refuses it where that took too long
         return factory(**common, **named)
 
     def needs(self, name: str, key: str) -> bool | None:
@@ -338,6 +355,30 @@ def _at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if others:  # a process has but one such timer, and it was in use
             signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
+
+
+_PUT_AWAY: dict[type, _TooLong | None] = {}  # classes of which an object was put away; where it took too long, if so
+
+
+def _limit_del(made: type) -> None:
+    """Have ``__del__`` of the class end after PUT_AWAY_S, and do nothing from then on: Python calls it wherever an
+    object goes, and passes over what it raises, Ctrl-C too."""
+    put_away = made.__del__  # type: ignore[attr-defined]
+    if hasattr(put_away, "limited"):
+        return
+
+    @wraps(put_away)
+    def limited(self: Any) -> None:
+        if _PUT_AWAY.get(type(self)):
+            return
+        try:
+            with _at_most(PUT_AWAY_S):
+                put_away(self)
+        except _TooLong as error:
+            _PUT_AWAY[type(self)] = error
+
+    limited.limited = True  # type: ignore[attr-defined]
+    made.__del__ = limited  # type: ignore[attr-defined]
 
 
 _signature = cache(inspect.signature)

@@ -271,6 +271,23 @@ def test_a_package_that_cannot_be_loaded_is_named_where_it_is_used_and_in_listin
     assert features.MAPS.make("fourier", {}, n_components=4).n_components == 4
 
 
+def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused(tmp_path, monkeypatch):
+    (tmp_path / "stays.py").write_text(
+        "import time\nclass Stays:\n    def __init__(self, n_components=1): pass\n"
+        "    def __del__(self): time.sleep(60)\n"
+        "class Kept(Stays): pass\nclass Goes(Stays):\n    gone = []\n    def __del__(self): Goes.gone.append(1)\n"
+    )
+    monkeypatch.setattr(registry, "PUT_AWAY_S", 0.2)
+    for name in ("Stays", "Kept"):
+        reference = f"{tmp_path / 'stays.py'}:{name}"
+        for _ in range(2):
+            with pytest.raises(
+                ConfigError, match=rf"'./stays.py:{name}': in __del__: .*, line 4: it is not done after"
+            ):
+                features.MAPS.make(reference, {})
+    assert features.MAPS.make(f"{tmp_path / 'stays.py'}:Goes", {}).gone == [1]
+
+
 def test_a_package_that_describes_itself_wrongly_does_not_stop_the_listing(monkeypatch, tmp_path):
     (tmp_path / "odd_maps.py").write_text(
         "class Odd:\n    choices = 5\n    def __init__(self, n_components=1, depth=3): pass\n"

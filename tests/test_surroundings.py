@@ -68,3 +68,19 @@ def test_a_map_whose_constructor_never_ends_is_refused_by_name(tmp_path, rffbenc
     assert told.returncode == 2
     assert "./mine.py:Slow" in told.stderr
     assert "it is not done after" in told.stderr
+
+
+@pytest.mark.slow  # the ten seconds that it may take
+def test_a_map_that_is_never_put_away_is_refused_by_name_and_line(tmp_path, rffbench):
+    (tmp_path / "mine.py").write_text(
+        "import time\nfrom sklearn.base import BaseEstimator, TransformerMixin\n\n"
+        "class Slow(TransformerMixin, BaseEstimator):\n    def __init__(self, n_components=2):\n"
+        "        self.n_components = n_components\n    def fit(self, X, y=None):\n        return self\n"
+        "    def transform(self, X):\n        return X\n    def __del__(self):\n        time.sleep(10_000)\n"
+    )
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("features: fourier", "features: ./mine.py:Slow"))
+    for command in ("validate", "run"):
+        told = rffbench(command, "tiny.yaml", limit=120)
+        assert told.returncode == 2
+        assert "'./mine.py:Slow': in __del__: " in told.stderr
+        assert "mine.py, line 12: it is not done after 10 s" in told.stderr
