@@ -27,6 +27,8 @@ _PUBLIC = {
     "SurrogateLeverageFeatures": "rffbench.features.weighted",
     "PerceptronFeatures": "rffbench.features.activation",
     "OrthogonalRandomFeatures": "rffbench.features.structured",
+    "SimplexRandomFeatures": "rffbench.features.structured",
+    "RandomOrthoMatrixFeatures": "rffbench.features.structured",
     "StructuredOrthogonalFeatures": "rffbench.features.structured",
     "FastfoodFeatures": "rffbench.features.structured",
     "SRHTFeatures": "rffbench.features.structured",

@@ -15,6 +15,9 @@ SURROGATE = "surrogate-RFF"
 REWEIGHTED = "reweighted"
 STORED_VARIANT = "as-released"  # what rows have for `variant: reweighted`, and older configs say
 _REWEIGHTING = ("leverage", "surrogate-leverage")  # maps with that variant
+MEANT_WITHOUT = {"sorf": {"lengths": "fixed"}}
+"""Parameters of maps that came after the first rows, and whose default is not what the map did until then: what keys,
+rows and resolved configs without them mean."""
 
 
 def shown_label(label: str, features: Mapping[str, Any]) -> str:
@@ -49,8 +52,10 @@ def _shown_method(own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_features(features: Mapping[str, Any]) -> dict[str, Any]:
-    """The features as keys and rows of trials have them: ``as-released`` for ``variant: reweighted``."""
-    stored = dict(features)
+    """The features as keys and rows of trials have them: ``as-released`` for ``variant: reweighted``, and without
+    what they mean anyway."""
+    meant = MEANT_WITHOUT.get(str(features.get("name")), {})
+    stored = {key: value for key, value in features.items() if key not in meant or meant[key] != value}
     if stored.get("name") in _REWEIGHTING and stored.get("variant") == REWEIGHTED:
         stored["variant"] = STORED_VARIANT
     return stored

@@ -37,7 +37,12 @@ def hashed(arrays, decimals):
 
 def of_map(name):
     """Of a map the kernel that it stands for, by default and with each value that a parameter may have."""
-    variants = [{}, *({key: value} for key, each in MAPS.parameters(name).items() for value in each.choices or ())]
+    return of_variants(
+        name, [{}, *({key: value} for key, each in MAPS.parameters(name).items() for value in each.choices or ())]
+    )
+
+
+def of_variants(name, variants):
     kernels = []
     for own in variants:
         features = make_features(
@@ -88,6 +93,11 @@ def problem(name, pinned, now):
 @pytest.mark.parametrize(("what", "name"), BUILT_IN)
 def test_other_numbers_come_with_another_version(what, name, one_thread):
     assert problem(name, json.loads(PINS.read_text())[what].get(name), found(what, name)) is None
+
+
+def test_rows_of_sorf_that_say_nothing_of_lengths_have_the_numbers_of_before_there_was_a_choice(one_thread):
+    assert of_variants("sorf", [{}]) == of_variants("sorf", [{"lengths": "fixed"}]) == "19d30e6483ed2b45"
+    assert of_variants("sorf", [{"lengths": "chi"}]) != "19d30e6483ed2b45"
 
 
 def test_every_pin_is_of_something_built_in():

@@ -509,6 +509,8 @@ class Experiment(_Strict):
     def to_dict(self) -> dict[str, Any]:
         """The resolved config: as the YAML would say it, every default written out but those of settings that came
         after the first release."""
+        from rffbench.features import later_defaults
+
         resolved = self.model_dump(mode="json", by_alias=True)
         for key in (*PER_DATASET, "trials"):
             if list(resolved[key]) == [DEFAULT]:
@@ -522,7 +524,8 @@ class Experiment(_Strict):
             if method.kernel is not None:
                 written["kernel"] = method.kernel.spec()
             left_out = [key for key in OF_METHOD if written[key] is None]
-            resolved["methods"][label] = {key: value for key, value in written.items() if key not in left_out}
+            given = {key: value for key, value in written.items() if key not in left_out}
+            resolved["methods"][label] = later_defaults(method.features) | given
         for key, default in LATER.items():
             if key in resolved and resolved[key] == default:
                 del resolved[key]

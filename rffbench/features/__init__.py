@@ -19,6 +19,7 @@ from rffbench.features import activation, data_dependent, fourier, quadrature, s
 from rffbench.features.hooks import hook
 from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
+from rffbench.labels import MEANT_WITHOUT
 from rffbench.parameters import check_count
 from rffbench.parts import MapServes, check_kernel
 from rffbench.registry import NONE, Registry
@@ -62,7 +63,8 @@ def make_features(
     count: Literal["frequencies", "columns"] = "frequencies",
     random_state: RandomState = None,
 ) -> Any:
-    """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'.
+    """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'. A parameter
+    that is not given has its default, or what rows without it mean (`rffbench.labels.MEANT_WITHOUT`).
 
     ``n_features`` counts what ``count`` says; the map's ``n_components`` are its output columns. Raises ConfigError
     for an unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
@@ -74,6 +76,7 @@ def make_features(
     MAPS.check_names(name, own)
     if name == NONE:
         return None
+    own = {**MEANT_WITHOUT.get(name, {}), **own}
     check_serves(name, kernel)
     with MAPS.refusing(name):
         random_state = _random_state(MAPS.factory(name), random_state)
@@ -86,6 +89,11 @@ def make_features(
         if hasattr(features, "check_parameters"):
             features.check_parameters()
     return features
+
+
+def later_defaults(name: str) -> dict[str, Any]:
+    """The defaults of the map called ``name`` that a config must say, for without them it would mean something else."""
+    return {key: MAPS.defaults(name)[key] for key in MEANT_WITHOUT.get(name, {})}
 
 
 def served(name: str) -> MapServes:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from rffbench.errors import ConfigError, is_ctrl_c
-from rffbench.features import MAPS, make_features
+from rffbench.features import MAPS, later_defaults, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
 from rffbench.features.hooks import hook
 from rffbench.kernels import KERNELS, make_kernel
@@ -110,7 +110,8 @@ def _kernel_of(name: str) -> str:
 
 def _made(name: str, kernel: str) -> Any:
     gamma = GAMMA if KERNELS[kernel].has_bandwidth else 1.0
-    return make_features({"name": name}, kernel=kernel, gamma=gamma, n_features=16, count="columns", random_state=0)
+    config = {"name": name, **later_defaults(name)}
+    return make_features(config, kernel=kernel, gamma=gamma, n_features=16, count="columns", random_state=0)
 
 
 def _set(features: Any, **values: Any) -> Any:

@@ -302,7 +302,11 @@ class IsotropicKernel(SpectralKernel):
 
     def radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
         """s draws of ‖w‖ in d dimensions, (s,), one after the other, so that sizes nest."""
-        return self.spectral_scale * np.array([self.radius(rng, d) for _ in range(s)])
+        return self.spectral_scale * self.unit_radii(rng, s, d)
+
+    def unit_radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        """The same at unit scale; a subclass may draw the same numbers faster."""
+        return np.array([self.radius(rng, d) for _ in range(s)])
 
     def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
         direction = rng.standard_normal(d)

@@ -60,6 +60,9 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
     def size_biased_radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d + 2))
 
+    def unit_radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        return np.sqrt(rng.chisquare(d, s))
+
     @property
     def spectral_scale(self) -> float:
         return math.sqrt(2 * self.gamma)

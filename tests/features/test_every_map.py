@@ -46,8 +46,8 @@ def test_a_map_that_tests_know_nothing_of_is_tested_with_its_defaults_on_every_k
     (promise,) = promises("orthogonal")
     assert (promise.parameters, promise.rate, promise.nests) == ({}, MONTE_CARLO, ("frequencies_",))
     assert "gaussian" in promise.kernels
-    (promise,) = promises("sorf")
-    assert "length" in promise.rate
+    (promise,) = promises("srht")
+    assert "entries" in promise.rate
 
 
 @pytest.mark.parametrize(

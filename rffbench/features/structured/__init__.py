@@ -4,7 +4,9 @@ from rffbench.features.lazy import classes_of
 
 FEATURES = {
     "orthogonal": "rffbench.features.structured.orthogonal:OrthogonalRandomFeatures",
+    "simplex": "rffbench.features.structured.simplex:SimplexRandomFeatures",
     "sorf": "rffbench.features.structured.sorf:StructuredOrthogonalFeatures",
+    "rom": "rffbench.features.structured.rom:RandomOrthoMatrixFeatures",
     "fastfood": "rffbench.features.structured.fastfood:FastfoodFeatures",
     "srht": "rffbench.features.structured.srht:SRHTFeatures",
     "countsketch-gaussian": "rffbench.features.structured.countsketch:CountSketchGaussianFeatures",

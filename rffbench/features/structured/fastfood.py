@@ -7,28 +7,28 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from rffbench.features.structured.hadamard import HadamardFeatures
+from rffbench.features.structured.hadamard import Block, HadamardFeatures
+from rffbench.kernels import IsotropicKernel
 from rffbench.parts import MapServes
 
 
 class FastfoodFeatures(HadamardFeatures):
-    """Fastfood: Gaussian frequencies out of Hadamard matrices, V = (1/(σ√N))·S·H·G·Π·H·B, 1/σ = √(2γ).
+    """Fastfood: an isotropic kernel's frequencies out of Hadamard matrices, V = (1/√N)·S·H·G·Π·H·B.
 
     B: random signs, Π: a random permutation, G: standard normal diagonal, H: the Walsh–Hadamard matrix; S makes
-    the rows' lengths those of Gaussian vectors: χ_N drawn over ‖G‖. φ(x) = [cos(Vx) | sin(Vx)]/√s,
-    s = ``n_components``/2.
+    the rows' lengths those of the kernel's frequencies: drawn, and divided by ‖G‖; of the Gaussian kernel √(2γ)·χ_N.
+    φ(x) = [cos(Vx) | sin(Vx)]/√s, s = ``n_components``/2.
 
     x is padded with zeros from d to the next power of two N, and ⌈s/N⌉ independent blocks V are stacked. Time is
-    O(s log d) and memory O(s) for a point, instead of O(s·d). Each row of V is exactly N(0, 2γ I), so that the
-    estimate of the kernel is unbiased; rows of a block are uncorrelated but not independent. The error falls as
-    1/√s with the number of blocks.
+    O(s log d) and memory O(s) for a point, instead of O(s·d). Each row of V is exactly a draw from the spectral
+    density, so that the estimate of the kernel is unbiased; rows of a block are uncorrelated but not independent. The
+    error falls as 1/√s with the number of blocks.
 
     Parameters
     ----------
     n_components : number of output columns, even; any number of frequencies, also where N doesn't divide it.
-    kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
+    kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
 
@@ -36,7 +36,7 @@ class FastfoodFeatures(HadamardFeatures):
     ----------
     diagonals_ : B and G, (2, blocks, N) float64.
     permutation_ : Π, (blocks, N).
-    lengths_ : S/(σ√N), (blocks, N) float64.
+    lengths_ : S/√N, (blocks, N) float64.
     frequencies_ : Vᵀ (d, s) float64, multiplied out when it is asked for.
 
     References
@@ -49,11 +49,9 @@ class FastfoodFeatures(HadamardFeatures):
         source="Le et al., ICML 2013",
     )  # fmt: skip
 
-    def _block(
-        self, N: int, rng: Generator
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
+    def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
         signs = rng.choice([-1.0, 1.0], N)
         permutation = rng.permutation(N).astype(np.int32)
         gaussian = rng.standard_normal(N)
-        lengths = np.sqrt(rng.chisquare(N, N))
+        lengths = kernel.unit_radii(rng, N, N)
         return [signs, gaussian], permutation, lengths / (np.linalg.norm(gaussian) * np.sqrt(N))

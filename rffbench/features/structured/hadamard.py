@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rffbench.features.structured.gaussian import GaussianFeatures
-from rffbench.kernels import make_spectral_kernel
+from rffbench.features.structured.isotropic import IsotropicFeatures
+from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.waves import TILE_COLUMNS, cos_sin_columns
-from rffbench.parts import MapServes
 from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
+Block = tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]
+"""The diagonals D, k of (N,), the permutation (N,) or None, and C (N,) at unit scale."""
 
-class HadamardFeatures(GaussianFeatures):
+
+class HadamardFeatures(IsotropicFeatures):
     """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
 
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
-    permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies.
+    permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies. Their lengths are those that the
+    kernel's frequencies have in N dimensions: the first d coordinates of such a frequency are one of d dimensions.
     """
-
-    serves: ClassVar[MapServes] = replace(GaussianFeatures.serves, nests=("frequencies_",))
 
     diagonals_: NDArray[np.float64]
     permutation_: NDArray[np.int32] | None
     lengths_: NDArray[np.float64]
 
-    def _block(
-        self, N: int, rng: Generator
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
-        """One block's diagonals D (k of (N,)), permutation (N,) or None, and C/σ⁻¹ (N,)."""
+    def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
+        """One block for a kernel at unit scale. ``rng`` draws it; ``of_lengths`` is for lengths that other diagonals
+        shall not depend on."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Draw the blocks for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        s, N = self.n_frequencies, next_power_of_two(X.shape[1])
-        rng = generator(seed_sequence(self.random_state), "structured frequencies")
-        diagonals, permutations, lengths = zip(*(self._block(N, rng) for _ in range(-(-s // N))), strict=True)
+        s, N, sequence = self.n_frequencies, next_power_of_two(X.shape[1]), seed_sequence(self.random_state)
+        kernel = make_kernel_with(IsotropicKernel, self.kernel, self.bandwidth)
+        draws = [generator(sequence, purpose) for purpose in ("structured frequencies", "structured lengths")]
+        blocks = [self._block(kernel, N, *draws) for _ in range(-(-s // N))]
+        diagonals, permutations, lengths = zip(*blocks, strict=True)
         self.diagonals_ = np.stack(diagonals, axis=1)
-        self.kernel_.fold(self.diagonals_[0, :, : X.shape[1]].T)
+        kernel.fold(self.diagonals_[0, :, : X.shape[1]].T)
         self.permutation_ = None if permutations[0] is None else np.stack(permutations)
-        self.lengths_ = make_spectral_kernel(self.kernel, self.bandwidth).spectral_scale * np.stack(lengths)
+        self.lengths_ = kernel.spectral_scale * np.stack(lengths)
         self.set_unweighted(s)
         return self
 

@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-from rffbench.features.structured.hadamard import HadamardFeatures
+from rffbench.features.structured.rom import RandomOrthoMatrixFeatures
+from rffbench.kernels import Kernel
 from rffbench.parts import MapServes
+from rffbench.seeds import RandomState
 
 
-class StructuredOrthogonalFeatures(HadamardFeatures):
-    """SORF, structured orthogonal random features: W = (√N/σ)·H·D₁·H·D₂·H·D₃, H orthonormal, 1/σ = √(2γ).
+class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
+    """SORF, structured orthogonal random features: W = C·H·D₁·H·D₂·H·D₃, H the orthonormal Walsh–Hadamard matrix.
 
-    Three random sign diagonals D; φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding and stacking as
-    in FastfoodFeatures. All frequencies have length √N/σ, about that of Gaussian ones when N is large: the
-    estimate of the kernel is biased, by O(1/√N).
+    Three random sign diagonals D, and the lengths C; φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding
+    from d to N and stacking as in FastfoodFeatures, with three transforms. With the paper's fixed lengths, √N/σ, the
+    estimate of the kernel is biased by O(1/√N). With drawn ones what is left is that directions are not quite uniform.
 
     Parameters
     ----------
     n_components : number of output columns, even.
-    kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
+    lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N of the Gaussian kernel; or
+        'fixed', the paper's, all √(2γN), for the Gaussian kernel alone.
+    kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
-    random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.
+    random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.
 
     Attributes
     ----------
     diagonals_ : D₃, D₂, D₁, (3, blocks, N) float64.
-    lengths_ : what is left of the factors, (blocks, N) float64.
+    lengths_ : C over the factors of H, (blocks, N) float64.
     frequencies_ : Wᵀ (d, s) float64, multiplied out when it is asked for.
 
     References
@@ -39,11 +39,16 @@ class StructuredOrthogonalFeatures(HadamardFeatures):
     """
 
     serves: ClassVar[MapServes] = replace(
-        HadamardFeatures.serves, row_cost="3*s*log2(N) + 3*s + t*D", bias="all frequencies have the length √N/σ",
-        source="Yu et al., NIPS 2016",
-    )  # fmt: skip
+        RandomOrthoMatrixFeatures.serves, row_cost="3*s*log2(N) + 3*s + t*D", source="Yu et al., NIPS 2016"
+    )
+    products = 3
 
-    def _block(
-        self, N: int, rng: Generator
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
-        return list(rng.choice([-1.0, 1.0], (3, N))), None, np.full(N, 1 / N)
+    def __init__(
+        self, n_components: int = 100, *, lengths: str = "chi", kernel: str | Kernel = "gaussian",
+        gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.lengths = lengths
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state

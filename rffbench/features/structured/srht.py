@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from rffbench.features.structured.hadamard import HadamardFeatures
+from rffbench.features.structured.hadamard import Block, HadamardFeatures
+from rffbench.kernels import GaussianKernel, IsotropicKernel
 from rffbench.parts import MapServes
 
 
@@ -41,11 +41,9 @@ class SRHTFeatures(HadamardFeatures):
     """
 
     serves: ClassVar[MapServes] = replace(
-        HadamardFeatures.serves, row_cost="s*log2(N) + s + t*D", bias="a frequency's entries are all ±1/σ",
-        source="Tropp, 2011",
+        HadamardFeatures.serves, kernels=GaussianKernel, row_cost="s*log2(N) + s + t*D",
+        bias="a frequency's entries are all ±1/σ", source="Tropp, 2011",
     )  # fmt: skip
 
-    def _block(
-        self, N: int, rng: Generator
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.float64]]:
+    def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
         return [rng.choice([-1.0, 1.0], N)], None, np.ones(N)

@@ -10,32 +10,100 @@ from rffbench import (
     FastfoodFeatures,
     OrthogonalRandomFeatures,
     RandomFourierFeatures,
+    RandomOrthoMatrixFeatures,
+    SimplexRandomFeatures,
+    SRHTFeatures,
     StructuredOrthogonalFeatures,
 )
-from rffbench.kernels import make_kernel
+from rffbench.config.experiment import Experiment
+from rffbench.config.grid import Grid
+from rffbench.features import make_features
+from rffbench.kernels import IsotropicKernel, MaternKernel, RationalQuadraticKernel, make_kernel, with_trait
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 MAPS = {
     "fastfood": FastfoodFeatures(),
     "orthogonal": OrthogonalRandomFeatures(),
+    "simplex": SimplexRandomFeatures(),
+    "rom": RandomOrthoMatrixFeatures(products=2),
     "sorf": StructuredOrthogonalFeatures(),
+    "sorf, fixed": StructuredOrthogonalFeatures(lengths="fixed"),
 }
-UNBIASED = ["fastfood", "orthogonal"]
+UNBIASED = ["fastfood", "orthogonal", "simplex"]
+OF_EVERY_KERNEL = [name for name in MAPS if name != "sorf, fixed"]
 SIGMA = 0.7
 GAMMA = 1 / (2 * SIGMA**2)
 
 
-def test_bias_of_sorf_falls_with_the_dimension():
+def test_bias_of_sorf_falls_with_the_dimension_and_more_so_with_drawn_lengths():
     """At the same distances: E[cos] over frequencies of length √N/σ nears exp(−r²/(2σ²)) as N grows."""
-    biases = []
-    for d in (2, 8, 32, 128):
+    biases = {"fixed": [], "chi": []}
+    for d in (2, 8, 32):
         x = np.random.default_rng(0).normal(size=d)
         x *= 1.2 / np.linalg.norm(x)
-        Z = StructuredOrthogonalFeatures(1 << 15, gamma=0.5, random_state=0).fit_transform(np.stack([0 * x, x]))
-        biases.append(abs(Z[0] @ Z[1] - np.exp(-(1.2**2) / 2)))
-    assert biases[0] > 0.01
-    assert biases[-1] < biases[0] / 4
+        for lengths, found in biases.items():
+            map_ = StructuredOrthogonalFeatures(1 << 15, lengths=lengths, gamma=0.5, random_state=0)
+            Z = map_.fit_transform(np.stack([0 * x, x]))
+            found.append(abs(Z[0] @ Z[1] - np.exp(-(1.2**2) / 2)))
+    assert biases["fixed"][0] > 0.01
+    assert biases["fixed"][-1] < biases["fixed"][0] / 4
+    assert biases["chi"][0] > 0.01  # of two columns directions are few
+    assert biases["chi"][1] < biases["fixed"][1] / 4
+
+
+def relative_errors(map_, X, gamma, s, seeds):
+    """‖ZZᵀ − K‖₂/‖K‖₂ of each seed."""
+    K = make_kernel("gaussian", gamma)(X)
+    found = []
+    for seed in range(seeds):
+        Z = clone(map_).set_params(n_components=2 * s, gamma=gamma, random_state=seed).fit_transform(X)
+        found.append(np.linalg.norm(Z @ Z.T - K, 2) / np.linalg.norm(K, 2))
+    return np.array(found)
+
+
+def test_sorf_is_ahead_of_independent_frequencies_with_drawn_lengths_and_behind_them_with_fixed_ones():
+    """At 16 columns, where a frequency of fixed length is far from a Gaussian one."""
+    X = np.random.default_rng(0).normal(size=(300, 16))
+    maps = (MAPS["sorf"], RandomFourierFeatures(), MAPS["sorf, fixed"])
+    chi, independent, fixed = (relative_errors(each, X, 1 / (2 * 3.9**2), 512, 8) for each in maps)
+    assert chi.max() < 0.8 * independent.mean()
+    assert fixed.min() > 1.2 * independent.mean()
+
+
+@pytest.mark.parametrize("kernel", [MaternKernel(nu=0.5), MaternKernel(nu=2.5), RationalQuadraticKernel(alpha=0.7)])
+@pytest.mark.parametrize("name", OF_EVERY_KERNEL)
+def test_every_isotropic_kernel_is_approximated(name, kernel):
+    """The mean over seeds is the kernel, to within the standard errors and the bias of 16 columns' directions."""
+    X = np.random.default_rng(1).normal(size=(8, 16)) / 4
+    K = kernel.with_gamma(0.9)(X)
+    map_ = clone(MAPS[name]).set_params(n_components=128, gamma=0.9, kernel=kernel)
+    products = []
+    for seed in range(120):
+        Z = clone(map_).set_params(random_state=seed).fit_transform(X)
+        products.append(Z @ Z.T)
+    error = np.std(products, axis=0, ddof=1) / np.sqrt(len(products))
+    bias = 0.0 if name in UNBIASED else 0.004
+    assert np.all(np.abs(np.mean(products, axis=0) - K) < 4.5 * error + bias + 1e-12)
+
+
+@pytest.mark.parametrize("kernel", [MaternKernel(nu=0.5), MaternKernel(nu=2.5), RationalQuadraticKernel(alpha=0.7)])
+@pytest.mark.parametrize("name", OF_EVERY_KERNEL)
+def test_lengths_are_those_of_the_kernel_s_own_frequencies(name, kernel):
+    d, s = 16, 2000
+    shared = {"n_components": 2 * s, "gamma": 0.9, "kernel": kernel}
+    X = np.zeros((2, d))
+    own = np.linalg.norm(RandomFourierFeatures(random_state=0, **shared).fit(X).frequencies_, axis=0)
+    found = np.linalg.norm(clone(MAPS[name]).set_params(random_state=1, **shared).fit(X).frequencies_, axis=0)
+    assert stats.ks_2samp(own, found).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", with_trait(IsotropicKernel))
+def test_radii_drawn_at_once_are_those_drawn_one_by_one(name):
+    kernel = make_kernel(name, 0.3)
+    at_once, one_by_one = (np.random.default_rng(3) for _ in range(2))
+    radii = [kernel.spectral_scale * kernel.radius(one_by_one, 7) for _ in range(20)]
+    np.testing.assert_array_equal(kernel.radii(at_once, 20, 7), radii)
 
 
 def test_orthogonal_frequencies_have_less_error_than_independent_ones():
@@ -51,6 +119,7 @@ def test_orthogonal_frequencies_have_less_error_than_independent_ones():
 
     independent = mean_square(RandomFourierFeatures())
     assert mean_square(MAPS["orthogonal"]) < 0.5 * independent
+    assert mean_square(MAPS["orthogonal"]) < mean_square(MAPS["simplex"]) < 0.6 * independent
     assert mean_square(MAPS["sorf"]) < 0.5 * independent
     assert mean_square(MAPS["fastfood"]) < 2.5 * independent  # its rows are uncorrelated, not independent
 
@@ -80,12 +149,84 @@ def test_fastfood_is_its_product_of_matrices(d, N, s):
 
 @pytest.mark.parametrize(("d", "N"), [(5, 8), (16, 16)])
 def test_sorf_is_its_product_of_matrices(d, N):
-    map_ = StructuredOrthogonalFeatures(4 * N, gamma=GAMMA, random_state=3).fit(np.zeros((2, d)))
+    map_ = StructuredOrthogonalFeatures(4 * N, lengths="fixed", gamma=GAMMA, random_state=3).fit(np.zeros((2, d)))
     H = hadamard(N) / np.sqrt(N)
     D3, D2, D1 = map_.diagonals_
     blocks = [np.sqrt(N) / SIGMA * H @ np.diag(D1[b]) @ H @ np.diag(D2[b]) @ H @ np.diag(D3[b]) for b in range(2)]
     np.testing.assert_allclose(map_.frequencies_, np.vstack(blocks)[:, :d].T, atol=1e-12)
     np.testing.assert_allclose(blocks[0] @ blocks[0].T, N / SIGMA**2 * np.eye(N), atol=1e-9)
+    drawn = clone(map_).set_params(lengths="chi").fit(np.zeros((2, d)))
+    np.testing.assert_array_equal(drawn.diagonals_, map_.diagonals_)  # the same directions, other lengths
+    W, V = (each.frequencies_ / each.lengths_.ravel() for each in (drawn, map_))
+    np.testing.assert_allclose(W, V, atol=1e-11)
+
+
+@pytest.mark.parametrize("lengths", ["chi", "fixed"])
+@pytest.mark.parametrize("products", [1, 2, 4])
+def test_rom_is_its_product_of_matrices(products, lengths):
+    d, N = 13, 16
+    shared = {"n_components": 4 * N, "lengths": lengths, "gamma": GAMMA, "random_state": 3}
+    map_ = RandomOrthoMatrixFeatures(products=products, **shared).fit(np.zeros((2, d)))
+    H = hadamard(N) / np.sqrt(N)
+    blocks = []
+    for b in range(2):
+        Q = np.eye(N)
+        for D in map_.diagonals_[:, b]:
+            Q = H @ np.diag(D) @ Q
+        np.testing.assert_allclose(Q @ Q.T, np.eye(N), atol=1e-12)
+        blocks.append(np.diag(map_.lengths_[b]) * N ** (products / 2) @ Q)
+    np.testing.assert_allclose(map_.frequencies_, np.vstack(blocks)[:, :d].T, atol=1e-12)
+    if lengths == "fixed":
+        np.testing.assert_allclose(map_.lengths_ * N ** (products / 2), np.sqrt(N) / SIGMA, rtol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", ["chi", "fixed"])
+def test_rom_of_three_products_is_sorf_and_that_of_one_srht(lengths):
+    shared = {"n_components": 100, "gamma": GAMMA, "random_state": 3}
+    X = np.random.default_rng(0).normal(size=(20, 13))
+    rom = RandomOrthoMatrixFeatures(lengths=lengths, **shared).fit(X)
+    sorf = StructuredOrthogonalFeatures(lengths=lengths, **shared).fit(X)
+    np.testing.assert_array_equal(rom.transform(X), sorf.transform(X))
+    if lengths == "fixed":
+        rom, srht = RandomOrthoMatrixFeatures(products=1, lengths=lengths, **shared).fit(X), SRHTFeatures(**shared)
+        entries = np.abs(rom.frequencies_)
+        np.testing.assert_allclose(entries, np.abs(srht.fit(X).frequencies_), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 16])
+def test_simplex_frequencies_are_at_the_widest_angle_that_d_directions_have(d):
+    map_ = SimplexRandomFeatures(2 * (2 * d + d // 2), gamma=GAMMA, random_state=2).fit(np.zeros((2, d)))
+    base = OrthogonalRandomFeatures(2 * (2 * d + d // 2), gamma=GAMMA, random_state=2).fit(np.zeros((2, d)))
+    lengths = np.linalg.norm(map_.frequencies_, axis=0)
+    np.testing.assert_allclose(lengths, np.linalg.norm(base.frequencies_, axis=0), rtol=1e-12)
+    U = map_.frequencies_ / lengths
+    for first in range(0, U.shape[1], d):
+        cosines = U[:, first : first + d].T @ U[:, first : first + d]
+        apart = cosines[~np.eye(len(cosines), dtype=bool)]
+        np.testing.assert_allclose(apart, -1 / max(1, d - 1), atol=1e-12)
+
+
+def test_what_keys_of_before_there_was_a_choice_of_lengths_stand_for_is_still_what_is_computed():
+    config = {
+        "name": "small", "datasets": ["eeg"], "n_features": [16], "solver": {"name": "none"},
+        "methods": {
+            "new": {"features": "sorf"}, "chi": {"features": "sorf", "lengths": "chi"},
+            "fixed": {"features": "sorf", "lengths": "fixed"},
+        },
+    }  # fmt: skip
+    resolved = Experiment.model_validate(config).to_dict()
+    assert resolved["methods"]["new"] == {"features": "sorf", "lengths": "chi"}
+    assert Experiment.model_validate(resolved).to_dict() == resolved
+    keyed = {spec.method: spec.features for spec in Grid(resolved).specs()}
+    assert keyed == {
+        "new": {"name": "sorf", "lengths": "chi"},
+        "chi": {"name": "sorf", "lengths": "chi"},
+        "fixed": {"name": "sorf"},
+    }
+    older = Grid({**resolved, "methods": {"old": {"features": "sorf"}}})  # the config.yaml of an older version
+    assert older.features("old") == {"name": "sorf"}
+    assert make_features({"name": "sorf"}, kernel="gaussian", gamma=1.0, n_features=4).lengths == "fixed"
+    assert StructuredOrthogonalFeatures().lengths == "chi"
 
 
 @pytest.mark.parametrize("d", [6, 8])
@@ -153,7 +294,7 @@ def test_constant_columns_and_one_column_are_mapped(name):
     Z = clone(MAPS[name]).set_params(n_components=40, random_state=0).fit_transform(X)
     np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
     Z = clone(MAPS[name]).set_params(n_components=4000, gamma=0.5, random_state=0).fit_transform(X[:, 2:])
-    if name != "sorf":  # of one column SORF's frequencies are ±1/σ
+    if name != "sorf, fixed":  # of one column its frequencies are ±1/σ
         np.testing.assert_allclose(Z @ Z.T, make_kernel("gaussian", 0.5)(X[:, 2:]), atol=0.06)
 
 
@@ -161,7 +302,7 @@ def test_constant_columns_and_one_column_are_mapped(name):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kernel": "laplacian"}, "Features needs the gaussian kernel, got laplacian"),
+        ({"kernel": "laplacian"}, "Features needs a kernel with an isotropic density; laplacian has none; gaussian, "),
         ({"n_components": 7}, "n_components must be even"),
         ({"n_components": 0}, "n_components must be a whole number, 1 or more"),
         ({"gamma": 0.0}, "gamma must be a positive number"),
@@ -170,3 +311,20 @@ def test_constant_columns_and_one_column_are_mapped(name):
 def test_wrong_parameters_are_refused_with_what_would_be_right(name, parameters, message):
     with pytest.raises(ValueError, match=message):
         clone(MAPS[name]).set_params(**parameters).fit(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            StructuredOrthogonalFeatures(lengths="fixed", kernel="matern"),
+            "lengths must be 'chi' with the matern kernel",
+        ),
+        (StructuredOrthogonalFeatures(lengths="normal"), "lengths must be one of 'chi', 'fixed', got 'normal'"),
+        (RandomOrthoMatrixFeatures(products=0), "products must be a whole number, 1 or more, got 0"),
+        (SRHTFeatures(kernel="matern"), "needs the gaussian kernel, got matern"),
+    ],
+)
+def test_values_that_a_map_cannot_have_are_refused_with_what_would_do(features, message):
+    with pytest.raises(ValueError, match=message):
+        features.fit(np.zeros((2, 3)))

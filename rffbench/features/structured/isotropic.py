@@ -1,19 +1,20 @@
-"""The base class of maps for the Gaussian kernel alone, whose spectral density has the same law in every direction."""
+"""The base class of maps for kernels whose frequencies have a uniform direction: how directions are drawn is one
+choice, the law of the lengths is the kernel's."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from rffbench.features.base import FourierFeatures
-from rffbench.kernels import GaussianKernel, Kernel
+from rffbench.kernels import IsotropicKernel, Kernel
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState
 
 
-class GaussianFeatures(FourierFeatures):
-    """Base class: paired maps of the Gaussian kernel that have no parameters of their own."""
+class IsotropicFeatures(FourierFeatures):
+    """Base class: paired maps of an isotropic kernel that have no parameters of their own."""
 
-    serves: ClassVar[MapServes] = MapServes(kernels=GaussianKernel)
+    serves: ClassVar[MapServes] = MapServes(kernels=IsotropicKernel, nests=("frequencies_",))
 
     def __init__(
         self, n_components: int = 100, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
