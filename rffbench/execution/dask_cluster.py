@@ -41,6 +41,7 @@ except ImportError as error:
 LOOK_S = 0.5  # how often the client looks whether scheduler and workers are there
 TIMEOUT_S = 30.0  # how long a scheduler has to answer, and a first worker to be there
 MAX_PORT = 65535
+LOGGERS = ("distributed", "tornado", "asyncio")  # with all below them
 AHEAD = 2  # errands away for each that is done: so that no worker waits for the client
 
 
@@ -362,13 +363,22 @@ def dask_executor(
 def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
     from rffbench.solvers.ridge.dask_blocks import cluster_here
 
+    _silence()
     with uninterrupted():  # its processes never see Ctrl-C: the client ends them
         cluster = cluster_here(workers)
         return Client(cluster, set_as_default=False), cluster
 
 
+def _silence() -> None:
+    """Have dask log nothing here: what it would say is said by the run's own messages. Some of its loggers have levels
+    of their own, so that one which is gone, as the scheduler may be, would be told with tracebacks."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def _client(address: str, timeout: float) -> Client:
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by the run's own messages
+    _silence()
     try:
         return Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:

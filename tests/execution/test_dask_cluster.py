@@ -240,6 +240,26 @@ def test_a_cluster_made_for_the_run_gives_the_local_scores_to_the_last_digit(rff
     assert done.stderr == "12 trials ok\n"  # nothing of what dask has to say
 
 
+def test_a_scheduler_killed_in_mid_run_is_told_in_a_line_without_what_dask_logs(rffbench, cluster, tmp_path, cache):
+    cluster.worker(RFFBENCH_CACHE=str(cache))
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("trials: 2", "trials: 200"))
+    rows = tmp_path / "results" / "tiny" / "trials.jsonl"
+
+    def kill():
+        while not (rows.exists() and rows.read_text()):
+            time.sleep(0.05)
+        cluster.scheduler.kill()
+
+    killing = threading.Thread(target=kill, daemon=True)
+    killing.start()
+    done = rffbench("run", "tiny.yaml", "--executor", f"dask://{cluster.address}", limit=300)
+    killing.join()
+    assert done.returncode == 1, done.stderr
+    *progress, told = done.stderr.splitlines()
+    assert told.startswith("error: executor dask: the connection to the scheduler is lost")
+    assert all(line.startswith("tiny: ") for line in progress)
+
+
 @pytest.mark.parametrize("how", ["address", "file", "config"])
 def test_a_cluster_that_is_there_is_found(rffbench, cluster, tmp_path, how, cache):
     cluster.worker(RFFBENCH_CACHE=str(cache))
