@@ -36,6 +36,7 @@ _PUBLIC = {
     "CompactFeatures": "rffbench.features.structured",
     "TrainingEfficientFeatureMap": "rffbench.features.data_dependent",
     "NystroemFeatures": "rffbench.features.data_dependent",
+    "RandomBinningFeatures": "rffbench.features.binning",
     "StreamedRidge": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeCV": "rffbench.solvers.ridge.streamed",
     "StreamedRidgeClassifier": "rffbench.solvers.ridge.streamed",

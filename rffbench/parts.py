@@ -30,7 +30,7 @@ LETTERS = {
     "m": "columns before a projection", "B": "buckets", "p": "columns that are learnt on",
     "f": "matrices factored: one for each λ and fold, and one more",
     "k": "fits in the cross-validation, one for each λ and fold; 0 of a single λ",
-    "c": "problems: the classes, or 1 of two classes and of a regression",
+    "c": "problems: the classes, or 1 of two classes and of a regression", "R": "grids, and non-zeros of a row",
 }  # fmt: skip
 """What the letters of formulas stand for. A map or a solver may add some of its own."""
 
@@ -67,10 +67,12 @@ class MapServes:
     ``unbiased`` is a property then. ``faster``: the error falls faster than 1/√s. ``fits_on`` is what ``fit`` looks at.
     ``row_cost`` is the multiply-adds of mapping a row, ``fit_sums`` those of sums over the training rows in ``fit``,
     which maps of one draw may share, and ``fit_cost`` those of the rest of ``fit``. ``nests`` names the learnt arrays
-    whose last axis begins with that of a smaller map. ``source`` is the paper.
+    whose last axis begins with that of a smaller map. ``sparse``: its features are a CSR matrix, of ``n_components``
+    numbers in a row at most, and of ``n_columns_`` columns, which the training rows decide. ``source`` is the paper.
     """
 
     kernels: Traits = None
+    sparse: bool = False
     bias: str = ""
     unbiased_if: str = ""
     faster: bool = False
@@ -91,6 +93,8 @@ class SolverServes:
     how many steps it takes, and ``cost`` is a usual count. ``sums`` are the multiply-adds of sums over the rows which
     methods of one draw may share, ``cost`` all others; None: unknown, and the dry run says so. ``letters`` finds more
     letters of the formulas in the solver's parameters. ``libraries`` it may ask for besides this package's own.
+    ``sparse_cost`` are the multiply-adds of a fit to sparse features (`MapServes.sparse`), R numbers in a row; None: it
+    does not take them.
     """
 
     uses: Literal["features", "kernel rows", "own functions"] = "features"
@@ -99,6 +103,7 @@ class SolverServes:
     iterative: bool = False
     sums: str = "0"
     cost: str | None = None
+    sparse_cost: str | None = None
     letters: Callable[[Mapping[str, Any]], Mapping[str, float]] = lambda config: {}
     libraries: tuple[str, ...] = ()
     source: str = ""
@@ -154,6 +159,14 @@ def check_task(part: str, tasks: Iterable[str], task: str, instead: Iterable[str
     if task not in tasks:
         others = f"; for {task} use {' or '.join(map(repr, instead))}" if instead else f", and not for {task}"
         raise NotServed("task", f"{part} is for {' and '.join(tasks)}{others}")
+
+
+def check_sparse(part: str, takes: bool, features: str, instead: Iterable[str]) -> None:
+    """NotServed where ``part``, so called, does not take the sparse features of the map ``features``; ``instead`` are
+    parts that do."""
+    if not takes:
+        message = f"{part} takes no sparse features, as {features} makes; use {' or '.join(instead)}"
+        raise NotServed("features", message)
 
 
 def needed(traits: Traits) -> str:

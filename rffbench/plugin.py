@@ -9,6 +9,7 @@ ProductKernel        a kernel with a spectral density whose coordinates are inde
 IsotropicKernel      a kernel with a spectral density of uniform direction
 MaclaurinKernel      a kernel with a power series in xᵀx′
 ActivationKernel     a kernel that is the mean of products of an activation of wᵀx
+BinningKernel        a kernel that is the probability of one cell of a random grid
 Regressor            a solver for regression: implement ``fit`` and ``_linear``
 Classifier           a solver for classification
 Score                a score of predictions: implement ``compute``, which is given `Predictions`
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rffbench.features.base import FeatureMap as FeatureMap
     from rffbench.features.base import FourierFeatures as FourierFeatures
     from rffbench.kernels import ActivationKernel as ActivationKernel
+    from rffbench.kernels import BinningKernel as BinningKernel
     from rffbench.kernels import IsotropicKernel as IsotropicKernel
     from rffbench.kernels import Kernel as Kernel
     from rffbench.kernels import MaclaurinKernel as MaclaurinKernel
@@ -52,6 +54,7 @@ _HOME = {
     "IsotropicKernel": "rffbench.kernels",
     "MaclaurinKernel": "rffbench.kernels",
     "ActivationKernel": "rffbench.kernels",
+    "BinningKernel": "rffbench.kernels",
     "Regressor": "rffbench.solvers.base",
     "Classifier": "rffbench.solvers.base",
     "Metric": "rffbench.trials.metrics",

@@ -10,7 +10,9 @@ from numpy.random import SeedSequence
 
 from rffbench import RandomFourierFeatures
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, MAPS, make_features
+from rffbench.features import FEATURES, MAPS, make_features, served
+from rffbench.parts import kernels_served
+from rffbench.rowsource import dense_rows
 from rffbench.solvers import SOLVERS, make_solver
 
 PINS = Path(__file__).parent / "versions.json"  # of every name: its version, and the hash of what it gives
@@ -46,10 +48,10 @@ def of_variants(name, variants):
     kernels = []
     for own in variants:
         features = make_features(
-            {"name": name, **own}, kernel="perceptron" if name == "perceptron" else "gaussian", gamma=0.5,
+            {"name": name, **own}, kernel=kernels_served(served(name).kernels)[0], gamma=0.5,
             n_features=16, count="columns", random_state=SeedSequence(7),
         )  # fmt: skip
-        Z = features.fit(X, Y).transform(X)
+        Z = dense_rows(features.fit(X, Y).transform(X))
         kernels.append(Z @ Z.T)
     return hashed(kernels, 4)
 

@@ -82,7 +82,7 @@ def _check_method(grid: Grid, label: str) -> None:
     from rffbench.features.hooks import hook
     from rffbench.kernels import kernel_argument, kernel_of
     from rffbench.kernels.checks import check_own_kernel
-    from rffbench.solvers import SOLVERS, check_map, check_on_device, make_solver
+    from rffbench.solvers import SOLVERS, check_features, check_map, check_on_device, make_solver
     from rffbench.trials.metrics import CURVES, check_measurable
     from rffbench.trials.scores import check_given
 
@@ -136,6 +136,9 @@ def _check_method(grid: Grid, label: str) -> None:
                 except ConfigError as error:
                     places = {"device": ("device",), "features": ("methods", label, "features")}
                     raise Misplaced(str(error), *places.get(str(error.parameter), own["solver"])) from None
+            if solver["name"] != "none":
+                with located("methods", label):
+                    check_features(solver["name"], made)
             for task in tasks if solver["name"] != "none" else []:
                 with located(*own["solver"]):
                     learner = make_solver(

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
@@ -38,16 +38,18 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
     return generator(sequence, "phases").uniform(0, 2 * np.pi, s)
 
 
-def mapped(features: Any, X: NDArray, columns: int | None = None) -> NDArray:
-    """``features.transform(X)`` of a map of any package: ValueError, naming it, where that is no real array
-    (rows of X, ``columns``); None: any number of columns. Longer numbers than float64, as of ``np.longdouble``, are
-    rounded to it: no solver takes them."""
-    Z = features.transform(X)
-    real = isinstance(Z, np.ndarray) and Z.ndim == 2 and Z.dtype.kind in "biuf"
+def mapped(features: Any, X: Any, columns: int | None = None) -> Any:
+    """``features.transform(X)`` of a map of any package: ValueError, naming it, where that is no real array, or of a
+    map of sparse features no CSR matrix, (rows of X, ``columns``); None: any number of columns. Longer numbers than
+    float64, as of ``np.longdouble``, are rounded to it: no solver takes them."""
+    Z, sparse = features.transform(X), makes_sparse(features)
+    is_one = issparse(Z) and Z.format == "csr" if sparse else isinstance(Z, np.ndarray)
+    real = is_one and Z.ndim == 2 and Z.dtype.kind in "biuf"
     if not real or Z.shape != (X.shape[0], columns or Z.shape[1]):
-        given = f"{Z.dtype} {Z.shape}" if isinstance(Z, np.ndarray) else type(Z).__name__
+        given = f"{Z.dtype} {Z.shape}" if is_one else type(Z).__name__
         wanted = f"({X.shape[0]}, {columns or 'columns'})"
-        raise ValueError(f"{type(features).__name__}.transform must give an array of numbers {wanted}, got {given}")
+        what = "a CSR matrix" if sparse else "an array of numbers"
+        raise ValueError(f"{type(features).__name__}.transform must give {what} {wanted}, got {given}")
     return Z.astype(np.float64) if Z.dtype.itemsize > 8 else Z
 
 
@@ -83,10 +85,11 @@ def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
         ).with_traceback(error.__traceback__) from error
 
 
-def check_finite(features: Any, Z: NDArray) -> None:
+def check_finite(features: Any, Z: Any) -> None:
     """ValueError, naming the map, where a block Z of its features holds NaN, infinity, or numbers whose squares are
     none; it costs a sum over Z. ``features`` None: Z is the rows themselves."""
-    if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
+    numbers = Z.data[:, None] if issparse(Z) else Z
+    if not np.isfinite(np.einsum("ij,ij->", numbers, numbers)):
         raise ValueError(not_finite(features))
 
 
@@ -99,7 +102,7 @@ def not_finite(features: Any) -> str:
 def held_bytes(features: Any) -> int:
     """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
-    return sum(part.nbytes if isinstance(part, np.ndarray) else held_bytes(part) for part in parts)
+    return sum(int(getattr(part, "nbytes", 0)) or held_bytes(part) for part in parts)
 
 
 class ColumnBlock(NamedTuple):

@@ -15,10 +15,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.features import MAPS, later_defaults, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, slope
 from rffbench.registry import NONE, outlived
+from rffbench.rowsource import dense_rows
 from rffbench.seeds import watching_global_generators
 
 GAMMA = 0.8
@@ -126,8 +127,8 @@ def _fitted(features: Any, X: NDArray = X, **values: Any) -> Any:
 
 
 def _numbers(features: Any, X: NDArray = X, columns: int | None = None) -> NDArray:
-    """What the fitted map makes of the rows X; ValueError where that is no array of finite numbers."""
-    Z = mapped(features, X, columns)
+    """What the fitted map makes of the rows X, as an array; ValueError where that is none of finite numbers."""
+    Z = dense_rows(mapped(features, X, columns))
     if wrong := int(np.count_nonzero(~np.isfinite(Z))):
         who = type(features).__name__
         raise ValueError(f"{who}.transform gives {Z.size} numbers, of which {wrong} are not finite")
@@ -135,7 +136,12 @@ def _numbers(features: Any, X: NDArray = X, columns: int | None = None) -> NDArr
 
 
 def _columns(features: Any) -> tuple[bool, str]:
-    _numbers(_fitted(features, n_components=16), columns=16)
+    made = _fitted(features, n_components=16)
+    if makes_sparse(made):
+        Z = mapped(made, X, columns_of(made))
+        most = int(np.diff(Z.indptr).max())
+        return most <= 16, f"16 numbers a row asked for, {most} given, in {Z.shape[1]} columns that the rows decide"
+    _numbers(made, columns=16)
     return True, "16 asked for, 16 finite ones given"
 
 

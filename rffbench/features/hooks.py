@@ -22,6 +22,8 @@ class Hooks:
 
     serves: MapServes = MapServes()
     """Which kernels it serves, whether it is biased, what it fits on, what it costs: `rffbench.parts.MapServes`."""
+    n_columns_: int | None = None
+    """Of a fitted map whose rows decide how many columns it has: how many; None: ``n_components``."""
     unbiased: bool = True
     """Whether E[φ(x)ᵀφ(x′)] = k(x, x′); False, by design: ``rffbench check-method`` then doesn't judge its rate."""
     columns_per_frequency: int = 1
@@ -55,3 +57,20 @@ class Hooks:
 def hook(features: Any, name: str) -> Any:
     """The attribute ``name``, one of `Hooks`, of a map of any package, its default where it has none, and of None."""
     return getattr(features, name, getattr(Hooks, name))
+
+
+def columns_of(features: Any) -> int:
+    """How many columns a fitted map has."""
+    known = hook(features, "n_columns_")
+    return int(features.n_components if known is None else known)
+
+
+def most_columns(features: Any, n: int) -> int:
+    """How many columns a map, fitted to n rows, has at most."""
+    return int(features.n_components) * (n if makes_sparse(features) else 1)
+
+
+def makes_sparse(features: Any) -> bool:
+    """Whether the features of a map are a CSR matrix; not of None."""
+    serves = hook(features, "serves")
+    return isinstance(serves, MapServes) and serves.sparse

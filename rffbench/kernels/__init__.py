@@ -20,6 +20,7 @@ from rffbench.kernels.arc_cosine import ArcCosineKernel
 from rffbench.kernels.base import (
     TRAITS,
     ActivationKernel,
+    BinningKernel,
     CompiledForm,
     Form,
     HalfSpaceKernel,
@@ -50,6 +51,7 @@ __all__ = [
     "TRAITS",
     "ActivationKernel",
     "ArcCosineKernel",
+    "BinningKernel",
     "CauchyKernel",
     "CompiledForm",
     "ExponentialKernel",

@@ -12,6 +12,7 @@ IsotropicKernel        one whose direction is uniform, with a law of the length:
 MaclaurinKernel        k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0
 ActivationKernel       k(x, x′) = E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I)
 HalfSpaceKernel        k(x, x′) = E[sign(θᵀx − α)·sign(θᵀx′ − α)] within a ball
+BinningKernel          k(x, x′) = P[x and x′ are in one cell of a random grid]
 =====================  ==================================================================================
 
 That rows of it can be computed by compiled code (`rffbench.linalg.kernel_rows`) may depend on the parameters, so that
@@ -362,6 +363,23 @@ class HalfSpaceKernel(Kernel):
         """The radius R of the ball, in units of ``lengths``."""
 
 
+class BinningKernel(Kernel):
+    """A kernel k(x, x′) = ∏ⱼ k₁(|Δⱼ|), k₁ convex with k₁(0) = 1, falling to 0: the probability that a random grid has x
+    and x′ in one cell, where its pitches have the density δ·k₁″(δ) and its shifts are uniform (Rahimi & Recht 2007)."""
+
+    trait: ClassVar[str] = "a pitch density"
+    unit_diagonal: ClassVar[bool] = True
+    of_differences: ClassVar[bool] = True
+
+    @abstractmethod
+    def unit_pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        """s draws (s, d) of a grid's pitches at γ = 1, drawn one after the other, so that sizes nest."""
+
+    def pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        """s draws (d, s) of a grid's pitches, for rows that are not in units of ``lengths``."""
+        return 1 / self.fold(self.unit_scale / self.unit_pitches(rng, s, d).T)
+
+
 TRAITS: dict[str, type[Kernel]] = {
     "spectral": SpectralKernel,
     "product": ProductKernel,
@@ -369,6 +387,7 @@ TRAITS: dict[str, type[Kernel]] = {
     "maclaurin": MaclaurinKernel,
     "activation": ActivationKernel,
     "half-space": HalfSpaceKernel,
+    "binning": BinningKernel,
 }
 """The traits by their short names. The attribute ``trait`` of each says in words what a kernel with it has."""
 

@@ -20,6 +20,7 @@ from rffbench.identity import canonical_json
 from rffbench.kernels import KERNELS, NAMED, make_kernel
 from rffbench.kernels.base import (
     ActivationKernel,
+    BinningKernel,
     IsotropicKernel,
     Kernel,
     MaclaurinKernel,
@@ -198,6 +199,13 @@ def _drawn(kernel: Kernel) -> dict[str, Drawn]:
         lengths = kernel.radii(rng, s, 3)
         return waves(kernel.fold(directions / np.linalg.norm(directions, axis=0) * lengths))
 
+    def binned(rng: np.random.Generator, s: int) -> NDArray[np.float64]:
+        assert isinstance(kernel, BinningKernel)
+        shifts = default_rng(rng.integers(2**32)).uniform(size=(s, 3)).T
+        cells = np.floor(points[:, :, None] / kernel.pitches(rng, s, 3) + shifts)
+        first = (cells[:, None] == cells).all(axis=2).argmax(axis=1)  # of the points in one cell, (12, s)
+        return (first == np.arange(POINTS)[:, None, None]).astype(np.float64)
+
     if isinstance(kernel, SpectralKernel):
         draws["frequencies"] = lambda rng, s: waves(kernel.sample(rng, s, 3))
     if isinstance(kernel, ProductKernel):
@@ -206,6 +214,8 @@ def _drawn(kernel: Kernel) -> dict[str, Drawn]:
         draws["radii"] = directed
     if isinstance(kernel, ActivationKernel):
         draws["activation"] = lambda rng, s: kernel.activation(points @ kernel.weights(rng, s, 3))[None]
+    if isinstance(kernel, BinningKernel):
+        draws["pitches"] = binned
     return draws
 
 

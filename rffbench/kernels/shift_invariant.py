@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, kve, ndtri
 
 from rffbench.kernels.base import (
+    BinningKernel,
     CompiledForm,
     Form,
     HalfSpaceKernel,
@@ -87,10 +88,10 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
 
 
 @dataclass(frozen=True)
-class LaplacianKernel(ProductKernel):
+class LaplacianKernel(ProductKernel, BinningKernel):
     """The Laplacian kernel in the ℓ1 norm, exp(−γ‖Δ‖₁), γ = 1/σ.
 
-    w ~ Cauchy(0, γ) in each coordinate.
+    w ~ Cauchy(0, γ) in each coordinate. The pitches of random grids are Gamma(2) of mean 2/γ: δ·k₁″(δ) = γ²δ·exp(−γδ).
     """
 
     name: ClassVar[str] = "laplacian"
@@ -110,6 +111,9 @@ class LaplacianKernel(ProductKernel):
 
     def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.sign(U - 0.5) / np.tan(np.pi * np.minimum(U, 1 - U))
+
+    def unit_pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
+        return rng.standard_gamma(2.0, (s, d))
 
     @property
     def spectral_scale(self) -> float:

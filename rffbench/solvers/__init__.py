@@ -21,9 +21,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rffbench.errors import ConfigError
+from rffbench.features.hooks import makes_sparse
 from rffbench.kernels import Kernel
 from rffbench.parameters import WrongParameter, is_number
-from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_task
+from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_sparse, check_task
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
@@ -86,6 +87,17 @@ def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
             check_kernel(name, solver.kernels, kernel)
     except ValueError as error:
         raise ConfigError(str(error), parameter=error.parameter if isinstance(error, NotServed) else "kernel") from None
+
+
+def check_features(name: str, features: Any) -> None:
+    """ConfigError where the solver called ``name`` does not take what the map ``features`` makes."""
+    if not makes_sparse(features):
+        return
+    instead = [each for each in BUILT_IN if served(each).sparse_cost is not None]
+    try:
+        check_sparse(f"solver {name!r}", served(name).sparse_cost is not None, type(features).__name__, instead)
+    except NotServed as error:
+        raise ConfigError(str(error), parameter=error.parameter) from None
 
 
 def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,6 +207,7 @@ def make_solver(
         "n_features": n_features, "random_state": random_state,
     }  # fmt: skip
     check_serves(name, task, kernel)
+    check_features(name, features)
     solvers = SOLVERS
     if device != "cpu":
         check_on_device(config, device, features)

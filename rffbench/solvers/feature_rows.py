@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
 from rffbench.features.base import check_finite, mapped
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import checked_rows
 
@@ -19,7 +19,7 @@ class FeatureRows:
     """The rows of Z (n, p): the features of X and, where ``bias`` is not 0, a constant column of that value.
 
     ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
-    A CSR matrix without features is Z as it is, in one piece.
+    A CSR matrix without features is Z as it is, in one piece; sparse features are held in one piece, too.
     ``factors`` (n,): what each row of Z, its constant column too, is multiplied by.
     ``feature_s`` is the seconds that mapping every row once took, the mean over passes, without what a lazy X says
     fetching its rows took: mapping rows again is the solver's own choice.
@@ -35,11 +35,12 @@ class FeatureRows:
         self._mapping, self._mapped, self.passes = Stopwatch(X), 0, 0
         self._held: Any = None
         self._bias, self._factors = bias, None if factors is None else factors.astype(X.dtype)
-        if features is None and issparse(X):
+        if makes_sparse(features) or (features is None and issparse(X)):
+            Z = self._sparse()
             constant = csr_array(np.full((self.n, self.p - columns), bias, dtype=X.dtype))
-            self._held = hstack([X, constant], format="csr") if bias else X
+            self._held = hstack([Z, constant], format="csr") if bias else Z
             if self._factors is not None:
-                self._held = self._held if bias else X.copy()
+                self._held = self._held if bias else Z.copy()
                 self._held.data *= np.repeat(self._factors, np.diff(self._held.indptr))
             return
         buffer = np.empty((self.n if hold else self._block_rows, self.p), dtype=X.dtype)
@@ -50,6 +51,15 @@ class FeatureRows:
                 self._map(block, slice(None), buffer[block])
             self._held = buffer
         self._buffer = buffer
+
+    def _sparse(self) -> Any:
+        if self.features is None:
+            return self._X
+        self._mapped += self.n
+        with self._mapping:
+            Z = mapped(self.features, self._X, self._columns)
+        check_finite(self.features, Z)
+        return Z
 
     def _map(self, block: slice, chosen: Any, out: NDArray) -> None:
         self._mapped += len(out)
@@ -66,6 +76,11 @@ class FeatureRows:
                 out[:, self._columns :] = self._bias
                 out *= self._factors[block][chosen][:, None]
         check_finite(self.features, target)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether Z is a CSR matrix."""
+        return issparse(self._held)
 
     @property
     def feature_s(self) -> float:

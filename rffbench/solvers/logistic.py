@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import fitted_map, held_bytes, mapped, not_finite
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.linalg.threads import blas_for
-from rffbench.parameters import check_choice, check_count, check_map, check_memory, check_positive
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory, check_positive
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import (
@@ -72,7 +72,7 @@ class LogisticClassifierCV(Classifier):
     intercept : whether there is a c.
     class_weight : None, 'balanced' or a dictionary from label to weight, as in `StreamedRidgeClassifier`.
     method : 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass over them, and 'auto' is 'held'
-        where ``memory`` allows, else 'streamed'. A CSR matrix without features is held as it is.
+        where ``memory`` allows, else 'streamed'. A CSR matrix without features, and sparse features, are held.
     tolerance : when to stop: the largest entry of the gradient of the objective over n.
     max_iter : the most steps of a fit; a ConvergenceWarning where these are not enough for the last one.
     memory : int or None
@@ -140,6 +140,8 @@ class LogisticClassifierCV(Classifier):
         check_map(self.features)
         check_class_weight(self.class_weight)
         check_choice("method", self.method, get_args(Method))
+        if makes_sparse(self.features) and self.method == "streamed":
+            raise WrongParameter("method", "must be 'auto' or 'held' for sparse features, got 'streamed'")
         check_positive("tolerance", self.tolerance)
         check_count("max_iter", self.max_iter, least=1)
 
@@ -194,21 +196,27 @@ class LogisticClassifierCV(Classifier):
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """The least that a fit to (n, d) float64 rows and two classes needs besides them."""
-        columns = d if self.features is None else self.features.n_components
-        needed = self._needed(n, d, columns, 1, np.dtype(np.float64))
+        columns = d if self.features is None else most_columns(self.features, n)
+        needed = self._needed(n, d, columns, 1, np.dtype(np.float64), columns if makes_sparse(self.features) else None)
         return max(min(needed.values()), hook(self.features, "bytes_to_fit"))
 
-    def _needed(self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype) -> dict[str, int]:
+    def _needed(
+        self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype, entries: int | None = None
+    ) -> dict[str, int]:
+        """Bytes by method; of a Z that is sparse, with so many ``entries``, the same by either."""
         p, block = columns + self.intercept, default_block_rows(columns)
         always = 8 * (VECTORS * p * k + 8 * n * k) + min(n, block) * 8 * numbers
+        if entries is not None:  # with the constant column, and without
+            return dict.fromkeys(("held", "streamed"), always + 2 * (entries + n) * (dtype.itemsize + 8))
         rows = {"held": n, "streamed": min(n, block)}
         return {method: always + dtype.itemsize * p * count for method, count in rows.items()}
 
     def _holds(self, X: Any, columns: int | None, k: int, kept: int = 0) -> bool:
         """Whether Z is held; MemoryBudgetError where ``memory`` is too little for what ``method`` asks."""
-        needed = self._needed(X.shape[0], read_numbers(X), int(columns or 0), k, X.dtype)
-        if self.features is None and issparse(X):
-            needed = dict.fromkeys(needed, needed["streamed"] + 16 * X.nnz)
+        entries = int(X.nnz) if self.features is None and issparse(X) else None
+        if makes_sparse(self.features):
+            entries = most_columns(self.features, X.shape[0])
+        needed = self._needed(X.shape[0], read_numbers(X), int(columns or 0), k, X.dtype, entries)
         method = self.method
         if method == "auto":
             method = "held" if self.memory is None or kept + needed["held"] <= self.memory else "streamed"
@@ -317,7 +325,14 @@ def _mean_loss(
 USUAL = 1700  # multiply-adds of a fit over the numbers in Z: half to twice of it in most of the results that ship
 
 
-@serves(SolverServes(tasks=("classification",), iterative=True, cost=f"{USUAL}*(k + 1)*c*n*p"))
+@serves(
+    SolverServes(
+        tasks=("classification",),
+        iterative=True,
+        cost=f"{USUAL}*(k + 1)*c*n*p",
+        sparse_cost=f"{4 * USUAL}*(k + 1)*c*n*R",
+    )
+)
 def make_logistic(
     *, task: str, features: Any, memory: int | None = None, lambda_: float | Sequence[float] = ALPHAS,
     folds: int = 5, lambda_scale: LambdaScale = "n", intercept: bool = True, method: Method = "auto",

@@ -20,7 +20,7 @@ from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError, is_ctrl_c
 from rffbench.features import make_features
 from rffbench.features.base import check_finite, fitted, mapped, naming_who_writes
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import Kernel, kernel_argument, make_kernel
 from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
 from rffbench.linalg import triangles, waves
@@ -240,7 +240,7 @@ class Problem:
             own_metrics=described(features) | described(solver) | described_scores(spec.scores, scores),
             solved=_how_solved(solver),
             edges=edges_of_solver(solver), fold_errors=chosen_fold_errors(solver),
-            columns=None if features is None else int(features.n_components),
+            columns=None if features is None else columns_of(features),
         )  # fmt: skip
 
     def measures(self, spec: TrialSpec, features: Any) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -269,7 +269,9 @@ class Problem:
     def _mean_squares(self, features: Any) -> NDArray[np.float64]:
         """Of each column of the features, (p,), the mean square over EFFECTIVE_ROWS training rows."""
         X = self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))]
-        Z = mapped(features, X, features.n_components)
+        Z = mapped(features, X, columns_of(features))
+        if makes_sparse(features):
+            return np.asarray(Z.power(2).sum(axis=0), dtype=np.float64).ravel() / Z.shape[0]
         return np.einsum("ij,ij->j", Z, Z, dtype=np.float64) / len(Z)
 
     def _penalty(self, spec: TrialSpec, solver: Any, lambda_: float) -> float:
@@ -334,7 +336,7 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
     fill = hook(features, "fill")
     rows = default_block_rows(features.n_components)
     shape, buffers = (min(rows, X.shape[0]), features.n_components), {} if buffers is None else buffers
-    if shape not in buffers:
+    if fill is not None and shape not in buffers:
         buffers[shape] = np.empty(shape, dtype=X.dtype)
         buffers[shape].fill(0)  # memory's first touch is no part of mapping
     watch = Stopwatch()
@@ -342,7 +344,7 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
         block = X[start : start + rows]
         with watch:
             if fill is None:
-                mapped(features, block, features.n_components)
+                mapped(features, block, columns_of(features))
             else:
                 fill(block, buffers[shape][: len(block)])
     return watch.seconds
@@ -369,7 +371,7 @@ class _MapAlone:
         rows = default_block_rows(self.features.n_components)
         for start in range(0, X.shape[0], rows):
             with watch:
-                Z = mapped(self.features_, X[start : start + rows], self.features.n_components)
+                Z = mapped(self.features_, X[start : start + rows], columns_of(self.features_))
             check_finite(self.features_, Z)
         self.timing_ = {"feature_s": watch.seconds, "gram_s": 0.0, "solve_s": 0.0}
         return self

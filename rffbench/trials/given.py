@@ -22,6 +22,7 @@ from rffbench.data import Rows, Split
 from rffbench.errors import DataError, Fallback, OwnCodeError, RffbenchError, is_ctrl_c
 from rffbench.features import MAPS
 from rffbench.features.base import mapped
+from rffbench.features.hooks import columns_of
 from rffbench.kernels import Kernel
 from rffbench.seeds import watching_global_generators
 from rffbench.solvers import SOLVERS
@@ -163,7 +164,7 @@ def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
 
 def check_map(features: Any, X: Rows) -> None:
     """ValueError where the fitted map does not make of a row the columns that it was asked for."""
-    mapped(features, X[:1], features.n_components)
+    mapped(features, X[:1], columns_of(features))
 
 
 def check_predictions(predicted: Any, solver: Any, n: int, labels: NDArray | None) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigvalsh, solve_triangular, svdvals
+from scipy.linalg import cholesky, eigh, eigvalsh, solve_triangular, svdvals
 from scipy.optimize import brentq
+from scipy.sparse import issparse
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, aslinearoperator, eigsh
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtr
@@ -204,11 +205,16 @@ class MapOnPoints:
 
     @cached_property
     def Z(self) -> NDArray[np.float64]:
-        """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares."""
-        from rffbench.features.base import check_finite  # it loads scikit-learn, which reports do without
+        """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares.
 
-        Z = np.asarray(self.features.transform(self.points.X)).astype(np.float64, copy=False)
+        Of sparse ones, of very many columns, another root of ZZᵀ, (n, n): all that is measured is of ZZᵀ."""
+        from rffbench.features.base import check_finite, mapped  # it loads scikit-learn, which reports do without
+
+        Z = mapped(self.features, self.points.X).astype(np.float64, copy=False)
         check_finite(self.features, Z)
+        if issparse(Z):
+            values, vectors = eigh((Z @ Z.T).toarray())
+            return vectors * np.sqrt(np.maximum(values, 0))
         return Z
 
     @cached_property

@@ -18,7 +18,7 @@ from rffbench import (
     SurrogateLeverageFeatures,
 )
 from rffbench.kernels import SPECTRAL_KERNELS
-from rffbench.rowsource import BLOCK_ROWS
+from rffbench.rowsource import BLOCK_ROWS, dense_rows
 from tests.helpers import plug_ins
 from tests.helpers.feature_maps import (
     ALL,
@@ -100,13 +100,13 @@ def test_scikit_learn_estimator_contract(estimator, check):
 def test_dtype_is_preserved_and_float32_agrees(name, promise):
     double = made(name, promise, 30, random_state=3).fit(X, Y)
     single = clone(double).fit(X.astype(np.float32), Y)
-    Z, z = double.transform(X), single.transform(X.astype(np.float32))
+    Z, z = dense_rows(double.transform(X)), dense_rows(single.transform(X.astype(np.float32)))
     assert (Z.dtype, z.dtype) == (np.float64, np.float32)
     for attribute in promise.nests:  # the draws are float64, whatever the data
         if attrgetter(attribute)(double) is not None:
             assert attrgetter(attribute)(double).dtype == attrgetter(attribute)(single).dtype == np.float64
     scale = np.abs(Z).max()
-    np.testing.assert_allclose(double.transform(X.astype(np.float32)), Z, atol=1e-4 * scale)
+    np.testing.assert_allclose(dense_rows(double.transform(X.astype(np.float32))), Z, atol=1e-4 * scale)
     if promise.rate != FITTED:  # its columns are a basis that rounding may turn
         np.testing.assert_allclose(z, Z, atol=1e-4 * scale)
     np.testing.assert_allclose(z @ z.T, Z @ Z.T, atol=1e-4 * scale**2 * 30)
@@ -125,10 +125,13 @@ def test_sizes_nest(name, promise):
 
 @every_map
 def test_equal_seeds_give_equal_maps_and_other_seeds_others(name, promise):
-    one, same, other = (made(name, promise, 16, random_state=seed).fit_transform(X, Y) for seed in (1, 1, 2))
+    def features(seed=None):
+        return dense_rows(made(name, promise, 16, random_state=seed).fit_transform(X, Y))
+
+    one, same, other = map(features, (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert np.array_equal(one, other) != promise.seeded
-    first, *others = [made(name, promise, 16).fit_transform(X, Y) for _ in range(6)]
+    first, *others = [features() for _ in range(6)]
     # Of maps of a few signs two may well be the same by chance.
     assert all(np.array_equal(first, each) for each in others) != promise.seeded
 
@@ -161,8 +164,8 @@ def test_rows_served_on_demand_give_the_same_map(name, promise, dtype):
     y = many[:, 0] - 0.3
     served = ServedRows(many)
     features = made(name, promise, 12, random_state=8)
-    expected = clone(features).fit(many, y).transform(many)
-    result = features.fit(served, y).transform(served)
+    expected = dense_rows(clone(features).fit(many, y).transform(many))
+    result = dense_rows(features.fit(served, y).transform(served))
     assert result.dtype == dtype
     assert served.largest == BLOCK_ROWS
     np.testing.assert_allclose(result, expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import check_finite, fitted_map, mapped
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.parameters import WrongParameter, check_choice, check_map, check_memory, check_positive
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch, row_blocks
@@ -84,7 +84,7 @@ class LinearSVM(Classifier):
         `rffbench.solvers.svm.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass
         over them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'. To need fewer passes 'streamed' keeps
         the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it. A CSR
-        matrix X without features is held as it is, by 'auto' and 'held' alone.
+        matrix X without features is held as it is, and so are sparse features, by 'auto' and 'held' alone.
     tolerance : float
         When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
     class_weight : None, 'balanced' or a dictionary from label to weight
@@ -137,6 +137,15 @@ class LinearSVM(Classifier):
         if self.loss == "hinge" and self.method != "liblinear-dual":
             raise WrongParameter("method", f"must be 'liblinear-dual' with loss='hinge', got {self.method!r}")
         check_class_weight(self.class_weight)
+        if makes_sparse(self.features):
+            self._check_sparse("sparse features")
+
+    def _check_sparse(self, what: str) -> None:
+        """WrongParameter where a sparse Z, said in words, is not learnt on so."""
+        if self.loss == "hinge":
+            raise WrongParameter("loss", f"must be 'squared-hinge' for {what}, got 'hinge'")
+        if self.method not in ("auto", "held"):
+            raise WrongParameter("method", f"must be 'auto' or 'held' for {what}, got {self.method!r}")
 
     def check_installed(self) -> None:
         """ConfigError, with what to install, where the method is a library's that is not there."""
@@ -193,12 +202,15 @@ class LinearSVM(Classifier):
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """What a fit to (n, d) float64 rows needs besides them."""
-        columns = d if self.features is None else self.features.n_components
-        needed = self._plan(n, columns, np.dtype(np.float64)).training_bytes
+        columns = d if self.features is None else most_columns(self.features, n)
+        entries = columns if makes_sparse(self.features) else None
+        needed = self._plan(n, columns, np.dtype(np.float64), entries).training_bytes
         return max(needed, hook(self.features, "bytes_to_fit"))
 
     def _entries(self, X: Any) -> int | None:
-        """The entries of a CSR matrix that is Z itself; None of what is, or becomes, dense."""
+        """The entries of a sparse Z, the features or a CSR matrix itself; None of what is, or becomes, dense."""
+        if makes_sparse(self.features):
+            return most_columns(self.features, X.shape[0])
         return int(X.nnz) if self.features is None and issparse(X) else None
 
     def _plan(self, n: int, columns: int, dtype: np.dtype, entries: int | None = None) -> _Plan:
@@ -218,12 +230,10 @@ class LinearSVM(Classifier):
         memory = sys.maxsize if self.memory is None else self.memory
         method = self.method
         if entries is not None:
-            if self.loss == "hinge":
-                raise WrongParameter("loss", "must be 'squared-hinge' for a sparse X without features, got 'hinge'")
-            if method not in ("auto", "held"):
-                problem = f"must be 'auto' or 'held' for a sparse X without features, got {method!r}"
-                raise WrongParameter("method", problem)
-            needed["held"] = (entries + n) * (dtype.itemsize + 8) + 8 * n + vectors
+            if self.features is None:
+                self._check_sparse("a sparse X without features")
+            copies = 1 if self.features is None else 2  # with the constant column, and without
+            needed["held"] = (copies * entries + n) * (dtype.itemsize + 8) + 8 * n + vectors
             if self._weights is not None:  # each entry's row's root
                 needed["held"] += 8 * (3 * n + entries)
             method = "held"
@@ -341,7 +351,8 @@ def _letters(config: Mapping[str, Any]) -> dict[str, float]:
 
 @serves(
     SolverServes(
-        tasks=("classification",), iterative=True, cost="i*c*n*p", letters=_letters, libraries=("LIBLINEAR",),
+        tasks=("classification",), iterative=True, cost="i*c*n*p", sparse_cost="4*i*c*n*R", letters=_letters,
+        libraries=("LIBLINEAR",),
         source="Fan et al., JMLR 2008",
     )
 )  # fmt: skip

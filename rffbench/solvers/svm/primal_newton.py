@@ -184,7 +184,7 @@ def _products(Z: FeatureRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Σ weightᵢ·zᵢ over ``rows``."""
-    totals = np.zeros((PARTS, Z.p))
+    totals = np.zeros((1 if Z.sparse else PARTS, Z.p))
     for place, block, local in Z.visit(rows):
         if issparse(block):
             totals[0] += block.T @ _spread(weights[place], local, Z.n)
@@ -195,7 +195,7 @@ def _weighted_sum(Z: FeatureRows, rows: NDArray[np.int64], weights: NDArray[np.f
 
 def _hessian_product(Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """v + 2C·Σ (zᵢᵀv)·zᵢ over ``rows``."""
-    totals = np.zeros((PARTS, Z.p))
+    totals = np.zeros((1 if Z.sparse else PARTS, Z.p))
     for _, block, local in Z.visit(rows):
         if issparse(block):
             totals[0] += block.T @ _spread((block @ v)[local], local, Z.n)

@@ -1,0 +1,80 @@
+"""What of `bins` is compiled: the hash of the cell that a point is in, and tables that number the cells met."""
+
+import numba
+import numpy as np
+
+FARTHEST_CELL = 2.0**62  # cells beyond count as one: 64-bit numbers of points that far apart are wider than a cell
+MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
+FEWEST_SLOTS = 16
+
+
+@numba.njit(nogil=True, cache=True)
+def _cell(x, per_pitch, offset):
+    """The cell of a coordinate, ⌊x/δ − u/δ⌋, as 64 bits."""
+    cell = np.floor(x * per_pitch - offset)
+    return np.uint64(np.int64(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL)))
+
+
+@numba.njit(nogil=True, cache=True)
+def hash_rows(columns, per_pitch, offsets, multipliers, out):
+    """out[i] ← Σⱼ rⱼ·cⱼ mod 2⁶⁴ of the points ``columns`` (d, m), in one grid."""
+    out[:] = 0
+    for j in range(len(columns)):
+        for i in range(len(out)):
+            out[i] += multipliers[j] * _cell(columns[j, i], per_pitch[j], offsets[j])
+
+
+@numba.njit(nogil=True, cache=True)
+def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out):
+    """The same of CSR rows: as much as at 0, but for the numbers that are stored."""
+    at_zero = np.uint64(0)
+    for j in range(len(offsets)):
+        at_zero += multipliers[j] * _cell(0.0, per_pitch[j], offsets[j])
+    for i in range(len(out)):
+        total = at_zero
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            moved = _cell(data[k], per_pitch[j], offsets[j]) - _cell(0.0, per_pitch[j], offsets[j])
+            total += multipliers[j] * moved
+        out[i] = total
+
+
+@numba.njit(nogil=True, cache=True)
+def _slot(key, keys, numbers):
+    """Where ``key`` is in an open table of a power of two slots, or where it would be."""
+    last = len(keys) - 1
+    mixed = (key ^ (key >> np.uint64(32))) * MIXER
+    slot = np.int64(mixed >> np.uint64(32)) & last
+    while numbers[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & last
+    return slot
+
+
+@numba.njit(nogil=True, cache=True)
+def number_keys(found, keys, numbers, count):
+    """Give every new key of ``found`` the next number; the table, which has grown where it was half full, and how many
+    keys it has."""
+    for key in found:
+        slot = _slot(key, keys, numbers)
+        if numbers[slot] >= 0:
+            continue
+        if 2 * (count + 1) > len(keys):
+            old_keys, old_numbers = keys, numbers
+            keys = np.empty(2 * len(old_keys), np.uint64)
+            numbers = np.full(2 * len(old_keys), -1, old_numbers.dtype)
+            for old in range(len(old_keys)):
+                if old_numbers[old] >= 0:
+                    at = _slot(old_keys[old], keys, numbers)
+                    keys[at], numbers[at] = old_keys[old], old_numbers[old]
+            slot = _slot(key, keys, numbers)
+        keys[slot], numbers[slot] = key, count
+        count += 1
+    return keys, numbers, count
+
+
+@numba.njit(nogil=True, cache=True)
+def look_up(found, keys, numbers, first, out):
+    """out[i] ← ``first`` and the number of the key found[i]; −1 of one that the table does not have."""
+    for i in range(len(found)):
+        slot = _slot(found[i], keys, numbers)
+        out[i] = first + numbers[slot] if numbers[slot] >= 0 else -1

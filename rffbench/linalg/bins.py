@@ -1,0 +1,94 @@
+"""Random grids: which cell of each a point is in, and a number for every cell that some point was in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rffbench.linalg.threads import in_threads
+
+WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisecond
+
+
+class Grids:
+    """D grids of ``pitches`` δ (d, D) and ``shifts`` u (d, D), and the cells of each that points were in.
+
+    A point's cell in a grid is c, cⱼ = ⌊(xⱼ − uⱼ)/δⱼ⌋, in float64 whatever the points' dtype. It is known by
+    Σⱼ rⱼcⱼ mod 2⁶⁴, with random odd ``multipliers`` r (d,). Two cells that differ, by numbers that are not all
+    multiples of 2ᵇ⁺¹, have one hash with probability 2ᵇ⁻⁶³ at most, and then count as one. The sum is linear, so that
+    of a CSR row it takes the stored numbers alone.
+    """
+
+    def __init__(
+        self, pitches: NDArray[np.float64], shifts: NDArray[np.float64], multipliers: NDArray[np.uint64]
+    ) -> None:
+        from rffbench.linalg.bin_kernels import FEWEST_SLOTS
+
+        self._per_pitch = np.ascontiguousarray((1 / pitches).T)
+        self._offsets = np.ascontiguousarray(shifts.T) * self._per_pitch
+        self._multipliers = multipliers
+        self.count = pitches.shape[1]
+        self._keys = [np.empty(FEWEST_SLOTS, np.uint64) for _ in range(self.count)]
+        self._numbers = [np.full(FEWEST_SLOTS, -1, np.int32) for _ in range(self.count)]
+        self._sizes = np.zeros(self.count, np.int64)
+
+    @property
+    def n_cells(self) -> int:
+        """The cells met so far, of all grids."""
+        return int(self._sizes.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """What grids and tables hold."""
+        tables = sum(keys.nbytes + numbers.nbytes for keys, numbers in zip(self._keys, self._numbers, strict=True))
+        return self._per_pitch.nbytes + self._offsets.nbytes + tables
+
+    def add(self, X: Any) -> None:
+        """Meet the cells of the points X (m, d), an array or a CSR matrix."""
+        from rffbench.linalg.bin_kernels import number_keys
+
+        def add(grid: int, found: NDArray[np.uint64]) -> None:
+            table = number_keys(found, self._keys[grid], self._numbers[grid], self._sizes[grid])
+            self._keys[grid], self._numbers[grid], self._sizes[grid] = table
+
+        self._each_grid(X, add)
+
+    def cells(self, X: Any, out: NDArray) -> None:
+        """out (m, D) ← the number of each point's cell in each grid; −1 of a cell that `add` has not met.
+
+        The cells of the first grid are numbered first, in the order in which they were met; then those of the second.
+        """
+        from rffbench.linalg.bin_kernels import look_up
+
+        firsts = np.cumsum(self._sizes) - self._sizes
+
+        def find(grid: int, found: NDArray[np.uint64]) -> None:
+            look_up(found, self._keys[grid], self._numbers[grid], firsts[grid], out[:, grid])
+
+        self._each_grid(X, find)
+
+    def _each_grid(self, X: Any, work: Any) -> None:
+        """``work(grid, hashes of the cells of X)`` for each grid, in threads."""
+        from rffbench.linalg.bin_kernels import hash_rows, hash_sparse_rows
+
+        sparse = issparse(X)
+        if sparse and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        columns = None if sparse else np.array(X.T, order="C")
+
+        def some(first: int, last: int) -> None:
+            hashes = np.empty(X.shape[0], np.uint64)
+            for grid in range(first, last):
+                of_grid = self._per_pitch[grid], self._offsets[grid], self._multipliers
+                if sparse:
+                    hash_sparse_rows(X.indptr, X.indices, X.data, *of_grid, hashes)
+                else:
+                    hash_rows(columns, *of_grid, hashes)
+                work(grid, hashes)
+
+        numbers = X.nnz + X.shape[1] if sparse else X.size
+        in_threads(some, self.count, worthwhile=numbers * self.count > WORTH_A_THREAD)

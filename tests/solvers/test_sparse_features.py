@@ -1,0 +1,142 @@
+"""Learners on sparse features, as random binning makes: they give what they give on the same features made dense, and
+hold no dense matrix of them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from rffbench import LinearSVM, LogisticClassifierCV, RandomBinningFeatures
+from rffbench.cli import cli
+from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.features.base import FeatureMap
+from rffbench.features.hooks import columns_of
+from rffbench.solvers import BUILT_IN, make_solver, served
+from tests.helpers import plug_ins
+from tests.helpers.tiny_config import TINY
+
+rng = np.random.default_rng(0)
+X, NEW = rng.uniform(size=(300, 3)), rng.uniform(size=(40, 3))
+TARGET = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 - 0.6
+LABELS = {2: np.sign(TARGET), 3: np.digitize(TARGET, [-0.5, 0.3])}
+BINNING = RandomBinningFeatures(30, kernel="laplacian", gamma=2.0, random_state=0)
+
+
+class DenseBinning(FeatureMap):
+    """The same features as an array."""
+
+    def __init__(self, n_components=30, *, kernel="laplacian", gamma=2.0, random_state=0):
+        self.n_components, self.kernel, self.gamma, self.random_state = n_components, kernel, gamma, random_state
+
+    def fit(self, X, y=None):
+        self.sparse_ = RandomBinningFeatures(
+            self.n_components, kernel=self.kernel, gamma=self.gamma, random_state=self.random_state
+        ).fit(X)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return self.sparse_.transform(X).toarray()
+
+    fill = None
+
+
+SAME = [
+    LinearSVM(C=0.5, tolerance=1e-9), LinearSVM(C=0.5, tolerance=1e-9, bias=0), LogisticClassifierCV([0.01, 0.1]),
+    LinearSVM(C=0.5, tolerance=1e-9, class_weight="balanced"), LogisticClassifierCV([0.05], intercept=False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", LABELS)
+@pytest.mark.parametrize("estimator", SAME, ids=str)
+def test_a_learner_gives_what_it_gives_on_the_same_features_made_dense(estimator, classes):
+    y = LABELS[classes]
+    weights = 1.0 + (np.arange(len(y)) % 3 == 0)
+    wanted = clone(estimator).set_params(features=DenseBinning()).fit(X, y, weights)
+    found = clone(estimator).set_params(features=BINNING).fit(X, y, weights)
+    np.testing.assert_allclose(found.decision_function(NEW), wanted.decision_function(NEW), atol=1e-6)
+    np.testing.assert_array_equal(found.predict(X), wanted.predict(X))
+
+
+def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_matrix():
+    y, fitted = LABELS[2], clone(BINNING).fit(X)
+    Z, new = csr_matrix(fitted.transform(X)), csr_matrix(fitted.transform(NEW))
+    machine = LinearSVC(C=0.5, fit_intercept=False, dual=False, tol=1e-10).fit(Z, y)
+    ours = LinearSVM(BINNING, C=0.5, bias=0, tolerance=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(NEW), machine.decision_function(new), atol=1e-5)
+    peer = LogisticRegression(C=1 / (len(X) * 0.01), tol=1e-9, max_iter=5000).fit(Z, y)
+    ours = LogisticClassifierCV([0.01], features=BINNING, tolerance=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(NEW), peer.decision_function(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", [LinearSVM(BINNING), LogisticClassifierCV([0.01], features=BINNING)], ids=str)
+def test_memory_is_linear_in_the_numbers_that_are_stored(estimator):
+    rows = np.random.default_rng(0).uniform(size=(8000, 3))
+    y = np.sign(np.sin(6 * rows[:, 0]) + rows[:, 1] - 0.6)
+    estimator = clone(estimator).set_params(features=clone(BINNING).set_params(gamma=8.0))
+    estimator.fit(rows[:50], y[:50]).predict(rows[:50])
+    tracemalloc.start()
+    estimator.fit(rows, y).predict(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    stored, columns = 8000 * 30, columns_of(estimator.features_)
+    assert peak < 60 * stored + 8 * 40 * columns + 5e6
+    assert 8 * 8000 * columns > 5 * peak  # of Z as a dense matrix
+
+
+# ---- What is refused -------------------------------------------------------------------------------------------------
+
+
+def test_the_solvers_that_take_sparse_features_say_so():
+    assert [name for name in BUILT_IN if served(name).sparse_cost is not None] == TAKE
+
+
+TAKE = ["linear-svm", "logistic"]
+
+
+def test_a_solver_that_takes_no_sparse_features_is_refused_with_those_that_do():
+    wanted = f"solver 'plug-in' takes no sparse features, as RandomBinningFeatures makes; use {' or '.join(TAKE)}"
+    with plug_ins.installed(), pytest.raises(ConfigError, match=wanted) as refused:
+        make_solver({"name": "plug-in"}, task="regression", features=BINNING)
+    assert refused.value.parameter == "features"
+
+
+@pytest.mark.parametrize(
+    ("solver", "wrong"),
+    [
+        ("name: linear-svm, method: streamed", "method must be 'auto' or 'held' for sparse features, got 'streamed'"),
+        ("name: linear-svm, method: liblinear", "method must be 'auto' or 'held' for sparse features, got 'liblinear'"),
+        ("name: linear-svm, loss: hinge, method: liblinear-dual", "loss must be 'squared-hinge' for sparse features"),
+        ("name: logistic, lambda: 0.1, method: streamed", "method must be 'auto' or 'held' for sparse features"),
+    ],
+)
+def test_a_way_of_solving_that_would_make_them_dense_is_refused_with_its_line_before_anything_runs(
+    tmp_path, solver, wrong
+):
+    config = tmp_path / "tiny.yaml"
+    text = TINY.replace("{name: gaussian, sigma: 2.0}", "{name: laplacian, sigma: 2.0}")
+    text = text.replace("  Ours: {features: surrogate-leverage}\n", "  RB: {features: random-binning}\n")
+    config.write_text(text.replace("name: ridge, lambda: [0.001, 0.01], folds: 3", solver))
+    done = CliRunner().invoke(cli, ["run", str(config), "--results", str(tmp_path / "r")])
+    assert isinstance(done.exception, ConfigError), done.output
+    assert "tiny.yaml, line 9: solver" in str(done.exception)
+    assert wrong in str(done.exception)
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("estimator", [LinearSVM(memory=10**5), LogisticClassifierCV([0.1], memory=10**5)], ids=str)
+def test_too_small_a_budget_is_refused(estimator):
+    with pytest.raises(MemoryBudgetError):
+        estimator.set_params(features=RandomBinningFeatures(500, gamma=20.0)).fit(X, LABELS[2])
+
+
+def test_csr_rows_are_mapped_as_they_are():
+    rows = csr_array(X * (X > 0.5))
+    found = LinearSVM(BINNING, tolerance=1e-9).fit(rows, LABELS[2]).decision_function(rows)
+    wanted = LinearSVM(BINNING, tolerance=1e-9).fit(rows.toarray(), LABELS[2]).decision_function(rows.toarray())
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
