@@ -56,6 +56,7 @@ from rffbench.config.values import (
     dataset_name,
     listed_or_none,
     once,
+    spelled_out,
     swept,
     text_keys,
 )
@@ -386,12 +387,19 @@ class Experiment(_Strict):
         default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
     )
     sweep: Annotated[
-        dict[AxisLabel, Annotated[dict[AxisLabel, dict[str, Any]], Field(min_length=1), BeforeValidator(swept)]],
+        dict[
+            AxisLabel,
+            Annotated[
+                dict[AxisLabel, dict[str, Any]],
+                Field(min_length=1),
+                BeforeValidator(swept, json_schema_input_type=dict[AxisLabel, dict[str, Any]] | list[Any]),
+            ],
+        ],
         AfterValidator(named_datasets),
     ] = Field(
         default={},
-        description="Axis → label → what it changes in this config. The experiment is run for every combination of "
-        "one label per axis.",
+        description="Axis → label → what it changes in this config; or a key of the config, with dots, and a list "
+        "of its values: methods.Mine.depth: [1, 2]. The experiment is run for every combination of one label per axis.",
     )
 
     _protocols: list[tuple[dict[str, str], Experiment]] | None = PrivateAttr(default=None)
@@ -410,8 +418,9 @@ class Experiment(_Strict):
     @model_validator(mode="before")
     @classmethod
     def _with_paths(cls, config: Any, info: ValidationInfo) -> Any:
-        """Files of feature maps are named from the config's folder; of a config without one, from the current one."""
-        return methodfiles.found_from(config, (info.context or {}).get("folder", Path()))
+        """Files of feature maps are named from the config's folder; of a config without one, from the current one.
+        Plain lists of a sweep are spelled out."""
+        return methodfiles.found_from(spelled_out(config), (info.context or {}).get("folder", Path()))
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:

@@ -6,6 +6,7 @@ name is looked up in it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable
@@ -286,8 +287,32 @@ def swept(value: object) -> object:
     """An axis of a sweep: its labels, each with what it changes."""
     if not isinstance(value, dict) or not all(isinstance(patch, dict) for patch in value.values()):
         example = "{narrow: {kernel: {sigma: 1}}, wide: {kernel: {sigma: 4}}}"
-        raise ValueError(f"must be labels and what each changes, such as {example}, not {shown(value)}")
+        plain = "kernel.sigma: [1, 4]"
+        raise ValueError(
+            f"must be labels and what each changes, such as {example}, or a key's values, {plain}, not {shown(value)}"
+        )
     return value
+
+
+def spelled_out(config: Any) -> Any:
+    """``config`` with the axes of its sweep that are plain lists, ``kernel.sigma: [1, 4]``, as labels and what each
+    changes: ``kernel.sigma: {'1': {kernel: {sigma: 1}}, '4': {kernel: {sigma: 4}}}``. Misplaced where a value is given
+    twice."""
+    if not isinstance(config, dict) or not isinstance(sweep := config.get("sweep"), dict):
+        return config
+    axes = dict(sweep)
+    for axis, values in sweep.items():
+        if isinstance(axis, str) and isinstance(values, list):
+            axes[axis] = labels = {}
+            for place, value in enumerate(values):
+                label = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                if label in labels:
+                    raise Misplaced(f"gives {label} twice", "sweep", axis, place)
+                patch = value
+                for key in reversed(axis.split(".")):
+                    patch = {key: patch}
+                labels[label] = patch
+    return {**config, "sweep": axes}
 
 
 def text_keys(value: object) -> object:

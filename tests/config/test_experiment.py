@@ -161,6 +161,19 @@ def test_a_sweep_is_every_combination_and_measures_what_two_have_in_common_once(
     assert keys(again) == keys(swept)
 
 
+def test_an_axis_called_by_a_key_takes_its_values_as_a_plain_list(read):
+    plain = "sweep: {kernel.sigma: [0.5, 2], methods.Ours.variant: [as-written, as-released]}"
+    spelled = (
+        "sweep: {kernel.sigma: {'0.5': {kernel: {sigma: 0.5}}, '2': {kernel: {sigma: 2}}}, "
+        "methods.Ours.variant: {as-written: {methods: {Ours: {variant: as-written}}}, "
+        "as-released: {methods: {Ours: {variant: as-released}}}}}"
+    )
+    one, other = (read(("seed: 7", f"seed: 7\n{sweep}")) for sweep in (plain, spelled))
+    assert one.sweep == other.sweep
+    assert keys(one) == keys(other)
+    assert keys(Experiment.model_validate(yaml.safe_load(one.to_yaml()))) == keys(one)
+
+
 @pytest.mark.parametrize(
     "change",
     [
