@@ -25,6 +25,7 @@ _PUBLIC = {
     "GaussHermiteFeatures": "rffbench.features.quadrature",
     "LeverageScoreFeatures": "rffbench.features.weighted",
     "SurrogateLeverageFeatures": "rffbench.features.weighted",
+    "ActivationFeatures": "rffbench.features.activation",
     "PerceptronFeatures": "rffbench.features.activation",
     "OrthogonalRandomFeatures": "rffbench.features.structured",
     "SimplexRandomFeatures": "rffbench.features.structured",

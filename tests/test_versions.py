@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 from rffbench import RandomFourierFeatures
 from rffbench.errors import ConfigError
 from rffbench.features import FEATURES, MAPS, make_features, served
+from rffbench.kernels import kernel_class
 from rffbench.parts import kernels_served
 from rffbench.rowsource import dense_rows
 from rffbench.solvers import SOLVERS, make_solver
@@ -45,10 +46,11 @@ def of_map(name):
 
 
 def of_variants(name, variants):
+    kernel, *_ = kernels_served(served(name).kernels)  # the Gaussian one, where it is served
     kernels = []
     for own in variants:
         features = make_features(
-            {"name": name, **own}, kernel=kernels_served(served(name).kernels)[0], gamma=0.5,
+            {"name": name, **own}, kernel=kernel, gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0,
             n_features=16, count="columns", random_state=SeedSequence(7),
         )  # fmt: skip
         Z = dense_rows(features.fit(X, Y).transform(X))

@@ -18,7 +18,7 @@ from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.waves import TILE_COLUMNS, Tiles, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import MapServes, check_kernel
 from rffbench.rowsource import is_row_source, row_blocks
@@ -277,6 +277,11 @@ class FourierFeatures(FeatureMap):
             )  # fmt: skip
 
         return [block(cos, cos, None)] + ([] if sin is None else [block(sin, None, sin)])
+
+    def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
+        """What writes tiles of the phases XW of rows X (n, d), an array or CSR, in X's dtype; and how many columns a
+        tile has: it begins at a multiple of them."""
+        return products(X, self.frequencies_.astype(X.dtype, copy=False)), TILE_COLUMNS
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""

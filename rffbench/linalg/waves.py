@@ -45,6 +45,9 @@ _COS = {
 # Adding and subtracting it rounds to the nearest integer.
 _ROUNDER = {"float64": 1.5 * 2**52, "float32": 1.5 * 2**23}
 
+Tiles = Callable[[slice, slice, NDArray], None]
+"""(rows, columns, out) → out ← these rows and columns of a product."""
+
 
 def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> None:
     """``in_threads`` where phases of so many bytes are worth it; else BLAS has one thread all the same: for a
@@ -64,7 +67,7 @@ def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
     return tuple(tuple(number(value) for value in values) for values in groups)
 
 
-def _products(X: Any, W: NDArray) -> Callable[[slice, slice, NDArray], None]:
+def products(X: Any, W: NDArray) -> Tiles:
     """(rows, columns, out) → out ← X[rows]·W[:, columns], X an array or a CSR matrix, of which no row becomes dense."""
 
     def dense(rows: slice, columns: slice, out: NDArray) -> None:
@@ -112,11 +115,11 @@ def fourier_columns(
         if out is not None and n and s > 1 and out.strides[1] != out.itemsize:
             raise ValueError(f"the columns of {name} must be contiguous, its strides are {out.strides}")
 
-    cos_sin_columns(_products(X, W), cos, sin, n=n, s=s, dtype=dtype, offset=offset, scale=scale)
+    cos_sin_columns(products(X, W), cos, sin, n=n, s=s, dtype=dtype, offset=offset, scale=scale)
 
 
 def cos_sin_columns(
-    phases: Callable[[slice, slice, NDArray], None],
+    phases: Tiles,
     cos: NDArray | None,
     sin: NDArray | None,
     *,
@@ -180,7 +183,7 @@ def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArra
     (one, half, *_), _, sin_series, cos_series = _constants("float32")
     width = min(s, TILE_COLUMNS)
     height = max(1, min(n, TILE_BYTES // (width * X.dtype.itemsize)))
-    product = _products(X, W)
+    product = products(X, W)
     sums = np.zeros((-(-n // height), 2, s), np.float32)  # of each tile's rows
 
     def add_tiles(begin: int, end: int) -> None:
@@ -219,7 +222,7 @@ def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale
     thresholds = np.ascontiguousarray(thresholds, dtype)
     width = min(s, TILE_COLUMNS)
     height = max(1, min(n, TILE_BYTES // (width * dtype.itemsize)))
-    product = _products(X, W)
+    product = products(X, W)
 
     def fill_rows(begin: int, end: int) -> None:
         for first in range(0, s, width):
@@ -231,6 +234,33 @@ def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale
                 signs(here[row * step :], step, thresholds[block], dtype.type(scale), rows.stop - row)
 
     _over_tiles(fill_rows, n, n * s * dtype.itemsize)
+
+
+def activation_columns(
+    phases: Tiles, activation: Callable[[NDArray], NDArray], out: NDArray, *, scale: NDArray, width: int = TILE_COLUMNS
+) -> None:
+    """Write ``scale_j·a(t_ij)`` into ``out`` (n, s); ``phases(rows, columns, out)`` writes the phases t tile by tile.
+
+    ``activation`` writes a(t) over a tile, float32 or float64 as ``out``, and returns it; scale is (s,). Tiles and
+    threads as in ``cos_sin_columns``; both functions are called from several threads.
+    """
+    n, s = out.shape
+    if not n or not s:
+        return
+    factors, width = scale.astype(out.dtype), min(s, width)
+    height = max(1, min(n, TILE_BYTES // (width * out.itemsize)))
+
+    def fill_rows(begin: int, end: int) -> None:
+        scratch = np.empty(height * width, out.dtype)
+        for first in range(0, s, width):
+            block = slice(first, min(s, first + width))
+            for row in range(begin, end, height):
+                rows = slice(row, min(end, row + height))
+                tile = scratch[: (rows.stop - row) * (block.stop - first)].reshape(rows.stop - row, -1)
+                phases(rows, block, tile)
+                np.multiply(activation(tile), factors[block], out=out[rows, block])
+
+    _over_tiles(fill_rows, n, n * s * out.itemsize)
 
 
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:

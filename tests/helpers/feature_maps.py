@@ -23,6 +23,7 @@ class Way:
     kernels: tuple[str, ...] = ()  # on which the rate is tested; empty: on all that the map serves
     gamma: float = GAMMA
     seeded: bool = True  # another random_state is another map
+    faster: bool = False  # the error falls faster than 1/√s, where not every way of the map is so
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ WAYS = {
     "rom": [Way(), Way({"products": 1}), Way({"lengths": "fixed"}, ("gaussian",))],
     "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
     "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],
+    "activation": [
+        Way({"weights": weights}, gamma=1.0, faster=weights == "qmc")
+        for weights in ("iid", "orthogonal", "sorf", "qmc", "quadrature")
+    ],
     "perceptron": [Way(gamma=0.5)],
     "plug-in": [Way({}, ("gaussian",))],
 }  # fmt: skip
@@ -68,7 +73,7 @@ def promises(name):
     serves = served(name)
     return [
         Promise(
-            way.parameters, way.kernels or tuple(kernels_served(serves.kernels)), way.gamma, way.seeded,
+            way.parameters, way.kernels or tuple(kernels_served(serves.kernels)), way.gamma, way.seeded, way.faster,
             _rate(name, way, serves), serves.nests,
         )
         for way in WAYS.get(name, [Way()])
@@ -79,7 +84,7 @@ def _rate(name, way, serves):
     kernel = (*way.kernels, *kernels_served(serves.kernels))[0]
     if not hook(make_features({"name": name, **way.parameters}, kernel=kernel, gamma=1.0, n_features=8), "unbiased"):
         return serves.bias or "biased"
-    return FASTER if serves.faster else MONTE_CARLO
+    return FASTER if serves.faster or way.faster else MONTE_CARLO
 
 
 def made(name, promise, columns=100, random_state=None):

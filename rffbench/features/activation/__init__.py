@@ -1,8 +1,9 @@
-"""Activations of random affine functions."""
+"""Activations of random linear and affine functions."""
 
 from rffbench.features.lazy import classes_of
 
 FEATURES = {
+    "activation": "rffbench.features.activation.random_layer:ActivationFeatures",
     "perceptron": "rffbench.features.activation.perceptron:PerceptronFeatures",
 }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rffbench.features.structured.isotropic import IsotropicFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
-from rffbench.linalg.waves import TILE_COLUMNS, cos_sin_columns
+from rffbench.linalg.waves import TILE_COLUMNS, Tiles, cos_sin_columns
 from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
@@ -67,12 +67,20 @@ class HadamardFeatures(IsotropicFeatures):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
-        s, parts = self.n_frequencies, self._in(X.dtype)
+        s, (phases, width) = self.n_frequencies, self.phase_tiles(X)
         cos_sin_columns(
-            lambda rows, columns, phase: self._write_phases(X[rows], columns, phase, parts),
-            out[:, :s], out[:, s:] if out.shape[1] > s else None,
-            n=X.shape[0], s=s, dtype=X.dtype, scale=self.scale_, width=max(TILE_COLUMNS, parts[0].shape[-1]),
+            phases, out[:, :s], out[:, s:] if out.shape[1] > s else None, n=X.shape[0], s=s, dtype=X.dtype,
+            scale=self.scale_, width=width,
         )  # fmt: skip
+
+    def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
+        """As of every Fourier map; a tile has whole blocks."""
+        parts = self._in(X.dtype)
+
+        def write(rows: slice, columns: slice, phases: NDArray) -> None:
+            self._write_phases(X[rows], columns, phases, parts)
+
+        return write, max(TILE_COLUMNS, parts[0].shape[-1])
 
     def _in(self, dtype: np.dtype) -> tuple[NDArray, NDArray]:
         """Diagonals and lengths in the data's dtype."""

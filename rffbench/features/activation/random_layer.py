@@ -1,0 +1,148 @@
+"""Features of a layer of random weights: an activation of wᵀx, w Gaussian."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import FeatureMap, FourierFeatures
+from rffbench.features.fourier.random_fourier import RandomFourierFeatures
+from rffbench.features.quadrature.qmc import QuasiMonteCarloFeatures
+from rffbench.features.quadrature.spherical_radial import QuadratureFeatures
+from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
+from rffbench.features.structured.sorf import StructuredOrthogonalFeatures
+from rffbench.kernels import ActivationKernel, GaussianKernel, Kernel, make_kernel_with
+from rffbench.linalg.hadamard import next_power_of_two
+from rffbench.linalg.waves import activation_columns
+from rffbench.parts import MapServes
+from rffbench.seeds import RandomState, seed_sequence
+
+DRAWN_BY: dict[str, type[FourierFeatures]] = {
+    "iid": RandomFourierFeatures,
+    "orthogonal": OrthogonalRandomFeatures,
+    "sorf": StructuredOrthogonalFeatures,
+    "qmc": QuasiMonteCarloFeatures,
+    "quadrature": QuadratureFeatures,
+}
+"""The maps whose frequencies, of the Gaussian kernel with γ = ½, are the weights."""
+
+
+class ActivationFeatures(FeatureMap):
+    """Random activations φ(x)_j = a(w_jᵀx)/√D, w Gaussian: features of a kernel k(x, x′) = E[a(wᵀx)·a(wᵀx′)].
+
+    Of the arc-cosine kernel of order n they are √(2/D)·[wᵀx > 0]·(wᵀx)ⁿ, D = ``n_components``: steps for n = 0,
+    rectifiers for n = 1. Weights are drawn independently or coupled. Either way each is N(0, I), so that the estimate
+    of the kernel is unbiased, but for ``weights='sorf'``. The error falls as 1/√D, with a smaller factor where they are
+    coupled; faster with ``weights='qmc'`` in few dimensions. Cost: d·D a row, or D·log d with ``weights='sorf'``.
+
+    Parameters
+    ----------
+    n_components : D, the number of output columns.
+    weights : 'iid'; 'orthogonal', in groups of d (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose
+        directions are not quite uniform (StructuredOrthogonalFeatures); 'qmc', a scrambled Halton sequence
+        (QuasiMonteCarloFeatures); 'quadrature', the vertices of randomly rotated simplices, each with its opposite, and
+        the weights of their lengths (QuadratureFeatures).
+    kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
+    gamma : 1, for such a kernel has no bandwidth.
+    random_state : as in RandomFourierFeatures. The weights are the frequencies that the Fourier map of that name has
+        for the Gaussian kernel of γ = ½. Sizes nest; with ``weights='quadrature'`` directions and whole rules do.
+
+    Attributes
+    ----------
+    layer_ : the fitted map whose frequencies are the weights.
+    frequencies_ : w, (d, D) float64.
+    directions_ : the same at length 1; the first of a larger map are those of a smaller one.
+    scale_ : factor of each column, 1/√D, times the root of a quadrature weight; (D,).
+
+    Notes
+    -----
+    X is (n, d), float64 or float32, array or CSR; ``transform`` keeps the dtype.
+
+    References
+    ----------
+    Y. Cho and L. Saul, "Kernel methods for deep learning", NIPS 2009; with orthogonal weights K. Choromanski et al.,
+    NIPS 2017; with those of a quadrature M. Munkhoeva et al., NeurIPS 2018, Section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffbench import ActivationFeatures
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> Z = ActivationFeatures(20_000, weights="orthogonal", random_state=0).fit_transform(X)
+    >>> bool(abs(Z[0] @ Z[1] - 2 / np.pi) < 0.02)
+    True
+    """
+
+    serves: ClassVar[MapServes] = MapServes(
+        kernels=ActivationKernel, bias="directions of sorf's weights are not quite uniform",
+        unbiased_if="weights are not sorf's", row_cost="r*D + D", fit_cost="q*d**2*D", nests=("directions_",),
+        source="Cho and Saul, NIPS 2009",
+    )  # fmt: skip
+    choices: ClassVar[dict[str, tuple]] = {"weights": tuple(DRAWN_BY)}
+    accepts_sparse = True
+
+    layer_: FourierFeatures
+    scale_: NDArray[np.float64]
+
+    def __init__(
+        self, n_components: int = 100, *, weights: str = "iid", kernel: str | Kernel = "arc-cosine",
+        gamma: float = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.weights = weights
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    @property
+    def unbiased(self) -> bool:
+        return self.weights != "sorf"
+
+    def letters(self, d: int) -> dict[str, float]:
+        """r and q of the formulas: multiply-adds of a projection, and whether matrices are factored."""
+        transforms = 3 * (math.log2(next_power_of_two(d)) + 1)
+        return {
+            "r": transforms if self.weights == "sorf" else d,
+            "q": float(self.weights in ("orthogonal", "quadrature")),
+        }
+
+    def fit(self, X: Any, y: Any = None) -> ActivationFeatures:
+        """Draw the weights for X's columns; X's values and y are not used."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        opposite = self.weights == "quadrature"
+        drawn = -(-self.n_components // 2) if opposite else self.n_components
+        gaussian = GaussianKernel(0.5, lengths=self.kernel_.lengths)
+        layer = DRAWN_BY[self.weights](
+            2 * drawn,
+            kernel=gaussian,
+            random_state=seed_sequence(self.random_state),
+        ).fit(X[0:1])
+        weights = layer.weights_
+        if opposite:  # an even rule: cosine and sine stand for w and −w, activations do not
+            pairs = np.repeat(layer.frequencies_, 2, axis=1)[:, : self.n_components]
+            pairs[:, 1::2] *= -1
+            layer.set_pairs(pairs)
+            weights = np.repeat(weights, 2)[: self.n_components]
+        self.layer_, self.scale_ = layer, np.sqrt(weights / self.n_components)
+        return self
+
+    @property
+    def frequencies_(self) -> NDArray[np.float64]:
+        """The weights as a matrix (d, D), float64."""
+        return self.layer_.frequencies_
+
+    @property
+    def directions_(self) -> NDArray[np.float64]:
+        """The weights at length 1, (d, D); of a weight 0, zeros."""
+        lengths = np.linalg.norm(self.frequencies_, axis=0)
+        return self.frequencies_ / np.where(lengths == 0, 1, lengths)
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
+        activation = make_kernel_with(ActivationKernel, self.kernel_).activation
+        phases, width = self.layer_.phase_tiles(X)
+        activation_columns(phases, activation, out, scale=self.scale_, width=width)
