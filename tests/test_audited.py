@@ -15,6 +15,7 @@ from rffbench import RandomFourierFeatures, files
 from rffbench.data import load_card, store
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import ASIDE, TrialLog
+from rffbench.execution.manifest import write_whole
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.process import peak_memory
 from rffbench.report import frame
@@ -105,16 +106,17 @@ def test_every_row_is_on_the_disk_before_the_next_trial(tmp_path, monkeypatch):
             assert synced.count(at) > before
 
 
-def test_a_file_is_written_under_another_name_and_then_takes_its_place(tmp_path, monkeypatch):
+@pytest.mark.parametrize("write", [files.replace, write_whole], ids=["any file", "config and manifest"])
+def test_a_file_is_written_under_another_name_and_then_takes_its_place(tmp_path, monkeypatch, write):
     path, seen, rename = tmp_path / "config.yaml", [], os.replace
-    files.replace(path, "old")
+    write(path, "old")
 
     def observed(source, target, **more):
         seen.append((path.read_text(), Path(source).read_text()))
         rename(source, target, **more)
 
     monkeypatch.setattr(os, "replace", observed)
-    files.replace(path, "new")
+    write(path, "new")
     assert seen == [("old", "new")]
     assert path.read_text() == "new"
 

@@ -53,6 +53,12 @@ def test_every_setting_of_a_trial_is_compared_and_read_back(setting):
         assert not grid.wants({**row, setting: other(getattr(spec, setting))})
 
 
+def test_a_trial_beyond_those_that_a_size_has_is_not_wanted():
+    grid = grid_of(CONFIG)
+    for spec in grid.specs():
+        assert not grid.wants({**row_of(spec), "trial": grid.planned_trials(spec.size)})
+
+
 def test_every_setting_is_a_key_of_the_config_of_that_name_and_default():
     assert set(SETTINGS) <= set(Experiment.model_fields)
     plain = Experiment.model_validate({**CONFIG, "preprocess": "none", "train_rows": None})

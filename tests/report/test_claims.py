@@ -129,7 +129,7 @@ def test_the_corrected_interval_covers_what_other_rows_give_where_students_does_
 def test_a_claim_for_every_size_holds_where_the_largest_p_does_and_fails_where_holms_smallest_does():
     above, level, below = (Estimate(mean, 0.1, 10) for mean in (1.0, 0.0, -0.4))
     claimed = Range(0.0, np.inf)
-    judged, wrong = judge_every({"1d": above, "2d": above}, claimed)
+    judged, wrong = judge_every({"1d": above, "2d": Estimate(2.0, 0.1, 10)}, claimed)
     assert (judged.verdict, judged.p, wrong) == (HOLDS, above.judge(claimed).p_holds, [])
     judged, wrong = judge_every({"1d": level, "2d": above}, claimed)
     assert (judged.verdict, wrong) == (OPEN, [])
@@ -282,6 +282,14 @@ def test_a_slope_whose_interval_crosses_a_bound_is_open():
     assert verdict(slope, results)[0] == OPEN
 
 
+def test_the_model_of_a_map_has_its_columns_but_a_learner_without_a_map_has_a_size_only_where_it_says_one():
+    results = measured(
+        {"RFF": {100: BASE}, "Ours": {100: BASE}}, methods={"RFF": {"features": "fourier"}, "Ours": {}},
+        config={"count": "columns"},
+    )  # fmt: skip
+    assert verdict(ratio([0.5, 1.5], metric="model_size"), results) == (NOT_MEASURED, "no trial of Ours has model size")
+
+
 def test_what_is_measured_of_a_map_counts_once_however_many_solvers_follow_it():
     slope = claim(slope={"metric": "sup_error", "method": "RFF", "within": [-0.6, -0.4]})
     values = {m: [m**-0.5, 2 * m**-0.5] for m in (16, 64, 256)}
@@ -301,6 +309,20 @@ def test_a_claim_is_judged_on_its_sizes_together():
     assert verdict(difference(), measured(values))[0] == HOLDS
     assert verdict(difference(sizes=[16]), measured(values))[0] == REFUTED
     assert "over 32 to 64 (2 sizes)" in verdict(difference(sizes_from=32), measured(values))[1]
+
+
+def test_the_number_of_a_trial_is_the_mean_over_its_sizes():
+    gain = np.array([1, 1.1, 1, 1.2])
+    values = {"RFF": dict.fromkeys((16, 32, 64), BASE), "Ours": {16: BASE + gain, 32: BASE + gain, 64: BASE + gain + 6}}
+    (finding,) = findings_of(difference(), measured(values))
+    assert finding.measured == pytest.approx(gain.mean() + 2)
+
+
+def test_sizes_from_a_multiple_of_the_dimension_begin_with_it():
+    results = measured({"RFF": dict.fromkeys((28, 56, 112), BASE), "Ours": dict.fromkeys((28, 56, 112), BASE + 1)})
+    results.trials["multiple"] = (results.trials["n_features"] // 14).astype("Int64")
+    (finding,) = findings_of(difference(sizes_from="4d"), results)
+    assert finding.sizes == "4d to 8d (2 sizes)"
 
 
 def test_the_interval_is_over_trials_and_not_over_their_sizes():
@@ -378,6 +400,15 @@ def test_a_claim_on_new_rows_is_judged_by_their_interval_and_no_number_of_trials
     assert anew.high - anew.low == pytest.approx((here.high - here.low) * np.sqrt(1 + 4 * 1.0))  # halves of EEG
 
 
+def test_new_rows_are_for_the_training_rows_that_a_config_asks_for():
+    values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}
+    (all_rows,), (few,) = (
+        findings_of(difference(covers="new rows"), measured(values, config={"train_rows": rows}))
+        for rows in (None, 749)  # of EEG's 7,490: ten times as many test rows as training rows
+    )
+    assert few.high - few.low == pytest.approx((all_rows.high - all_rows.low) * np.sqrt((1 + 4 * 10) / (1 + 4)))
+
+
 def test_seconds_say_nothing_of_new_rows():
     results = measured({"RFF": {16: [1.0, 1.1]}, "Ours": {16: [2.0, 2.1]}}, "feature_s")
     (finding,) = findings_of(ratio([1, None]), results)
@@ -396,6 +427,24 @@ def test_a_claim_for_every_size_says_where_it_is_wrong_and_what_the_mean_would_g
     assert "wrong at 16; in the mean: holds" in every.evidence
 
 
+def test_a_claim_for_every_size_is_judged_at_every_size_on_new_rows_too():
+    noise = np.array([0.5, 1.8, 1.2, 0.7])
+    values = {"RFF": {16: BASE, 32: BASE}, "Ours": {16: BASE + noise, 32: BASE + 40 - noise}}
+    (mean,), (every,) = (findings_of(difference(every_size=each), measured(values)) for each in (False, True))
+    assert (mean.verdict, mean.verdict_new_rows) == (HOLDS, HOLDS)
+    assert (every.verdict, every.verdict_new_rows) == (HOLDS, OPEN)  # at 16
+
+
+def test_as_many_trials_are_said_to_settle_a_claim_for_every_size_as_the_size_that_needs_most():
+    shifts = {16: np.array([0.1, 1.9, 1.2, 0.4]), 32: np.array([-0.3, 1.1, 0.9, -0.2])}
+    values = {"RFF": dict.fromkeys(shifts, BASE), "Ours": {size: BASE + shift for size, shift in shifts.items()}}
+    few, many = (Estimate.of(pd.Series(each)).trials_to_settle(Range(0.0, np.inf)) for each in shifts.values())
+    assert few < many
+    judged, evidence = verdict(difference(every_size=True), measured(values))
+    assert judged == OPEN
+    assert f"about {many} trials with this mean and spread would settle it" in evidence
+
+
 def test_a_fixed_sequence_is_said_to_be_the_same_in_all_trials():
     values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([1, 2, 3, 2])}}
     fixed = {"RFF": {"features": "qmc", "variant": "as-released"}, "Ours": {"features": "qmc"}}
@@ -410,6 +459,15 @@ def test_verdicts_of_one_table_are_also_taken_together():
     together = judge(claims, [({}, measured(weak))], {})
     assert [finding.verdict for finding in together] == [alone[0].verdict] * 3
     assert together[0].p_adjusted == pytest.approx(alone[0].p * (1 + 1 / 2 + 1 / 3))
+
+
+def test_a_verdict_that_many_tests_would_give_by_chance_is_none_where_they_are_taken_together():
+    values = {"RFF": {16: BASE}, "Ours": {16: BASE + np.array([0.5, 1.8, 1.2, 0.7])}}
+    claims = [difference(claim=f"claim {i}") for i in range(3)]
+    (alone,) = judge(claims[:1], [({}, measured(values))], {})
+    together = judge(claims, [({}, measured(values))], {})
+    assert (alone.verdict, alone.verdict_adjusted) == (HOLDS, HOLDS)
+    assert {(each.verdict, each.verdict_adjusted) for each in together} == {(HOLDS, OPEN)}
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,11 @@ def test_the_figure_has_reported_and_measured_curves_of_every_method_with_bands(
     assert [bars[0].get_ydata().tolist() for bars in below.containers] == [
         cells["difference"].dropna().tolist() for _, cells in comparison.counted.groupby("method", sort=False)
     ]
+    for bars, (_, cells) in zip(below.containers, comparison.counted.groupby("method", sort=False), strict=True):
+        drawn = [segment[:, 1] for segment in bars.lines[2][0].get_segments()]
+        assert np.allclose(drawn, cells.dropna(subset=["difference"])[["low", "high"]])
+    (tolerance,) = below.patches
+    assert tolerance.get_extents().transformed(below.transData.inverted()).intervaly.tolist() == pytest.approx([-1, 1])
     low, high = below.get_ylim()
     assert low <= -1 < 1 <= high  # the tolerance
     assert image.imread(folder / "figures" / "compare.png").std() > 0.05

@@ -31,6 +31,12 @@ def test_a_control_counts_the_cells_that_other_methods_numbers_would_bring_withi
     assert found["exchanged", "RFF and Ours"] == (3, 6)
 
 
+def test_a_cell_counts_only_where_the_other_method_was_measured():
+    found = {(control.kind, control.methods): (control.within, control.count) for control in controls(TABLE[:-1])}
+    assert found["in every column", "Ours"] == (1, 3)  # it has no number at 2d
+    assert found["in every column", "RFF"] == (4, 5)
+
+
 def test_the_highest_count_of_a_kind_is_named_first():
     text = in_words(controls(TABLE))
     assert text.startswith("The same for other methods' columns: in every column: RFF 5 of 6, QMC ")

@@ -40,6 +40,17 @@ def test_the_front_has_the_points_that_no_other_beats_in_both():
     assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 81.0), (2.0, 91.0), (8.0, 93.0)]
 
 
+def test_of_errors_the_front_has_the_small_ones():
+    rows = [
+        ("eeg", n, "RFF", trial, {"rmse": error, "feature_s": seconds})
+        for n, seconds, error in ((10, 1.0, 0.5), (20, 2.0, 0.6), (40, 4.0, 0.3))
+        for trial in range(2)
+    ]
+    made = log.results(rows, log.config(methods={"RFF": log.METHODS["RFF"]}, timing="shared"))
+    front = cost_figure(made, "eeg").axes[0].lines[0]
+    assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 0.5), (4.0, 0.3)]
+
+
 def test_of_seconds_taken_of_the_features_alone_no_others_are_shown():
     panels = cost_figure(results("features"), "eeg").axes
     assert [panel.get_xlabel() for panel in panels] == ["feature time (s)", "memory (bytes)"]

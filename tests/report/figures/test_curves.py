@@ -1,0 +1,40 @@
+"""Promises of the figures of what trials kept: the score at every λ, and how a solver went on."""
+
+import numpy as np
+import pytest
+
+from rffbench.report import frame
+from rffbench.report.figures.curves import path_figure, progress_figure
+from tests.helpers import report_log as log
+
+
+def results(path, curves, more=()):
+    """Three trials of RFF, each with its curves, and rows without any."""
+    rows = [log.ok(log.spec(trial=trial), 80.0) | {"curves": each} for trial, each in enumerate(curves)]
+    return frame.load_results(log.write(path / "run", log.config(), [*rows, *more]))
+
+
+def test_a_curve_of_lambda_is_the_mean_over_trials_in_a_band_of_one_standard_deviation(tmp_path):
+    scores = np.array([[75.0, 90.0], [77.0, 93.0], [79.0, 90.0]])
+    kept = [
+        {"lambda": [0.01, 0.5], "effective_lambda": [0.01 * 2**trial, 0.5 * 2**trial], "accuracy": list(each)}
+        for trial, each in enumerate(scores)
+    ]
+    (panel,) = path_figure(results(tmp_path, kept), "eeg").axes
+    (curve,) = (line for line in panel.get_lines() if len(line.get_xdata()) == 2)
+    assert curve.get_xdata() == pytest.approx([0.02, 1.0])  # the geometric means
+    assert curve.get_ydata() == pytest.approx(scores.mean(axis=0))
+    (band,) = panel.collections
+    ends = {round(float(y), 6) for y in band.get_paths()[0].vertices[:, 1]}
+    mean, std = scores.mean(axis=0), scores.std(axis=0, ddof=1)
+    assert ends == {round(float(each), 6) for each in (*(mean - std), *(mean + std))}
+
+
+def test_the_test_error_of_a_run_and_of_a_method_without_a_curve_are_in_percent(tmp_path):
+    kept = [{"time": [0.1, 0.2], "objective": [2.0, 1.0], "test_error": [0.3, 0.2]}] * 3
+    others = [log.ok(log.spec(method="QMC", trial=trial), score) for trial, score in enumerate((70.0, 74.0))]
+    figure = progress_figure(results(tmp_path, kept, others), "eeg")
+    (panel,) = (panel for panel in figure.axes if panel.get_title() == "test error (%)")
+    heights = [np.unique(line.get_ydata()).tolist() for line in panel.get_lines()]
+    assert heights.count([20.0, 30.0]) == 3
+    assert heights.count([28.0]) == 1  # 100 less the mean accuracy
