@@ -241,8 +241,9 @@ class Results:
     def diff(self, other: Results | str | PathLike[str], tolerance: float = 0.0) -> Difference:
         """What changed from ``other``, older results of the same experiment, to these, cell by cell.
 
-        ``other`` is `Results`, a folder, or ``folder@REVISION``, the folder as a git commit has it. ResultsError where
-        the two have no cell in common.
+        ``other`` is `Results`, a folder, ``folder@REVISION``, the folder as a git commit has it, or
+        ``folder@source:1``, with the first version of a file of one's own. ResultsError where the two have no cell in
+        common.
         """
         from rffbench.report.diff import diff
         from rffbench.report.diff_writeup import to_text

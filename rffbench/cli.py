@@ -845,7 +845,8 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
 def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
     """Compare the results NEW with the results OLD, cell by cell.
 
-    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3. A score is
+    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3, and
+    FOLDER@source:1 one with the rows of the first version of a file of one's own that was edited since. A score is
     worse where the interval of its difference lies beyond the tolerance, with Holm's correction for all cells; a cell
     that too few trials leave open is "not settled". The exit status is 1 if a score is worse, if trials fail that were
     ok, or if a log has lines that cannot be read; it is 3 if no cell could be compared.

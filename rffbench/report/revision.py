@@ -1,4 +1,5 @@
-"""A results folder as it is, or as a git commit has it: ``results/table3@HEAD~3``."""
+"""A results folder as it is, as a git commit has it, ``results/table3@HEAD~3``, or with an earlier version of a file of
+one's own, ``results/mine@source:1``."""
 
 from __future__ import annotations
 
@@ -11,17 +12,19 @@ from pathlib import Path, PurePosixPath
 
 from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
+from rffbench.report.versions import SOURCE, copy_version
 
 MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # all else is derived
 
 
 @contextmanager
 def results_at(place: str) -> Iterator[Path]:
-    """The folder that ``place`` names: a folder, or ``FOLDER@REVISION``, a folder as a git commit has it.
+    """The folder that ``place`` names: a folder, ``FOLDER@REVISION``, a folder as a git commit has it, or
+    ``FOLDER@source:NUMBER``, one with the rows of a version of a file of one's own (`rffbench.report.versions`).
 
     A revision is what git takes for one (``HEAD~3``, a tag, a branch, a hash). What was measured is copied to a
-    temporary folder, which is gone after the ``with`` block. ResultsError where there is no git, no such revision, or
-    no such folder in it.
+    temporary folder, which is gone after the ``with`` block. ResultsError where there is no git, no such revision or
+    version, or no such folder in it.
     """
     if Path(place).exists() or "@" not in place:
         yield Path(place)
@@ -29,7 +32,10 @@ def results_at(place: str) -> Iterator[Path]:
     folder, revision = _split(place)
     with temporary_folder() as temporary:
         copy = temporary / folder.resolve().name
-        _copy(folder.absolute(), revision, copy, place)
+        if revision.startswith(SOURCE):
+            copy_version(folder, revision.removeprefix(SOURCE), copy, place)
+        else:
+            _copy(folder.absolute(), revision, copy, place)
         yield copy
 
 

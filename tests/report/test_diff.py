@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from rffbench.errors import ResultsError
+from rffbench.execution.log import ASIDE
 from rffbench.report import diff_writeup
 from rffbench.report.diff import diff, diff_folders
 from rffbench.report.junit import Case, to_junit
@@ -234,6 +235,59 @@ def test_junit_fails_where_a_cell_is_worse_and_skips_what_was_not_measured(folde
 def test_junit_is_xml_whatever_a_label_holds():
     xml = to_junit([("a<b", [Case("x&y", 'bell \a "quoted"', failure="<bad>")])])
     assert ElementTree.fromstring(xml.encode()).find("testsuite/testcase").get("name") == 'bell � "quoted"'
+
+
+# ---- Versions of a file of one's own -----------------------------------------------------------------------
+
+
+def of_file(scores, source, file="mine.py", method="Mine"):
+    rows = cell(scores, features={"name": f"./{file}:Mine"}, source=source * 64)
+    return [row | {"method": method, "key": f"{row['key'][:-4]}{method}"[:64]} for row in rows]
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """A folder whose map was edited twice."""
+    methods = {name: {"features": f"./{name.lower()}.py:Mine"} for name in ("Mine", "Other")}
+    config = log.config(trials=4, methods={"RFF": log.METHODS["RFF"], **methods})
+    folder = log.write(tmp_path / "own", config, [*cell(OLD), *of_file((76, 77, 78, 79), "c")])
+    aside = [*of_file((70, 71, 72, 73), "a"), *of_file((73, 74, 75, 76), "b"), *cell((1, 2, 3, 4), method="QMC")]
+    (folder / ASIDE).write_text("".join(json.dumps(row) + "\n" for row in aside))
+    return folder
+
+
+def test_the_rows_of_an_edited_file_are_read_by_version(edited):
+    for number, means in enumerate([71.5, 74.5, 77.5], 1):
+        with results_at(f"{edited}@source:{number}") as version:
+            found = diff(version, edited, names=(f"{edited}@source:{number}", str(edited))).cells.set_index("method")
+        assert set(found.index) == {"RFF", "Mine"}  # what was set aside for another reason is of no version
+        assert found.loc["RFF", "verdict"] == "unchanged"
+        assert (found.loc["Mine", "old"], found.loc["Mine", "new"]) == (means, 77.5)
+        assert found.loc["Mine", "trials"] == 4
+
+
+@pytest.mark.parametrize("number", ["0", "4", "x", "", "-1", "aaaa"])
+def test_a_version_that_is_not_there_is_refused_with_those_there_are(edited, number):
+    said = r"own has source:1 \(\./mine\.py, a{12}, 4 rows\), source:2 \(.*\), source:3 \(\./mine\.py, c{12}, 4 rows\)"
+    with pytest.raises(ResultsError, match=said), results_at(f"{edited}@source:{number}"):
+        pass
+    (edited / ASIDE).unlink()
+    with pytest.raises(ResultsError, match="rows of one version of each file"), results_at(f"{edited}@source:1"):
+        pass
+    with pytest.raises(ResultsError, match="nope: no such results folder"), results_at("nope@source:1"):
+        pass
+
+
+def test_versions_are_counted_of_edited_files_alone_and_other_files_stay_as_they_are(edited):
+    with (edited / "trials.jsonl").open("a") as rows:
+        for row in of_file((60, 61, 62, 63), "d", file="other.py", method="Other"):
+            rows.write(json.dumps(row) + "\n")
+    with results_at(f"{edited}@source:1") as version:
+        found = diff(version, edited).cells.set_index("method")
+    assert found["verdict"]["Other"] == "unchanged"
+    with pytest.raises(ResultsError) as refusal, results_at(f"{edited}@source:9"):
+        pass
+    assert "other.py" not in str(refusal.value)
 
 
 # ---- Folders and revisions ---------------------------------------------------------------------------------
