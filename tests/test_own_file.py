@@ -43,6 +43,20 @@ def test_a_run_measures_a_map_in_a_file_found_from_the_config_s_folder(rffbench,
     assert len((tmp_path / "results/own/trials.jsonl").read_text().splitlines()) == 2, again.stderr
 
 
+@pytest.mark.slow
+def test_versions_of_an_edited_map_are_compared_also_over_a_sweep_of_its_parameter(rffbench, tmp_path):
+    write(tmp_path, trials=2, sweep={"methods.Mine.scale": [1.0, 2.0]})
+    assert rffbench("run", "own.yaml").returncode == 0
+    (tmp_path / "mine.py").write_text(MINE.replace("np.cos", "np.sign"))
+    assert "./mine.py:MyFeatures has been edited; they are kept in" in rffbench("run", "own.yaml").stderr
+    found = rffbench("diff", "results/own@source:1", "results/own")
+    assert "The file ./mine.py differs between results/own@source:1" in " ".join(found.stdout.split())
+    assert "2 are unchanged" in " ".join(found.stdout.split())
+    missing = rffbench("diff", "results/own@source:3", "results/own")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "results/own has source:1 (./mine.py, " in missing.stderr
+
+
 def test_a_key_depends_on_the_source_and_not_on_where_the_file_lies(tmp_path):
     assert key_of(write(tmp_path / "a")) == key_of(write(tmp_path / "b/c"))
     assert key_of(write(tmp_path / "a", MINE + "# edited\n")) != key_of(write(tmp_path / "b/c"))

@@ -14,7 +14,12 @@ from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
 from rffbench.report.versions import SOURCE, copy_version
 
-MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # all else is derived
+MEASURED = (
+    "config.yaml",
+    "manifest.json",
+    "trials.jsonl",
+    "trials.jsonl.xz",
+)  # all else is derived, but for files of one's own
 
 
 @contextmanager
@@ -75,7 +80,8 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for member in files:
             content = files.extractfile(member) if member.isfile() else None
-            if content is not None and PurePosixPath(member.name).name in MEASURED:
+            name = PurePosixPath(member.name)
+            if content is not None and (name.name in MEASURED or name.suffix == ".py"):
                 target = copy / member.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content.read())

@@ -41,9 +41,9 @@ def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
         raise ResultsError(f"{place}: {_told(folder, counts)}")
     version = [*counts][int(number) - 1]
     copy.mkdir(parents=True)
-    for name in ("config.yaml", "manifest.json"):
-        if (folder / name).is_file():
-            shutil.copyfile(folder / name, copy / name)
+    for file in folder.iterdir():  # the files of one's own that the config names are beside it
+        if file.is_file() and not file.name.startswith("trials."):
+            shutil.copyfile(file, copy / file.name)
     with (copy / "trials.jsonl").open("w", encoding="utf-8") as log:
         for row, aside in _rows(folder):
             source = _sources(row).get(version.file)
