@@ -6,7 +6,8 @@ import pytest
 
 from rffbench import features, registry
 from rffbench.errors import ConfigError
-from rffbench.features import FEATURES, describe, make_features, parameters, served
+from rffbench.features import FEATURES, describe, later_defaults, make_features, parameters, served
+from rffbench.kernels import IsotropicKernel, kernel_class, with_trait
 from rffbench.parts import kernels_served
 
 
@@ -21,9 +22,10 @@ def kernel_of(name):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_every_built_in_map_is_made_with_its_defaults(name):
-    kernel = kernel_of(name)
-    made = make_features({"name": name}, n_features=16, count="columns", kernel=kernel, gamma=0.5, random_state=3)
-    assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, 0.5, 3)
+    kernel, config = kernel_of(name), {"name": name, **later_defaults(name)}
+    gamma = 0.5 if kernel_class(kernel).has_bandwidth else 1.0
+    made = make_features(config, n_features=16, count="columns", kernel=kernel, gamma=gamma, random_state=3)
+    assert (made.n_components, made.kernel, made.gamma, made.random_state) == (16, kernel, gamma, 3)
     assert {key: getattr(made, key) for key in parameters(name)} == parameters(name)
 
 
@@ -35,17 +37,19 @@ def test_n_features_counts_frequencies_or_columns():
         make({"name": "qmc"}, n_features=7, count="columns")
 
 
-@pytest.mark.parametrize("name", ["compact", "tefm", "nystroem", "perceptron"])
+@pytest.mark.parametrize("name", ["compact", "tefm", "nystroem", "activation", "perceptron"])
 def test_a_frequency_is_a_column_where_columns_are_not_pairs(name):
     kernel = kernel_of(name)
     assert make_features({"name": name}, n_features=7, kernel=kernel, gamma=1.0).n_components == 7
 
 
-@pytest.mark.parametrize("name", ["orthogonal", "sorf", "fastfood"])
-def test_maps_of_spherical_frequencies_take_the_gaussian_kernel_alone(name):
-    assert make_features({"name": name}, n_features=7, kernel="gaussian", gamma=1.0).n_components == 14
-    with pytest.raises(ConfigError, match=f"^{name} needs the gaussian kernel, got laplacian$"):
-        make({"name": name})
+@pytest.mark.parametrize("name", ["orthogonal", "simplex", "sorf", "rom", "fastfood"])
+def test_maps_of_uniform_directions_take_isotropic_kernels_alone(name):
+    config = {"name": name, **later_defaults(name)}
+    for kernel in with_trait(IsotropicKernel):
+        assert make_features(config, n_features=7, kernel=kernel, gamma=1.0).n_components == 14
+    with pytest.raises(ConfigError, match=f"^{name} needs a kernel with an isotropic density; laplacian has none; "):
+        make(config)
 
 
 def test_parameters_reach_the_map():

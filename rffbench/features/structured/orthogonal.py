@@ -17,8 +17,7 @@ from rffbench.seeds import seed_sequence
 
 
 class OrthogonalRandomFeatures(IsotropicFeatures):
-    """Orthogonal random features: frequencies of an isotropic kernel, orthogonal in groups of d, with their own
-    lengths.
+    """Orthogonal random features: an isotropic kernel's frequencies, orthogonal in groups of d, with their own lengths.
 
     φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each d columns of W are Q·diag(‖g₁‖, …, ‖g_d‖), with
     G = QR the decomposition (R's diagonal positive) of the d frequencies g that RandomFourierFeatures has there.
