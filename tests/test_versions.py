@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 from rffbench import RandomFourierFeatures
 from rffbench.errors import ConfigError
 from rffbench.features import FEATURES, MAPS, make_features, served
+from rffbench.features.dot_product import FEATURES as DOT_PRODUCT
 from rffbench.kernels import kernel_class
 from rffbench.parts import kernels_served
 from rffbench.rowsource import dense_rows
@@ -30,6 +31,7 @@ GIVEN = {
     "ridge": {"lambda": [0.05, 0.1, 0.5, 1.0]},
     "kernel-ridge": {"lambda": [0.05, 0.1, 0.5, 1.0]},
 }
+WITH_ALL_VALUES = dict.fromkeys(DOT_PRODUCT, "polynomial")  # kernels on which maps take every value of their parameters
 
 
 def hashed(arrays, decimals):
@@ -46,7 +48,7 @@ def of_map(name):
 
 
 def of_variants(name, variants):
-    kernel, *_ = kernels_served(served(name).kernels)  # the Gaussian one, where it is served
+    kernel = WITH_ALL_VALUES.get(name) or kernels_served(served(name).kernels)[0]  # the Gaussian, where served
     kernels = []
     for own in variants:
         features = make_features(

@@ -15,7 +15,16 @@ from typing import Any, Literal
 from numpy.random import SeedSequence
 
 from rffbench.errors import ConfigError
-from rffbench.features import activation, binning, data_dependent, fourier, quadrature, structured, weighted
+from rffbench.features import (
+    activation,
+    binning,
+    data_dependent,
+    dot_product,
+    fourier,
+    quadrature,
+    structured,
+    weighted,
+)
 from rffbench.features.hooks import hook
 from rffbench.features.lazy import keep_old_paths
 from rffbench.kernels import Kernel
@@ -25,7 +34,7 @@ from rffbench.parts import MapServes, check_kernel
 from rffbench.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
-FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning)
+FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning, dot_product)
 """The folders of built-in maps; each has a table of its own, FEATURES."""
 
 FEATURES = {name: place for family in FAMILIES for name, place in family.FEATURES.items()}

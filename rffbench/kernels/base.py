@@ -328,10 +328,10 @@ class MaclaurinKernel(Kernel):
     def coefficients(self, count: int) -> NDArray[np.float64]:
         """a₀ … a_(count−1), γ included."""
 
-    def row_factor(self, X: NDArray) -> NDArray:
-        """r(x) of the rows X (n, d), already in units of ``lengths``, (n,) in X's dtype; ones of a dot-product kernel,
-        which is the series itself."""
-        return np.ones(len(X), X.dtype)
+    def row_factor(self, X: Any) -> NDArray:
+        """r(x) of the rows X (n, d), an array or a CSR matrix already in units of ``lengths``, (n,) in X's dtype; ones
+        of a dot-product kernel, which is the series itself."""
+        return np.ones(X.shape[0], X.dtype)
 
 
 class ActivationKernel(Kernel):
@@ -397,6 +397,11 @@ def distances(
 ) -> NDArray[np.float64]:
     """The distances between X (n, d) and Y (m, d), (n, m); between pairs of X, each computed once, without Y."""
     return squareform(pdist(X, metric)) if Y is None else cdist(X, Y, metric)
+
+
+def squared_lengths(X: Any) -> NDArray:
+    """‖x‖² of the rows X (n, d), an array or a CSR matrix, (n,) in X's dtype."""
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
 
 
 def positive(what: str, value: Any) -> float:

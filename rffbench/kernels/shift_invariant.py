@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -21,6 +21,7 @@ from rffbench.kernels.base import (
     ProductKernel,
     distances,
     positive,
+    squared_lengths,
 )
 from rffbench.parameters import WrongParameter
 
@@ -80,8 +81,8 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
         n = np.arange(count)
         return np.exp(n * math.log(2 * self.gamma) - gammaln(n + 1))
 
-    def row_factor(self, X: NDArray) -> NDArray:
-        return np.exp(-self.gamma * np.einsum("ij,ij->i", X, X))
+    def row_factor(self, X: Any) -> NDArray:
+        return np.exp(-self.gamma * squared_lengths(X))
 
     def compiled_form(self, d: int) -> CompiledForm:
         return CompiledForm(Form.EXP_SQUARES, -self.gamma)

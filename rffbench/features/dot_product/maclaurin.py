@@ -1,0 +1,50 @@
+"""Random Maclaurin features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from rffbench.features.dot_product.projections import ProjectionProducts
+from rffbench.parts import MapServes
+
+
+class MaclaurinFeatures(ProjectionProducts):
+    """Random Maclaurin features: products of projections on random signs.
+
+    φ(x)ⱼ = √(aₙ/(D·pₙ))·r(x)·∏ᵢ wᵢᵀx, i = 1 … n. The kernel is r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: a dot-product kernel, or the
+    Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. Every w has independent entries ±1, so that E[∏ᵢ wᵢᵀx·wᵢᵀx′] =
+    (xᵀx′)ⁿ, and n is the column's degree, which it has with probability pₙ. The estimate is unbiased, and its error
+    falls as 1/√D; it grows with the length of the rows, like the power series does.
+
+    Parameters
+    ----------
+    n_components : D, the number of output columns.
+    degrees : 'optimised', columns by each degree's share in k(x, x) of at most 1000 training rows, the term of degree 0
+        exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'geometric', Kar and
+        Karnick's pₙ ∝ 2⁻ⁿ; or 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended.
+    kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
+    random_state : as in RandomFourierFeatures; the first w of a larger map are those of a smaller one.
+
+    Attributes
+    ----------
+    degrees_ : n of each column, (D,).
+    directions_ : the w of all columns one after another, (d, Σ n) float64.
+    offset_ : what is added to each projection, (Σ n,), 0 but of ``degrees='product'``.
+    scale_ : √(aₙ/(D·pₙ)) of each column, (D,).
+
+    References
+    ----------
+    P. Kar and H. Karnick, "Random feature maps for dot product kernels", AISTATS 2012, Algorithm 1. J. Wacker, M.
+    Kanagawa, M. Filippone, "Improved random features for dot product kernels", JMLR 25, 2024.
+    """
+
+    serves: ClassVar[MapServes] = replace(ProjectionProducts.serves, source="Kar and Karnick, AISTATS 2012")
+
+    def _entries(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return 2 * rng.integers(2, size=(count, d), dtype=np.int8).astype(np.float64) - 1
