@@ -1201,7 +1201,7 @@ def new(kind: str, name: str) -> int:
 @click.argument("config", type=TEXT, shell_complete=complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
-    from rffbench.config.columns import planned_columns, unequal_columns
+    from rffbench.config.columns import warnings_of_columns
     from rffbench.config.loading import load_experiment
     from rffbench.execution import check_executor
     from rffbench.execution.devices import check_device
@@ -1215,8 +1215,8 @@ def validate(config: str) -> int:
     devices = refusals(check_device, dict.fromkeys(each.device for _, each in experiment.protocols()))
     for missing in (*devices, *refusals(check_installed, experiment.solvers())):
         _say(f"it cannot run here: {missing}")
-    if unequal := unequal_columns(planned_columns(experiment.firsts())):
-        _say(f"warning: {unequal}")
+    for warning in warnings_of_columns(experiment.firsts()):
+        _say(f"warning: {warning}")
     _print(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
     return 0
 

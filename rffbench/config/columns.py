@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from rffbench.config.costs import map_columns
+from rffbench.config.costs import map_columns, rows_decide
 from rffbench.trials.spec import TrialSpec
 
 Cells = dict[tuple[str, str], dict[str, int]]
 """(dataset, size as written) → method → the columns of its features."""
 
 
+def warnings_of_columns(specs: Iterable[TrialSpec]) -> list[str]:
+    """What is to be said of the columns before anything runs: where methods of one cell have unequal ones, and of which
+    methods nobody knows yet how many they have."""
+    specs = list(specs)
+    found = [unequal] if (unequal := unequal_columns(planned_columns(specs))) else []
+    undecided = list(dict.fromkeys(spec.method for spec in specs if rows_decide(spec)))
+    if undecided and len({spec.method for spec in specs}) > 1:
+        found.append(
+            f"of {', '.join(undecided)} the training rows decide how many columns there are, with `count: columns` "
+            "too: n_features, the numbers in a row, at least; a trial's row says it in `columns`"
+        )
+    return found
+
+
 def planned_columns(firsts: Iterable[TrialSpec]) -> Cells:
-    """Of the first trial of every cell: the columns of each method's features; methods without a map are left out."""
+    """Of the first trial of every cell: the columns of each method's features, as far as they are known; methods
+    without a map are left out."""
     found: Cells = {}
     for spec in firsts:
         if (columns := map_columns(spec)) is not None:
@@ -20,9 +35,9 @@ def planned_columns(firsts: Iterable[TrialSpec]) -> Cells:
     return found
 
 
-def unequal_columns(cells: Cells) -> str:
+def unequal_columns(cells: Cells, undecided: Collection[str] = ()) -> str:
     """A sentence on the cells whose methods have unequal columns, with the numbers of the first; empty if there is
-    none."""
+    none. ``undecided`` are methods whose columns the training rows decide."""
     unequal = {cell: columns for cell, columns in cells.items() if len(set(columns.values())) > 1}
     if not unequal:
         return ""
@@ -33,7 +48,8 @@ def unequal_columns(cells: Cells) -> str:
     numbers = "; ".join(f"{', '.join(methods)}: {count} columns" for count, methods in by_columns.items())
     more = f", and in {len(unequal) - 1} more cells" if len(unequal) > 1 else ""
     size = size if size.endswith("d") else f"s={size}"
+    but = f", but {', '.join(undecided)}, whose columns the training rows decide" if undecided else ""
     return (
         f"at one size the methods have unequal numbers of columns: {dataset} {size}: {numbers}{more}; "
-        "`count: columns` in the config gives every method as many"
+        f"`count: columns` in the config gives every method as many{but}"
     )

@@ -16,7 +16,7 @@ from rffbench.data.cards import load_card
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse
 from rffbench.identity import canonical_json
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
@@ -92,8 +92,9 @@ def measuring_operations(spec: TrialSpec) -> float:
         return 0.0
     columns = _columns(spec)
     points = min(train_rows(spec), spec.kernel_error_points)
+    root = 10.0 * points**3 if makes_sparse(features) else 0.0  # eigenvalues and vectors of ZZᵀ
     letters = {"n": points, "D": columns, "s": hook(features, "n_frequencies") or columns}
-    return float(columns) * points**2 + sum(evaluated(COSTS[name], letters) for name in spec.measures)
+    return root + float(columns) * points**2 + sum(evaluated(COSTS[name], letters) for name in spec.measures)
 
 
 def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
@@ -196,16 +197,24 @@ def _held_out(spec: TrialSpec) -> int:
 
 def _own_operations(spec: TrialSpec) -> float | None:
     """What a trial does by itself also where others share its draw: solve, map the test rows."""
-    solver = served(spec.solver["name"])
-    if solver.cost is None:
+    solver, sparse = served(spec.solver["name"]), makes_sparse(_features(spec))
+    cost = solver.sparse_cost if sparse and spec.solver["name"] != NONE else solver.cost
+    if cost is None:
         return None
-    passes = test_rows(spec) + (train_rows(spec) if spec.solver.get("scoring") else 0)
-    return _mapping(spec, passes) + evaluated(solver.cost, _letters(spec))
+    passes = test_rows(spec) + (train_rows(spec) if spec.solver.get("scoring") and not sparse else 0)
+    return _mapping(spec, passes) + evaluated(cost, _letters(spec))
 
 
 def _sums(spec: TrialSpec, n: int, columns: int) -> float:
     """Multiply-adds of the sums over n rows that the solver takes, of features with so many columns."""
+    if makes_sparse(_features(spec)):  # all of it is in the cost
+        return 0.0
     return evaluated(served(spec.solver["name"]).sums, {**_letters(spec), "n": n, "p": columns})
+
+
+def is_usual(spec: TrialSpec) -> bool:
+    """Whether the data decides how much work a trial is, so that its count is a usual one."""
+    return served(spec.solver["name"]).iterative or makes_sparse(_features(spec))
 
 
 def _mapping(spec: TrialSpec, rows: int) -> float:
@@ -229,6 +238,7 @@ def _letters(spec: TrialSpec) -> dict[str, float]:
         "n": train_rows(spec), "v": test_rows(spec), "d": inputs(spec), "N": next_power_of_two(inputs(spec)),
         "p": columns, "D": columns, "s": hook(features, "n_frequencies") or columns, "t": TRIGONOMETRY,
         "f": values * folds + 1, "k": values * folds if values > 1 else 0,
+        "q": folds if values > 1 else 0,
         "c": len(card.classes) if len(card.classes) > 2 else 1,
     }  # fmt: skip
     if (own := hook(features, "letters")) is not None:
@@ -247,9 +257,15 @@ def _columns(spec: TrialSpec) -> int:
 
 
 def map_columns(spec: TrialSpec) -> int | None:
-    """The columns of the spec's features; None where it has no map, or one that does not tell."""
+    """The columns of the spec's features; None where it has no map, or one that does not tell, and where the training
+    rows decide."""
     columns = getattr(_features(spec), "n_components", None)
-    return None if columns is None else int(columns)
+    return None if columns is None or rows_decide(spec) else int(columns)
+
+
+def rows_decide(spec: TrialSpec) -> bool:
+    """Whether the training rows decide how many columns the spec's features have."""
+    return makes_sparse(_features(spec))
 
 
 def _gamma(spec: TrialSpec) -> float:

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rffbench.config.columns import planned_columns, unequal_columns
+from rffbench.config.columns import warnings_of_columns
 from rffbench.config.costs import (
     EFFICIENCY,
     RUN_S,
@@ -27,6 +27,7 @@ from rffbench.config.costs import (
     bytes_needed,
     group_operations,
     in_order,
+    is_usual,
     operations,
     test_rows,
     train_rows,
@@ -35,7 +36,6 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.linalg.threads import thread_count
-from rffbench.solvers import served
 from rffbench.trials.spec import TrialSpec
 from rffbench.units import amount, duration, so_many
 
@@ -75,8 +75,7 @@ def describe(
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
     lines += ["", f"methods: {methods}", f"{so_many(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
-    if unequal := unequal_columns(planned_columns(specs)):
-        lines.append(f"warning: {unequal}")
+    lines += [f"warning: {warning}" for warning in warnings_of_columns(specs)]
     if todo:
         brief, long = ([spec for task in tasks for spec in task] for tasks in in_order(todo))
         lines += _estimate_lines(estimate(todo, rows, experiment.memory), workers, experiment.memory)
@@ -129,7 +128,7 @@ def estimate(
             elif count is not None:
                 alone += count * pace
                 counted += 1
-                usual.update([spec.solver["name"]] if served(spec.solver["name"]).iterative else [])
+                usual.update([spec.solver["name"]] if is_usual(spec) else [])
             else:
                 untimed[spec.solver["name"]] += 1
         together, apart = group_operations(group), sum(count or 0.0 for count in counts)

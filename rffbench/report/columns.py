@@ -9,7 +9,7 @@ from typing import Any
 from rffbench import ownfile
 from rffbench.config.columns import Cells, unequal_columns
 from rffbench.errors import ConfigError, ResultsError
-from rffbench.features import make_features
+from rffbench.features import make_features, served
 from rffbench.report.frame import Results, as_written, cells, size_label
 from rffbench.report.text_table import Table
 
@@ -40,8 +40,16 @@ def columns_of(results: Results) -> Cells:
 
 def columns_note(results: Results) -> list[str]:
     """A line for a table whose methods have unequal numbers of columns at one size; none where they are equal."""
-    unequal = unequal_columns(columns_of(results))
+    found = columns_of(results)
+    methods = dict.fromkeys(method for columns in found.values() for method in columns)
+    unequal = unequal_columns(found, [method for method in methods if _rows_decide(results, method)])
     return [f"{unequal[:1].upper()}{unequal[1:]}."] if unequal else []
+
+
+def _rows_decide(results: Results, method: str) -> bool:
+    with suppress(ConfigError):  # a map that is not there any more
+        return served(str(results.grid.features(method)["name"])).sparse
+    return False
 
 
 def make_columns_table(results: Results, *, written: bool = False) -> Table:

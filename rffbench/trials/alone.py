@@ -437,10 +437,13 @@ def _make_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int |
 
 
 def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
-    """What ridge plans to hold in a process with that limit; 0 of another solver, and where it will be refused."""
+    """What ridge plans to hold in a process with that limit; 0 of another solver, of sparse features, whose columns
+    are not known yet, and where it will be refused."""
     if spec.solver["name"] != "ridge":
         return 0
     features = problem.features(spec)
+    if makes_sparse(features):
+        return 0
     solver = problem.solver(spec, features, bytes_to_plan_with(limit, features.n_components))
     try:
         return int(solver.bytes_to_fit(*problem.split.X_train.shape))

@@ -5,7 +5,9 @@ from statistics import median
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from rffbench.cli import cli
 from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares
 from rffbench.config.dryrun import describe, estimate
 from rffbench.config.experiment import Experiment
@@ -13,6 +15,7 @@ from rffbench.execution.log import read_rows
 from rffbench.features import feature_class
 from rffbench.linalg.threads import thread_count
 from rffbench.trials.spec import TrialResult, TrialSpec
+from tests.helpers.tiny_config import TINY
 
 RESULTS = Path(__file__).parents[2] / "results"
 CONFIG = {
@@ -216,3 +219,16 @@ def test_a_trial_s_share_of_a_run_grows_with_its_work_also_where_that_depends_on
     small, large = experiment(datasets=["eeg"], trials=1, methods=methods).grid()
     costs = shares([small, large])
     assert costs[large.key] > costs[small.key] > 0
+
+
+def test_of_sparse_features_the_rows_decide_how_many_columns_there_are_and_that_is_said(tmp_path):
+    text = TINY.replace("{name: gaussian, sigma: 2.0}", "{name: laplacian, sigma: 8.0}")
+    config = tmp_path / "tiny.yaml"
+    config.write_text(text.replace("surrogate-leverage}", "random-binning}"))
+    said = CliRunner().invoke(cli, ["run", str(config), "--dry-run", "--results", str(tmp_path / "r")]).output
+    assert "warning: of Ours the training rows decide how many columns there are, with `count: columns` too" in said
+    assert "unequal" not in said
+    assert "for the data decides: 4 trials of ridge" in said
+    alone = text.replace("surrogate-leverage}", "random-binning}").replace("  RFF: {features: fourier}\n", "")
+    config.write_text(alone)
+    assert "columns" not in CliRunner().invoke(cli, ["validate", str(config)]).output

@@ -8,15 +8,24 @@ import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from rffbench import LinearSVM, LogisticClassifierCV, RandomBinningFeatures
+from rffbench import (
+    LinearSVM,
+    LogisticClassifierCV,
+    RandomBinningFeatures,
+    StreamedRidge,
+    StreamedRidgeClassifierCV,
+    StreamedRidgeCV,
+)
 from rffbench.cli import cli
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import FeatureMap
 from rffbench.features.hooks import columns_of
 from rffbench.solvers import BUILT_IN, make_solver, served
+from rffbench.solvers.ridge.cg import conjugate_gradients
 from tests.helpers import plug_ins
 from tests.helpers.tiny_config import TINY
 
@@ -63,6 +72,76 @@ def test_a_learner_gives_what_it_gives_on_the_same_features_made_dense(estimator
     np.testing.assert_array_equal(found.predict(X), wanted.predict(X))
 
 
+ALPHAS = [1e-6, 1e-4, 1e-2, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("method", "center", "scale"),
+    [
+        ("cg", True, "n"), ("cg", False, 1), ("cg", "both", "trace"), ("cg", "both", "n"), (None, True, "n"),
+        ("cholesky", "both", 1),
+    ],
+)  # fmt: skip
+def test_ridge_is_the_direct_solution_and_chooses_lambda_by_the_same_errors(method, center, scale):
+    y = np.stack([TARGET, np.cos(5 * X[:, 2]), np.ones(300)], axis=1) + 0.1 * rng.normal(size=(300, 3)) * [1, 1, 0]
+    weights = 1.0 + (np.arange(300) % 3 == 0)
+    settings = {"center": center, "lambda_scale": scale}
+    wanted = StreamedRidgeCV(ALPHAS, features=DenseBinning(), **settings).fit(X, y, weights)
+    found = StreamedRidgeCV(ALPHAS, features=BINNING, method=method, **settings).fit(X, y, weights)
+    assert found.accuracy_.method == (method or "cg")  # of so many columns
+    assert found.alpha_ == wanted.alpha_
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-6)
+    np.testing.assert_allclose(found.predict(NEW), wanted.predict(NEW), atol=1e-6)
+    errors = [each.cv_results_["fold_test_error"] for each in (found, wanted)]
+    np.testing.assert_allclose(*errors, rtol=1e-9 if method == "cholesky" else 2e-3)
+    few = StreamedRidge(0.1, features=clone(BINNING).set_params(gamma=0.05)).fit(X, y)
+    assert few.accuracy_.method == "cholesky"
+    assert found.accuracy_.smallest_alpha == pytest.approx(wanted.accuracy_.smallest_alpha)
+
+
+@pytest.mark.parametrize("classes", LABELS)
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_a_ridge_classifier_on_many_columns_is_the_direct_one(scoring, classes):
+    many, rows, y = {"gamma": 6.0, "n_components": 8}, X[:150], LABELS[classes][:150]
+    settings = {"scoring": scoring, "class_weight": "balanced", "folds": 4}
+    wanted = StreamedRidgeClassifierCV(ALPHAS, features=DenseBinning(**many), **settings).fit(rows, y)
+    found = StreamedRidgeClassifierCV(ALPHAS, features=clone(BINNING).set_params(**many), **settings)
+    found.fit(rows, y)
+    assert columns_of(found.features_) ** 2 > 150 * 8
+    assert found.accuracy_.method == "cg"
+    assert found.alpha_ == wanted.alpha_
+    np.testing.assert_allclose(found.decision_function(NEW), wanted.decision_function(NEW), atol=1e-6)
+
+
+def test_one_sequence_of_products_serves_every_shift():
+    root = rng.normal(size=(60, 20))
+    A, B = root @ root.T, rng.normal(size=(60, 3))
+    shifts = np.array([10.0, 0.3, 1e-3])
+    products = []
+
+    def multiply(V):
+        products.append(V.shape)
+        return A @ V
+
+    found, left = conjugate_gradients(multiply, B, shifts, 1e-10, 100)
+    for x, shift, missing in zip(found, shifts, left, strict=True):
+        np.testing.assert_allclose(x, np.linalg.solve(A + shift * np.eye(60), B), atol=1e-6)
+        exact = np.linalg.norm(B - A @ x - shift * x, axis=0) / np.linalg.norm(B, axis=0)
+        np.testing.assert_allclose(missing, exact, atol=2e-10)
+    assert len(products) < 60
+    zero, left = conjugate_gradients(multiply, 0 * B, shifts, 1e-10, 100)
+    assert not zero.any()
+    assert not left.any()
+
+
+def test_ridge_that_stops_early_says_so_with_what_is_left(monkeypatch):
+    monkeypatch.setattr("rffbench.solvers.ridge.cg.MOST_STEPS", 3)
+    with pytest.warns(
+        ConvergenceWarning, match=r"lambda=1e-06 has not converged after 3 steps .* take a larger lambda"
+    ):
+        StreamedRidge(1e-6, features=BINNING, method="cg").fit(X, TARGET)
+
+
 def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_matrix():
     y, fitted = LABELS[2], clone(BINNING).fit(X)
     Z, new = csr_matrix(fitted.transform(X)), csr_matrix(fitted.transform(NEW))
@@ -74,7 +153,14 @@ def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_mat
     np.testing.assert_allclose(ours.decision_function(NEW), peer.decision_function(new), atol=1e-5)
 
 
-@pytest.mark.parametrize("estimator", [LinearSVM(BINNING), LogisticClassifierCV([0.01], features=BINNING)], ids=str)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVM(BINNING), LogisticClassifierCV([0.01], features=BINNING),
+        StreamedRidgeClassifierCV([0.01, 0.1], features=BINNING),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_memory_is_linear_in_the_numbers_that_are_stored(estimator):
     rows = np.random.default_rng(0).uniform(size=(8000, 3))
     y = np.sign(np.sin(6 * rows[:, 0]) + rows[:, 1] - 0.6)
@@ -96,7 +182,7 @@ def test_the_solvers_that_take_sparse_features_say_so():
     assert [name for name in BUILT_IN if served(name).sparse_cost is not None] == TAKE
 
 
-TAKE = ["linear-svm", "logistic"]
+TAKE = ["ridge", "linear-svm", "logistic"]
 
 
 def test_a_solver_that_takes_no_sparse_features_is_refused_with_those_that_do():
@@ -113,6 +199,10 @@ def test_a_solver_that_takes_no_sparse_features_is_refused_with_those_that_do():
         ("name: linear-svm, method: liblinear", "method must be 'auto' or 'held' for sparse features, got 'liblinear'"),
         ("name: linear-svm, loss: hinge, method: liblinear-dual", "loss must be 'squared-hinge' for sparse features"),
         ("name: logistic, lambda: 0.1, method: streamed", "method must be 'auto' or 'held' for sparse features"),
+        ("name: ridge, lambda: 0.1, method: svd", "method must be None, 'cg' or 'cholesky' for sparse features"),
+        ("name: ridge, lambda: 0", "lambda must be above 0 for sparse features, got 0"),
+        ("name: ridge, lambda: [0.1, 1], path: true", "path must be False for sparse features"),
+        ("name: ridge, lambda: [0.1, 1], blocks: dask", "blocks must be null for sparse features, got 'dask'"),
     ],
 )
 def test_a_way_of_solving_that_would_make_them_dense_is_refused_with_its_line_before_anything_runs(
@@ -133,6 +223,15 @@ def test_a_way_of_solving_that_would_make_them_dense_is_refused_with_its_line_be
 def test_too_small_a_budget_is_refused(estimator):
     with pytest.raises(MemoryBudgetError):
         estimator.set_params(features=RandomBinningFeatures(500, gamma=20.0)).fit(X, LABELS[2])
+
+
+def test_conjugate_gradients_are_for_sparse_features_and_partial_fit_is_not():
+    with pytest.raises(ValueError, match="method must be None, 'cholesky' or 'svd' for features that are not sparse"):
+        StreamedRidge(method="cg").fit(X, TARGET)
+    with pytest.raises(ValueError, match="features must not be sparse for partial_fit"):
+        StreamedRidge(features=BINNING).partial_fit(X, TARGET)
+    with pytest.raises(MemoryBudgetError):
+        StreamedRidge(features=RandomBinningFeatures(500, gamma=20.0), memory=10**6).fit(X, TARGET)
 
 
 def test_csr_rows_are_mapped_as_they_are():

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.triangles import TriangleStack, packed_length
 from rffbench.parameters import WrongParameter
 from rffbench.rowsource import Stopwatch, is_row_source, part
@@ -113,6 +114,8 @@ class _BlockedRidge(_StreamedRidge):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if makes_sparse(self.features):
+            raise WrongParameter("blocks", f"must be null for sparse features, got {self.blocks!r}")
         if chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd":
             least = min(self._grid()[0])
             problem = (

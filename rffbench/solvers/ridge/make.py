@@ -15,7 +15,7 @@ from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedR
 from rffbench.solvers.weights import Balanced, check_balanced
 
 
-@serves(SolverServes(sums="n*p*min(n, p)/2", cost="f*min(n, p)**3/6"))
+@serves(SolverServes(sums="n*p*min(n, p)/2", cost="f*min(n, p)**3/6", sparse_cost="15000*(q + 1)*c*n*R"))
 def make_ridge(
     *, task: str, features: Any, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n",
@@ -35,8 +35,9 @@ def make_ridge(
     path : whether the test score at every λ is kept too.
     blocks : where row blocks are gathered: null, here; dask, on the workers of a dask cluster.
     class_weight : null, or balanced: all classes count alike, however many rows they have.
-    method : null, cholesky or svd: by the normal equations, or by the singular values of Z, which honour any λ;
-        null: svd where λ is 0, or below 2.2e-16 with lambda_scale trace, else cholesky.
+    method : null, cholesky, svd or cg: by the normal equations, by the singular values of Z, which honour any λ, or,
+        for sparse features alone, by conjugate gradients; null: svd where λ is 0, or below 2.2e-16 with lambda_scale
+        trace, else cholesky; for sparse features cg where they have many columns.
     calibrate : null, or platt: probabilities by a sigmoid of the decision scores of held-out rows, for scores that need
         some (log_loss, brier, calibration_error).
     """

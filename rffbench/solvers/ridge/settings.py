@@ -12,7 +12,7 @@ from rffbench.solvers.base import LambdaScale
 
 RidgeScale = Literal["n", 1, "trace"]
 """What λ is: 'n', the penalty on ‖β‖² is n·λ; 1, it is λ; 'trace', it is λ·tr(ZᵀZ) = λ·n times the mean of ‖z‖²."""
-Method = Literal["cholesky", "svd"]
+Method = Literal["cholesky", "svd", "cg"]
 Center = Literal[True, False, "target", "both"]
 Scoring = Literal["accuracy"] | None
 Blocks = Literal["dask"] | None
@@ -54,6 +54,22 @@ def check_penalties(
 def check_method(method: object) -> None:
     """ValueError where ridge is not solved by ``method``."""
     check_choice("method", method, (None, *get_args(Method)))
+
+
+def check_for_sparse(sparse: bool, method: object, alphas: Sequence[float], path: object) -> None:
+    """WrongParameter where ridge does not solve so on ``sparse`` features, or on others."""
+    if not sparse:
+        if method == "cg":
+            raise WrongParameter(
+                "method", "must be None, 'cholesky' or 'svd' for features that are not sparse, got 'cg'"
+            )
+        return
+    if method == "svd":
+        raise WrongParameter("method", "must be None, 'cg' or 'cholesky' for sparse features, got 'svd'")
+    if min(alphas) == 0:
+        raise WrongParameter("lambda", "must be above 0 for sparse features, got 0")
+    if path:
+        raise WrongParameter("path", "must be False for sparse features: what it is for needs ZᵀZ")
 
 
 def check_scoring(scoring: object, task: str) -> None:

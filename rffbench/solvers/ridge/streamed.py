@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
-from rffbench.features.base import fitted_map, held_bytes, mapped
-from rffbench.features.hooks import hook
+from rffbench.features.base import check_finite, fitted_map, held_bytes, mapped
+from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
@@ -32,6 +32,7 @@ from rffbench.solvers.base import (
     read_numbers,
     rows_of,
 )
+from rffbench.solvers.ridge.cg import solve_sparse_cv
 from rffbench.solvers.ridge.dual import solve_dual_cv
 from rffbench.solvers.ridge.fold_statistics import (
     FoldStatistics,
@@ -54,6 +55,7 @@ from rffbench.solvers.ridge.settings import (
     RidgeScale,
     Scoring,
     check_folds,
+    check_for_sparse,
     check_method,
     check_penalties,
     check_scoring,
@@ -116,6 +118,7 @@ class _StreamedRidge:
         check_choice("path", self.path, (True, False))
         check_memory(self.memory)
         check_map(self.features)
+        check_for_sparse(makes_sparse(self.features), self.method, self._grid()[0], self.path)
         if self.block_rows is not None:
             check_count("block_rows", self.block_rows, least=1)
 
@@ -181,6 +184,10 @@ class _StreamedRidge:
     def _fit_part(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         """Add these rows to those that are known, each fold its share of them, and solve again."""
         alphas, folds = self._grid()
+        if makes_sparse(self.features):
+            raise WrongParameter(
+                "features", "must not be sparse for partial_fit, which keeps ZᵀZ: fit all rows at once"
+            )
         if self._statistics is None:
             alphas, folds = self._begin(X, Y)
             if self.scoring and folds > 1:
@@ -253,7 +260,7 @@ class _StreamedRidge:
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About what a fit to (n, d) rows and one target comes to hold, besides the rows."""
         alphas, folds = self._grid()
-        columns = d if self.features is None else self.features.n_components
+        columns = d if self.features is None else most_columns(self.features, n)
         plan = self._plan((n, d), columns, 1, folds if len(alphas) > 1 else 1, len(alphas))
         return max(plan.bytes, hook(self.features, "bytes_to_fit"))
 
@@ -264,6 +271,8 @@ class _StreamedRidge:
         of the fitted map.
         """
         n, d = shape
+        if makes_sparse(self.features) and self._by_cg(n, p):
+            return self._plan_by_cg(n, p, targets, alphas, kept)
         block_rows = min(n, self.block_rows or default_block_rows(p))
         # Each strategy with what it needs besides a block of features.
         by_svd = self._by_svd
@@ -275,7 +284,7 @@ class _StreamedRidge:
             (self._fit_in_one_pass, always + statistics.bytes_needed(p, folds, targets) + least_work),
             (self._fit_in_passes, always + statistics.bytes_needed(p, 1, targets)),
         ]
-        if n < p and self._weights is None and not by_svd:
+        if n < p and self._weights is None and not by_svd and not makes_sparse(self.features):
             held = 8 * n * min(p, d) if self.features is None else 8 * n * p  # Z, which a CSR matrix is already
             strategies.insert(0, (self._fit_dual, always + held + TriangleStack.bytes_needed(2, n)))
         fills = self.features is None or hook(self.features, "fill") is not None
@@ -295,6 +304,18 @@ class _StreamedRidge:
                 return _Plan(fit, rows, left + least_work - (rows - fewest) * a_row, needed + rows * a_row)
         least = min(needed for _, needed in strategies) + fewest * a_row
         raise MemoryBudgetError(f"ridge on {p} columns with {folds} folds", least, self.memory)
+
+    def _by_cg(self, n: int, p: int) -> bool:
+        """Whether sparse features of n rows and p columns are solved for by conjugate gradients, unless ``method``
+        says: where ZᵀZ would have more numbers than Z has."""
+        return p * p > most_columns(self.features, n) if self.method is None else self.method == "cg"
+
+    def _plan_by_cg(self, n: int, p: int, targets: int, alphas: int, kept: int) -> _Plan:
+        # Z with its indices, one of them while it is made; its squares; and the vectors.
+        numbers = 28 * most_columns(self.features, n) + 8 * targets * (2 * p + 3 * alphas * n)
+        needed = kept + hook(self.features, "bytes_to_map") + numbers
+        self._check_budget(f"ridge on {n} rows of sparse features in {p} columns", needed)
+        return _Plan(self._fit_by_cg, n, None, needed)
 
     def _size(self, X: Any) -> tuple[int, int]:
         """The rows of X, and the numbers to read in one."""
@@ -328,15 +349,22 @@ class _StreamedRidge:
                     Z = part
                 else:
                     Z = mapped(self._map, Z, self._columns)
-            new = min(self._unmapped, len(Z)) / len(Z)
-            self._unmapped -= round(new * len(Z))
+            new = min(self._unmapped, Z.shape[0]) / Z.shape[0]
+            self._unmapped -= round(new * Z.shape[0])
             self.timing_["feature_s"] += new * watch.seconds
             self._again_s += (1 - new) * watch.seconds
             yield block, Z
 
     @property
     def _by_svd(self) -> bool:
+        if makes_sparse(self.features):
+            return False
         return chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd"
+
+    def _shifted(self, Z: Any) -> NDArray:
+        """A block of features as an array, about the origin where there is an intercept."""
+        Z = dense_rows(Z) if issparse(Z) else Z
+        return Z - self._origin if self.center == "both" else Z
 
     def _new_statistics(self, folds: int, targets: int) -> FoldStatistics | FoldFactors:
         """What is to be known of the rows of so many folds: their Gram matrices, or their R factors."""
@@ -355,7 +383,7 @@ class _StreamedRidge:
             for block, Z in self._blocks(X, start, stop, rows):
                 with Stopwatch() as watch:
                     weights = None if self._weights is None else self._weights[block]
-                    Z = Z - self._origin if self.center == "both" else Z
+                    Z = self._shifted(Z)
                     statistics.add(fold, Z, Y[block], weights=weights)
                 self.timing_["gram_s"] += watch.seconds
         if not statistics.finite:
@@ -384,7 +412,7 @@ class _StreamedRidge:
             wrong = np.zeros(len(solutions))
             spreaded = [None if each is None else (spread(each[0]), each[1]) for each in solutions]
             for block, Z in self._blocks(X, start, stop, rows):
-                Z = Z - self._origin if self.center == "both" else Z
+                Z = self._shifted(Z)
                 for index, each in enumerate(spreaded):
                     if each is None:
                         wrong[index] = np.inf
@@ -410,7 +438,7 @@ class _StreamedRidge:
         self._origin = 0.0
         if self.center == "both":
             _, Z = next(self._blocks(X, 0, min(rows, X.shape[0]), rows))
-            self._origin = np.mean(Z, axis=0, dtype=np.float64)
+            self._origin = np.mean(dense_rows(Z) if issparse(Z) else Z, axis=0, dtype=np.float64)
 
     def _restore_origin(self, solution: RidgeSolution) -> RidgeSolution:
         if self.center == "both":
@@ -469,7 +497,7 @@ class _StreamedRidge:
             errors = np.zeros(len(alphas))
             for block, Z in self._blocks(X, bounds[fold], bounds[fold + 1], rows):
                 with Stopwatch() as watch:
-                    Z = Z - self._origin if self.center == "both" else Z
+                    Z = self._shifted(Z)
                     for index, (coef, intercept) in solved:
                         errors[index] += self._summed_error(Z @ coef + intercept, Y[block], block)
                 self.timing_["solve_s"] += watch.seconds
@@ -539,6 +567,23 @@ class _StreamedRidge:
         self.timing_["solve_s"] += solving.seconds
         return self._restore_origin(solution)
 
+    def _fit_by_cg(
+        self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
+    ) -> RidgeSolution:
+        """The same on sparse features, which are held, by conjugate gradients."""
+        with Stopwatch(X) as mapping:
+            Z = mapped(self._map, X, self._columns)
+        check_finite(self.features, Z)
+        self.timing_["feature_s"] += mapping.seconds
+        self._unmapped = 0
+        with Stopwatch() as solving:
+            solution = solve_sparse_cv(
+                Z, Y, alphas, folds=folds, lambda_scale=self.lambda_scale, center=self.center, scoring=self.scoring,
+                weights=self._weights,
+            )  # fmt: skip
+        self.timing_["solve_s"] += solving.seconds
+        return solution
+
     def predict_path(self, X: Any) -> tuple[list[float], NDArray[np.float64]]:
         """Zβ + c at every λ of ``path_`` that has a solution: the λ (a,), and outputs (n, a) of a single target."""
         solved = [(alpha, each) for alpha, each in self.path_ if each is not None]
@@ -561,8 +606,9 @@ class _StreamedRidge:
         fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
         if self.features is None or not _is_ours(fill):
             kept = dict(self.timing_), self._again_s
+            in_a_row = self.features.n_components if makes_sparse(self.features) else self._columns
             try:
-                for block, Z in self._blocks(X, 0, n, min(n, self.block_rows or default_block_rows(self._columns))):
+                for block, Z in self._blocks(X, 0, n, min(n, self.block_rows or default_block_rows(in_a_row))):
                     output[block] = Z @ coef
             finally:
                 self.timing_, self._again_s = kept  # predicting does not count as fitting
@@ -666,12 +712,14 @@ class StreamedRidge(_StreamedRegressor):
         'n': the penalty on ‖β‖² is n·λ, n the training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ; 'trace':
         it is λ·tr(ZᵀZ), n·λ times the mean of ‖z‖², so that λ means the same whatever the columns are scaled by. With
         ``center='both'`` Z is what is left once the columns' means are taken off.
-    method : None, 'cholesky' or 'svd'
+    method : None, 'cholesky', 'svd' or 'cg'
         'cholesky': the normal equations, ZᵀZ + nλI, which lose a λ below ε times the mean of ‖z‖², ε = 2.2e-16. 'svd':
         the singular values of Z, by QR factors of row blocks, right down to (p·ε)² times the largest eigenvalue of
         ZᵀZ/n; below it the solution is that of λ = 0, the one of minimum norm, where singular values below p·ε times
         the largest count as 0. It takes several times as long. None: 'svd' where a λ is 0, or with
         ``lambda_scale='trace'`` below ε; else 'cholesky'. Both warn (`rffbench.errors.Fallback`) of a λ that they lose.
+        'cg' is for sparse features alone, as random binning makes, and with None they are solved for so where ZᵀZ would
+        have more numbers than Z: conjugate gradients for all λ at once, in memory linear in the numbers of Z.
     center : True, 'target', 'both' or False
         True or 'target': the targets' training mean is taken off and added back to predictions, as
         ``Ridge(fit_intercept=False)`` on y − ȳ; 'both': an unpenalised intercept, as

@@ -1,0 +1,184 @@
+"""Ridge regression on a sparse Z by conjugate gradients: ZZᵀ is multiplied by, and never made.
+
+The coefficients are β = Zᵀa with (ZZᵀ + cI)a = y − ȳ, n equations whatever the number of columns. What a step of
+conjugate gradients leaves of the right side is also, at most, what the predictions for the training rows are off. One
+sequence of products serves every penalty: (ZZᵀ + cI) and (ZZᵀ + c′I) have the same Krylov spaces.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+
+from rffbench.solvers.ridge.fold_statistics import (
+    Accuracy,
+    RidgeSolution,
+    Solution,
+    Solutions,
+    Solved,
+    best_solution,
+    fold_bounds,
+    penalty,
+    wrong_rows,
+)
+from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, Scoring
+
+TOLERANCE = 1e-8  # of what is left of the right side, in its norm
+CHOOSING = 1e-5  # the same where held-out errors are all that is asked for
+MOST_STEPS = 3000
+
+
+def solve_sparse_cv(
+    Z: Any,
+    Y: NDArray[np.float64],
+    alphas: Sequence[float],
+    *,
+    folds: int = 5,
+    lambda_scale: RidgeScale = "n",
+    center: Center = True,
+    scoring: Scoring = None,
+    weights: NDArray[np.float64] | None = None,
+) -> RidgeSolution:
+    """Ridge on the CSR matrix Z (n, p) and Y (n, t) at the alpha > 0 of the smallest mean held-out error over
+    contiguous folds: the mean square, or with ``scoring='accuracy'`` the share of wrong labels.
+
+    A fold is held out by weights of 0, so that no row of Z is copied. Memory beside Z: the larger of a vector (p,) for
+    each target, and two (n,) for each target and alpha. A ConvergenceWarning tells of an alpha for which MOST_STEPS
+    steps were not enough.
+    """
+    n, alphas = len(Y), [float(alpha) for alpha in alphas]
+    weights = np.ones(n) if weights is None else weights
+    Z = Z.astype(np.float64, copy=False)
+    squares = csr_array((np.square(Z.data), Z.indices, Z.indptr), shape=Z.shape).sum(axis=1)
+
+    def solved(counted: NDArray[np.float64], alphas: Sequence[float], tolerance: float) -> _Duals:
+        return _solve(Z, Y, counted, squares, alphas, lambda_scale, center, tolerance)
+
+    fold_error = np.empty((len(alphas), 0))
+    if len(alphas) > 1:
+        fold_error = np.empty((len(alphas), folds))
+        bounds = fold_bounds(n, folds)
+        for fold in range(folds):
+            held = slice(bounds[fold], bounds[fold + 1])
+            counted = weights.copy()
+            counted[held] = 0
+            duals = solved(counted, alphas, CHOOSING)
+            rows = Z[held]
+            for index in range(len(alphas)):
+                coef, intercept = duals.solution(Z, index)
+                outputs = rows @ coef + intercept
+                wrong = wrong_rows(outputs, Y[held])[:, None] if scoring else (outputs - Y[held]) ** 2
+                fold_error[index, fold] = np.average(wrong.mean(axis=1), weights=weights[held])
+
+    def solve(alphas: Sequence[float]) -> Solved:
+        duals = solved(weights, alphas, TOLERANCE)
+        for alpha, left in zip(alphas, duals.left, strict=True):
+            if left > TOLERANCE:
+                warnings.warn(
+                    f"ridge at lambda={alpha:g} has not converged after {MOST_STEPS} steps of conjugate gradients, "
+                    f"which leave {left:.0e} of the right side; take a larger lambda", ConvergenceWarning, stacklevel=3,
+                )  # fmt: skip
+        solutions: Solutions = [duals.solution(Z, index) for index in range(len(alphas))]
+        return Solved(solutions, duals.accuracy)
+
+    return best_solution(alphas, fold_error, solve, path=False)
+
+
+class _Duals(NamedTuple):
+    """The dual coefficients of the rows (alphas, n, t), ȳ (t,), z̄ (p,), what is left of the right side (alphas,)."""
+
+    values: NDArray[np.float64]
+    y_mean: NDArray[np.float64]
+    z_mean: NDArray[np.float64]
+    left: NDArray[np.float64]
+    accuracy: Accuracy
+
+    def solution(self, Z: Any, index: int) -> Solution:
+        """β = Zᵀa (p, t), and the intercept."""
+        coef = Z.T @ self.values[index]
+        return coef, self.y_mean - self.z_mean @ coef
+
+
+def _solve(
+    Z: Any, Y: NDArray[np.float64], weights: NDArray[np.float64], squares: NDArray[np.float64], alphas: Sequence[float],
+    lambda_scale: RidgeScale, center: Center, tolerance: float,
+) -> _Duals:  # fmt: skip
+    """With D = diag(√w) it solves (DZZᵀD + cI)a = D(y − ȳ), and with an intercept (HDZZᵀDH + cI)a, H = I − √w√wᵀ/Σw;
+    the dual coefficients are Da. ``squares`` are the rows' ‖z‖²."""
+    root, total = np.sqrt(weights)[:, None], float(weights.sum())
+    trace = float(weights @ squares)
+    y_mean = (weights @ Y) / total if center else np.zeros(Y.shape[1])
+    z_mean = np.zeros(Z.shape[1])
+    if center == "both":
+        z_mean = Z.T @ weights / total
+        trace -= total * float(z_mean @ z_mean)
+
+    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = root * (Z @ (Z.T @ (root * V)))
+        if center == "both":
+            product -= root * (root.T @ product / total)
+        return product
+
+    penalties = np.array([penalty(alpha, total, lambda_scale, trace) for alpha in alphas])
+    values, left = np.empty((len(alphas), *Y.shape)), np.zeros(len(alphas))
+    # So many targets at a time that what is made of them takes no more than Z does.
+    at_once = max(1, Z.nnz // max(Z.shape[1], 2 * values[:, :, 0].size))
+    for first in range(0, Y.shape[1], at_once):
+        some = slice(first, first + at_once)
+        right = root * (Y[:, some] - y_mean[some])
+        values[:, :, some], missing = conjugate_gradients(multiply, right, penalties, tolerance, MOST_STEPS)
+        left = np.maximum(left, missing.max(axis=1))
+    values *= root
+    accuracy = Accuracy.of("cg", CHOLESKY_FLOOR * trace, penalty(1.0, total, lambda_scale, trace))
+    return _Duals(values, y_mean, z_mean, left, accuracy)
+
+
+def conjugate_gradients(
+    multiply: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    B: NDArray[np.float64],
+    shifts: NDArray[np.float64],
+    tolerance: float,
+    most_steps: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Solve (A + cI)x = b for every column b of B (n, t) and every c > 0 of ``shifts`` (m,), A symmetric and positive
+    semi-definite, ``multiply(V)`` = AV: X (m, n, t), and ‖b − (A + cI)x‖/‖b‖ (m, t).
+
+    Conjugate gradients at the smallest shift, whose residuals those of the others are multiples ζ of (B. Jegerlehner,
+    "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44): one product a step for all shifts.
+    """
+    least, m, t = float(shifts.min()), len(shifts), B.shape[1]
+    above = (shifts - least)[:, None]
+    X, directions = np.zeros((m, *B.shape)), np.repeat(B[None], m, axis=0)
+    residual, direction = B.copy(), B.copy()
+    squared = np.einsum("ij,ij->j", residual, residual)
+    wanted, norm = tolerance * np.sqrt(squared), np.sqrt(squared)
+    zeta = before = np.ones((m, t))
+    step_before, turn = np.ones(t), np.zeros(t)
+    for _ in range(most_steps):
+        live = zeta * np.sqrt(squared) > wanted
+        if not live.any():
+            break
+        active = live.any(axis=0)
+        product = multiply(direction) + least * direction
+        curvature = np.einsum("ij,ij->j", direction, product)
+        step = np.divide(squared, curvature, out=np.zeros(t), where=active)
+        below = step * turn * (before - zeta) + before * step_before * (1 + above * step)
+        after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
+        shrinks = np.divide(after, zeta, out=np.zeros((m, t)), where=live)
+        residual -= step * product
+        new = np.einsum("ij,ij->j", residual, residual)
+        turn = np.divide(new, squared, out=np.zeros(t), where=active)
+        for index in np.flatnonzero(live.any(axis=1)):
+            X[index] += (step * shrinks[index]) * directions[index]
+            directions[index] *= turn * shrinks[index] ** 2
+            directions[index] += after[index] * residual
+        direction *= turn
+        direction += residual
+        before, zeta, step_before, squared = zeta, after, step, new
+    return X, np.divide(zeta * np.sqrt(squared), norm, out=np.zeros((m, t)), where=norm > 0)
