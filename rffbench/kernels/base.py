@@ -305,9 +305,9 @@ class IsotropicKernel(SpectralKernel):
         """s draws of ‖w‖ in d dimensions, (s,), one after the other, so that sizes nest."""
         return self.spectral_scale * self.unit_radii(rng, s, d)
 
-    def unit_radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """The same at unit scale; a subclass may draw the same numbers faster."""
-        return np.array([self.radius(rng, d) for _ in range(s)])
+    def unit_radii(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        """The same at unit scale, (count,); a subclass may draw the same numbers faster."""
+        return np.array([self.radius(rng, d) for _ in range(count)])
 
     def frequency(self, rng: Generator, d: int) -> NDArray[np.float64]:
         direction = rng.standard_normal(d)

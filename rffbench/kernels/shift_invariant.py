@@ -62,8 +62,8 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
     def size_biased_radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d + 2))
 
-    def unit_radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        return np.sqrt(rng.chisquare(d, s))
+    def unit_radii(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return np.sqrt(rng.chisquare(d, count))
 
     @property
     def spectral_scale(self) -> float:
