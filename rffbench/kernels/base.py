@@ -372,8 +372,8 @@ class BinningKernel(Kernel):
     of_differences: ClassVar[bool] = True
 
     @abstractmethod
-    def unit_pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """s draws (s, d) of a grid's pitches at γ = 1, drawn one after the other, so that sizes nest."""
+    def unit_pitches(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        """Draws (count, d) of a grid's pitches at γ = 1, drawn one after the other, so that sizes nest."""
 
     def pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
         """s draws (d, s) of a grid's pitches, for rows that are not in units of ``lengths``."""

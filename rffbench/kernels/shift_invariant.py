@@ -113,8 +113,8 @@ class LaplacianKernel(ProductKernel, BinningKernel):
     def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.sign(U - 0.5) / np.tan(np.pi * np.minimum(U, 1 - U))
 
-    def unit_pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        return rng.standard_gamma(2.0, (s, d))
+    def unit_pitches(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return rng.standard_gamma(2.0, (count, d))
 
     @property
     def spectral_scale(self) -> float:
