@@ -68,7 +68,7 @@ class RandomBinningFeatures(FeatureMap):
     """
 
     serves: ClassVar[MapServes] = MapServes(
-        kernels=BinningKernel, fits_on="inputs", sparse=True, row_cost="R*(40*d + 300)", fit_sums="n*R*(40*d + 300)",
+        kernels=BinningKernel, fits_on="inputs", sparse=True, row_cost="R*(5*d + 500)", fit_sums="n*R*(5*d + 1500)",
         nests=("pitches_", "shifts_"), source="Rahimi and Recht, NIPS 2007; Wu et al., KDD 2016",
     )  # fmt: skip
     accepts_sparse = True

@@ -1,14 +1,18 @@
 """Random binning: grids and their columns, by hand, nested and paired; bins of the training rows alone; memory."""
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
 
 from rffbench import RandomBinningFeatures
 from rffbench.cli import cli
+from rffbench.data import train_test
+from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
 from rffbench.features.base import held_bytes, mapped
 from rffbench.kernels import LaplacianKernel
@@ -117,6 +121,32 @@ def test_the_kernel_error_is_that_of_the_products_without_a_dense_matrix():
     on_points = MapOnPoints(features, Points(X, LaplacianKernel(3.0)))
     assert on_points.Z.shape == (60, 60)
     assert kernel_error(on_points) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_columns_for_the_bins_of_test_rows_change_no_prediction():
+    new = np.random.default_rng(5).uniform(-1, 2, size=(30, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    features = {"n_components": 20, "gamma": 2.0, "random_state": 0}
+    alone, with_new = (RandomBinningFeatures(**features).fit(rows) for rows in (X, np.vstack([X, new])))
+    assert with_new.n_columns_ > 1.2 * alone.n_columns_
+    wanted, found = (Ridge(0.3).fit(each.transform(X), y).predict(each.transform(new)) for each in (alone, with_new))
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "gamma", "counts"), [("letter", 4.0, (268_006, 408_934)),
+                                                       ("penbased", 1.5, (77_849, 91_692))])  # fmt: skip
+def test_the_page_says_how_many_columns_the_test_rows_add(name, gamma, counts):
+    card = load_card(name)
+    split = train_test(
+        name, data_hash=card.content_hash, seed=0, trial=0, preprocess=["minmax"], preprocess_fit="train",
+        dtype="float64", train_rows=None, held_out=None,
+    )  # fmt: skip
+    train, test = np.array(split.X_train), np.array(split.X_test)
+    maps = (RandomBinningFeatures(64, gamma=gamma, random_state=0).fit(X) for X in (train, np.vstack([train, test])))
+    assert tuple(each.n_columns_ for each in maps) == counts
+    page = (Path(__file__).parents[3] / "docs" / "maps.md").read_text()
+    assert all(f"{count:,}" in page for count in counts)
 
 
 # ---- What it is not for ----------------------------------------------------------------------------------------------
