@@ -43,9 +43,9 @@ def chosen():
     heard, gammas = small_trials.Heard(), [1.0, 2.0]
     asked = small_trials.spec(kernel={"name": "gaussian", "gamma": gammas})
     best = _BestBandwidth([asked], heard)
-    for gamma, error, accuracy in zip(gammas, (0.3, 0.2), (90.0, 80.0), strict=True):
+    for gamma, error, accuracy, contended in zip(gammas, (0.3, 0.2), (90.0, 80.0), (None, False), strict=True):
         one = replace(asked, kernel={"name": "gaussian", "gamma": gamma})
-        timing = {"feature_s": 1.0, "fit_s": 2.0, "predict_s": 0.5, "contended": False}
+        timing = {"feature_s": 1.0, "fit_s": 2.0, "predict_s": 0.5, "contended": contended}
         best.result(TrialResult(one, "ok", {"cv_error": error, "accuracy": accuracy}, timing))
     best.tell()
     (result,) = heard.results.values()
@@ -58,6 +58,10 @@ def test_the_bandwidth_is_chosen_by_the_held_out_error_not_by_the_test_rows(chos
 
 def test_the_seconds_of_a_chosen_bandwidth_are_those_of_all_that_were_tried(chosen):
     assert (chosen.seconds["feature_s"], chosen.seconds["fit_s"], chosen.seconds["predict_s"]) == (2.0, 4.0, 0.5)
+
+
+def test_the_seconds_of_a_chosen_bandwidth_are_not_called_undisturbed_where_one_of_them_cannot_be_told(chosen):
+    assert chosen.seconds["contended"] is None
 
 
 def test_the_median_bandwidth_is_of_rows_from_everywhere():

@@ -85,13 +85,15 @@ class _BestBandwidth:
         self._channel.fail(self._asked[self._name(spec)], error)
 
     def tell(self) -> None:
+        from rffbench.trials.alone import either
+
         for spec in self.unfailed():
             results = self._results[self._name(spec)]
             best = min(results, key=lambda result: result.metrics["cv_error"])
             seconds = dict(best.seconds)
             for part in ("feature_s", "fit_s"):
                 seconds[part] = sum(result.seconds[part] for result in results)
-            seconds["contended"] = any(result.seconds["contended"] for result in results)
+            seconds["contended"] = either(*(result.seconds["contended"] for result in results))
             peaks = [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
             gamma = best.spec.kernel["gamma"]
             scores, edges = best.metrics | {"gamma": gamma}, dict(best.edges)

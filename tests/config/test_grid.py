@@ -8,6 +8,7 @@ import yaml
 from rffbench.config.experiment import Experiment, Method
 from rffbench.config.grid import OF_METHOD, SETTINGS, Grid, Sweep
 from rffbench.config.loading import load_experiment, load_resolved
+from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.trials.spec import LATER, TrialResult, TrialSpec
 from tests.helpers import report_log as log
@@ -57,6 +58,14 @@ def test_a_trial_beyond_those_that_a_size_has_is_not_wanted():
     grid = grid_of(CONFIG)
     for spec in grid.specs():
         assert not grid.wants({**row_of(spec), "trial": grid.planned_trials(spec.size)})
+
+
+def test_a_multiple_is_of_the_columns_that_preprocessing_makes():
+    steps = ["impute-most-frequent", "onehot", "minmax"]
+    few = {"datasets": ["adult"], "methods": {"RFF": {"features": "fourier"}}, "n_features": ["4d"], "train_rows": None}
+    adult, grid = load_card("adult"), grid_of({**CONFIG, **few, "preprocess": steps, "trials": 1})
+    assert adult.columns_after(steps) > adult.columns
+    assert grid.n_features("adult", "4d") == 4 * adult.columns_after(steps)
 
 
 def test_every_setting_is_a_key_of_the_config_of_that_name_and_default():

@@ -85,6 +85,9 @@ def test_a_split_of_made_rows_holds_no_index_and_no_target_and_is_in_order():
     np.testing.assert_array_equal(np.asarray(split.y_train.part(slice(100, 130))), rows.target(slice(100, 130)))
     np.testing.assert_array_equal(split.X_train.part(slice(100, 130))[5:7], rows[105:107])
     assert len(split.y_test) == 10_000
+    last = load_card("generated").n_train - 10_000
+    np.testing.assert_array_equal(split.X_test[:20], rows[last : last + 20])  # held out are the last training rows
+    np.testing.assert_array_equal(split.y_test[:20], rows.target(slice(last, last + 20)))
 
 
 def test_what_is_streamed_is_always_ready_and_never_cached(tmp_path):

@@ -80,6 +80,8 @@ def test_srht_is_signs_hadamard_sample_and_scale():
 def test_srht_of_all_coordinates_is_orthogonal():
     Theta = dense(SRHT(64, 64, 0))
     np.testing.assert_allclose(Theta.T @ Theta, np.eye(64), atol=1e-14)
+    padded = dense(SRHT(50, 64, 0))  # the coordinates beyond 50 are sampled too
+    np.testing.assert_allclose(padded @ padded.T, np.eye(50), atol=1e-14)
 
 
 def test_count_sketch_has_one_sign_a_row():

@@ -36,6 +36,8 @@ def cell(chosen, gains):
 @pytest.mark.parametrize(("chosen", "gains", "mark"), [
     ([0.001, 0.001, 0.01], [0.02, 0.022, None], "[edge]"),
     ([0.001, 0.001, 0.01], [0.02, -0.03, None], None),  # by less than its standard error
+    ([0.001, 0.001, 0.01], [0.03, -0.02, None], None),
+    ([0.001, 0.001, 0.01], [-0.02, -0.022, None], "[edge]"),
     ([0.001, 0.001, 0.01], [0.0, 0.0, None], None),
     ([0.001, 0.001, 0.01], [None, None, None], "[edge?]"),
     ([1.0, 1.0, 1.0], [0.01, 0.012, 0.011], "[edge]"),  # the other end

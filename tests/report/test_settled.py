@@ -33,6 +33,14 @@ def settling():
     return Change(0.0, NOISE / np.sqrt(10_000), 9_999, 10_000).settling_trials(TOLERANCE, CELLS)
 
 
+def test_within_the_tolerance_is_an_interval_both_of_whose_ends_are():
+    change = change_of(pd.Series([70.0, 71.0, 72.0]), pd.Series([70.2, 71.5, 72.8]), paired=True)
+    low, high = change.interval
+    assert abs(low) < 0.5 < high < 1.5
+    assert not change.within(0.5)
+    assert change.within(1.5)
+
+
 @pytest.mark.parametrize("trials", [5, 20])
 def test_unchanged_noise_makes_no_alarm(trials):
     assert alarms(0.0, trials, 60) <= 0.05

@@ -14,7 +14,7 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.kernels import make_kernel
 from rffbench.report import frame, summary
-from rffbench.report.crossover import crossovers
+from rffbench.report.crossover import crossovers, median_times
 from rffbench.report.figures import dataset as figures
 from rffbench.report.figures.bounds import bound_figures
 from rffbench.report.figures.costs import score_time_figure
@@ -170,6 +170,11 @@ def test_the_dimension_from_which_a_map_is_quicker_is_where_the_lines_cross(dime
     slower = frame.load_results(dimension_results)
     slower.trials["feature_s"] *= np.where(slower.trials["method"] == "Fastfood", 100, 1)
     assert crossovers(slower)[0].faster_from is None
+
+
+def test_a_trial_that_took_long_by_chance_does_not_count_at_a_dimension():
+    trials = pd.DataFrame({"d": 64, "method": "RFF", "feature_s": [1.0, 1.2, 90.0]})
+    assert median_times(trials).loc[64, "RFF"] == 1.2
 
 
 @pytest.mark.slow

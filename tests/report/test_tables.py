@@ -170,6 +170,11 @@ def test_a_folder_or_a_folder_of_folders_is_found_and_those_moved_aside_are_not(
 # ---- summary -----------------------------------------------------------------------------------------------
 
 
+def test_the_training_time_is_that_to_map_the_rows_and_to_learn(tmp_path):
+    results = loaded(tmp_path, [log.ok(log.spec(), 70.0, feature_s=0.5)])
+    assert results.trials["train_s"].tolist() == [pytest.approx(0.5 + 0.2)]
+
+
 def test_summary_csv_has_the_fixed_columns_and_the_sample_deviation(tmp_path):
     results = loaded(tmp_path, grid())
     text = summary.summary_csv([({}, results)], [summary.summarise(results)])

@@ -1,6 +1,7 @@
 """By which measure of λ curves are compared, and the λ figure that shows two of them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,17 @@ def test_only_what_every_yardstick_can_compare_is_compared(tmp_path):
     [row] = distances(frame.load_results(folder(tmp_path))).to_dict("records")
     within = (LAMBDAS[0] <= LAMBDAS / LENGTH**2 * (1 + 1e-9)) & (LAMBDAS[0] <= LAMBDAS / LENGTH * (1 + 1e-9))
     assert row["compared"] == within.sum()
+
+
+def test_a_lambda_of_0_has_no_part_in_a_distance(tmp_path):
+    results = frame.load_results(folder(tmp_path))
+    first = results.curves.groupby(["method", "trial"]).head(1)
+    at_zero = first.assign(
+        **dict.fromkeys(("lambda", "effective_lambda", "median_lambda"), 0.0), effective_dimension=20
+    )
+    at_zero["accuracy"] = np.where(at_zero["method"] == "RFF", 10.0, 80.0)
+    with_zero = replace(results, curves=pd.concat([at_zero, results.curves], ignore_index=True))
+    pd.testing.assert_frame_equal(distances(with_zero), distances(results))
 
 
 def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_path):

@@ -80,6 +80,7 @@ class Transcription:
                 errors.append(np.mean((predict(Z[test]) - y[test]) ** 2))
             held_out[alpha] = np.mean(errors)
         best = min(held_out, key=held_out.get)
+        self.cv_error = held_out[best]
         return self.predictor(Z, y, best)(self.map(self.X_test)), best
 
 
@@ -99,8 +100,9 @@ def agrees(result, predicted, best, y_test):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_trial_is_the_slow_transcription_of_it(method, dataset):
     one = spec(method, dataset=dataset)
-    slow = Transcription(one)
-    agrees(run_trial(one), *slow.run(), slow.split.y_test)
+    slow, result = Transcription(one), run_trial(one)
+    agrees(result, *slow.run(), slow.split.y_test)
+    assert result.metrics["cv_error"] == pytest.approx(slow.cv_error, rel=1e-6)
 
 
 @pytest.mark.parametrize("center", [True, False, "both"])

@@ -60,6 +60,9 @@ def test_disturbed_work_is_timed_anew_three_times_at_most():
     calm_at_last = Quiet(True, True, False)
     assert timed(lambda: 0.1, contention=calm_at_last)[0].contended is False
     assert calm_at_last.attempts == 3
+    unknown = Quiet(None, False)
+    assert timed(lambda: 0.1, contention=unknown)[0].contended is False
+    assert unknown.attempts == 2
     never = Quiet(True)
     assert timed(lambda: 0.1, contention=never)[0].contended is True
     assert never.attempts == 3

@@ -40,6 +40,13 @@ def test_the_front_has_the_points_that_no_other_beats_in_both():
     assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1.0, 81.0), (2.0, 91.0), (8.0, 93.0)]
 
 
+def test_trials_whose_memory_is_0_as_none_was_seen_have_no_part_in_its_mean():
+    made = results()
+    made.trials.loc[made.trials["trial"] == 0, "own_memory_bytes"] = 0.0
+    (memory,) = (panel for panel in cost_figure(made, "eeg").axes if panel.get_xlabel().startswith("memory"))
+    assert np.allclose(memory.containers[0].lines[0].get_xdata(), [1e7, 2e7, 4e7])
+
+
 def test_of_errors_the_front_has_the_small_ones():
     rows = [
         ("eeg", n, "RFF", trial, {"rmse": error, "feature_s": seconds})

@@ -51,6 +51,14 @@ def test_a_curve_has_the_means_at_the_values_of_the_axis(tmp_path):
         assert np.allclose(ours.get_xdata(), POOLS, rtol=0.06)
 
 
+def test_a_point_of_a_single_trial_is_drawn(tmp_path):
+    path = folder(tmp_path)
+    log_file = path / "trials.jsonl"
+    log_file.write_text("".join(line for line in log_file.read_text().splitlines(True) if '"trial": 0' in line))
+    for panel in accuracy(drawn(path)["eeg-by-pool"]):
+        assert np.allclose(panel.containers[1].lines[0].get_ydata(), [90.0, 100.0, 130.0])
+
+
 def test_points_whose_seconds_cannot_be_compared_are_hollow(tmp_path):
     times = [panel for panel in drawn(folder(tmp_path))["eeg-by-pool"].axes if "time" in panel.get_title()]
     hollow = [line for line in times[0].lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
