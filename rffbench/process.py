@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -223,6 +223,20 @@ class Contention:
             self._others_s = None
         else:
             self._others_s += (busy - busy_before) - (own - own_before)
+
+    @property
+    def seconds(self) -> float:
+        """What the sections took together."""
+        return self._wall_s
+
+    def with_those_of(self, others: Iterable[Contention]) -> Contention:
+        """The contention over these sections and those of ``others``."""
+        found = Contention()
+        for each in (self, *others):
+            found._wall_s += each._wall_s
+            known = found._others_s is not None and each._others_s is not None
+            found._others_s = (found._others_s or 0.0) + (each._others_s or 0.0) if known else None
+        return found
 
     @property
     def contended(self) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +47,7 @@ from rffbench.trials.given import (
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
 from rffbench.trials.scores import Predictions, by_class, computed, described_scores, platt, score
-from rffbench.trials.seconds import timed
+from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, that a sigmoid is fitted to
@@ -62,6 +62,7 @@ class Problem:
     gamma: float
     subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
     alone: Callable[[], AbstractContextManager[None]] = nullcontext  # in it nothing else of the run is at work
+    timer: Timer = field(default_factory=Timer)
 
     @classmethod
     def of(cls, spec: TrialSpec) -> Problem:
@@ -173,7 +174,7 @@ class Problem:
             works = {"feature_s": lambda: self.generate(spec, buffers)}
             if spec.solver["name"] != NONE:
                 works["predict_s"] = predict
-            parts = dict(zip(works, timed(*works.values()), strict=True))
+            parts = dict(zip(works, self.timer.timed(*works.values()), strict=True))
         if predicted is not None:
             check_predictions(predicted, solver, len(self.split.y_test), self.labels)
         seconds = {

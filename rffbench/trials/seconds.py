@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from rffbench.process import Contention
 
 SHORT_S = 0.05  # of work that takes less the spread is to be known
 ENOUGH_S = 0.12  # seconds: by then the ticks of the system's clock can tell whether others were at work
+BRIEF_S = 0.03  # seconds, of a trial after an undisturbed one
 FEWEST, MOST = 5, 1000  # repeats of short work
 ATTEMPTS = 3  # how often work is timed, where others disturbed it or it cannot be told
 
@@ -26,19 +28,38 @@ class Timed:
     contended: bool | None
 
 
-def timed(*works: Callable[[], float], contention: Callable[[], Contention] = Contention) -> list[Timed]:
-    """Time each of ``works``, which say how many of their own seconds count.
+class Timer:
+    """Times the work of one trial after the other, where nothing else of the run is at work.
 
-    Again until all have taken ENOUGH_S seconds, shared out, MOST times at most, and FEWEST times at least where once
-    takes less than SHORT_S. Where others used the processors, or it cannot be told, it is all done anew, ATTEMPTS times
-    at most.
+    Whether others were at work takes ENOUGH_S seconds to tell. Of those, a trial after one that was not disturbed takes
+    only BRIEF_S: what was timed right before it tells the rest.
     """
-    for _ in range(ATTEMPTS):
-        together = contention()
-        found = [_repeated(work, together, ENOUGH_S / len(works)) for work in works]
-        if together.contended is False:
-            break
-    return [_told(seconds, together.contended) for seconds in found]
+
+    def __init__(self, contention: Callable[[], Contention] = Contention) -> None:
+        self._contention = contention
+        self._before: deque[Contention] = deque()  # the last undisturbed ones, ENOUGH_S less BRIEF_S together
+
+    def timed(self, *works: Callable[[], float]) -> list[Timed]:
+        """Time each of ``works``, which say how many of their own seconds count.
+
+        Again until all have taken the seconds that are needed, shared out, MOST times at most, and FEWEST times at
+        least where once takes less than SHORT_S. Where others used the processors, or it cannot be told, it is all done
+        anew, for ENOUGH_S seconds, ATTEMPTS times at most.
+        """
+        for _ in range(ATTEMPTS):
+            own, enough = self._contention(), BRIEF_S if self._before else ENOUGH_S
+            found = [_repeated(work, own, enough / len(works)) for work in works]
+            contended = own.with_those_of(self._before).contended
+            if contended is False:
+                self._remember(own)
+                break
+            self._before.clear()
+        return [_told(seconds, contended) for seconds in found]
+
+    def _remember(self, own: Contention) -> None:
+        self._before.append(own)
+        while len(self._before) > 1 and sum(each.seconds for each in [*self._before][1:]) >= ENOUGH_S - BRIEF_S:
+            self._before.popleft()
 
 
 def _repeated(work: Callable[[], float], contention: Contention, enough: float) -> list[float]:

@@ -12,7 +12,7 @@ from rffbench.process import Contention
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
 from rffbench.trials.alone import Problem, either, run_trial
-from rffbench.trials.seconds import FEWEST, MOST, timed
+from rffbench.trials.seconds import BRIEF_S, FEWEST, MOST, Timer
 from rffbench.trials.spec import Timing
 from rffbench.trials.tasks import run_group, tasks
 from rffbench.trials.together import run_shared
@@ -38,38 +38,82 @@ class Quiet:
     def __exit__(self, *_):
         pass
 
+    def with_those_of(self, others):
+        return self
+
 
 @pytest.mark.parametrize(
     ("length", "repeats"),
     [(0.2, 1), (0.07, 2), (0.049, FEWEST), (0.011, 11), (1e-5, MOST)],
 )
 def test_short_work_is_timed_until_its_spread_is_known(length, repeats):
-    (found,) = timed(lambda: length, contention=Quiet(False))
+    (found,) = Timer(Quiet(False)).timed(lambda: length)
     assert (found.seconds, found.repeats) == (length, repeats)
     assert found.spread is None if repeats == 1 else found.spread == 0
 
 
 def test_the_median_counts_and_the_spread_is_told():
     series = iter([0.03, 0.02, 0.04, 0.02, 0.1])
-    (found,) = timed(lambda: next(series), contention=Quiet(False))
+    (found,) = Timer(Quiet(False)).timed(lambda: next(series))
     assert found.seconds == 0.03
     assert found.spread == pytest.approx((0.04 - 0.02) / 0.03)
 
 
 def test_disturbed_work_is_timed_anew_three_times_at_most():
     calm_at_last = Quiet(True, True, False)
-    assert timed(lambda: 0.1, contention=calm_at_last)[0].contended is False
+    assert Timer(calm_at_last).timed(lambda: 0.1)[0].contended is False
     assert calm_at_last.attempts == 3
     unknown = Quiet(None, False)
     assert timed(lambda: 0.1, contention=unknown)[0].contended is False
     assert unknown.attempts == 2
     never = Quiet(True)
-    assert timed(lambda: 0.1, contention=never)[0].contended is True
+    assert Timer(never).timed(lambda: 0.1)[0].contended is True
     assert never.attempts == 3
 
 
+class Machine:
+    """A clock, and the seconds that others were busy, who take a share of what is worked."""
+
+    def __init__(self):
+        self.now = self.busy = self.share = 0.0
+
+    def work(self):
+        self.now += 0.008
+        self.busy += self.share * 0.008
+        return 0.008
+
+    def contention(self):
+        return Contention(busy=lambda: self.busy, own=lambda: 0.0, clock=lambda: self.now)
+
+
+def test_after_undisturbed_work_a_brief_time_is_enough_and_a_disturbed_one_is_timed_in_full():
+    machine = Machine()
+    timer = Timer(machine.contention)
+    in_full, brief = round(0.12 / 0.008), FEWEST
+    assert brief * 0.008 > BRIEF_S
+    for repeats in (in_full, brief, brief, brief, brief):
+        (found,) = timer.timed(machine.work)
+        assert (found.repeats, found.contended) == (repeats, False)
+    machine.share = 1.0
+    (found,) = timer.timed(machine.work)
+    assert (found.repeats, found.contended) == (in_full, True)
+    machine.share = 0.0
+    (found,) = timer.timed(machine.work)
+    assert (found.repeats, found.contended) == (in_full, False)
+
+
+def test_a_disturbance_is_found_however_long_nothing_was_before():
+    machine = Machine()
+    timer = Timer(machine.contention)
+    for _ in range(1000):
+        timer.timed(machine.work)
+    machine.share = 1.0
+    (found,) = timer.timed(machine.work)
+    assert found.contended is True
+
+
 def test_what_is_timed_together_shares_the_time_that_is_enough():
-    features, predicting = timed(lambda: 0.01, lambda: 0.06, contention=Quiet(False))
+    features, predicting = Timer(Quiet(False)).timed(lambda: 0.01, lambda: 0.06)
     assert (features.seconds, features.repeats) == (0.01, 6)
     assert (predicting.seconds, predicting.repeats) == (0.06, 1)
 
