@@ -24,7 +24,7 @@ from rffbench.parts import TRIGONOMETRY, evaluated
 from rffbench.solvers import NONE, make_solver, served
 from rffbench.solvers.base import default_block_rows
 from rffbench.trials.metrics import COSTS, METRICS
-from rffbench.trials.seconds import ENOUGH_S
+from rffbench.trials.seconds import BRIEF_S
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
 from rffbench.trials.together import may_share, pool_size, worth_sharing
@@ -38,7 +38,7 @@ TRIAL_S = 0.01  # of Python, a trial
 USUAL_PACE = 3e-11  # seconds a multiply-add, of one processor: where only the shares of trials count
 LONG_S = 200.0  # of one processor at the usual pace, which few have: a trial that takes longer is a long one
 EXCLUSIVE_S = 0.08  # to find out what a trial by itself holds
-TIMED = 4  # sections of ENOUGH_S that a trial of `timing: features` is timed in, some of them again
+TIMED = 4  # sections of BRIEF_S that a trial of `timing: features` is timed in, some of them again
 
 
 def operations(spec: TrialSpec) -> float | None:
@@ -99,15 +99,23 @@ def measuring_operations(spec: TrialSpec) -> float:
 
 def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
     """Seconds of one processor, at ``pace`` seconds a multiply-add, that trials done together take besides what their
-    rows say: starting and measuring; of `timing: features` timing again, one trial at a time."""
+    rows say: starting and measuring."""
     seconds = GROUP_S
     for spec in specs:
         seconds += TRIAL_S + _bandwidths(spec) * measuring_operations(spec) * pace
         if spec.timing == "exclusive":
             seconds += EXCLUSIVE_S
-        elif spec.timing == "features" and spec.features["name"] != NONE:
-            mapping = (operations(spec) or 0.0) * pace
-            seconds += TIMED * max(ENOUGH_S, mapping)
+    return seconds
+
+
+def timing_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
+    """The seconds for which trials of `timing: features` have the machine to themselves."""
+    seconds = 0.0
+    for spec in specs:
+        if spec.timing == "features" and spec.features["name"] != NONE:
+            rows = train_rows(spec) + test_rows(spec)
+            once = pace * (_fitting(spec, "fit_sums", "fit_cost") + _mapping(spec, rows))
+            seconds += TIMED * max(BRIEF_S, once)
     return seconds
 
 
@@ -139,7 +147,7 @@ def _share(spec: TrialSpec) -> float:
         if count is None:
             n, columns = train_rows(spec), _columns(spec)
             count = _mapping(spec, n) + float(n) * columns * min(n, columns) / 2
-        return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE)
+        return count * USUAL_PACE + aside_seconds([spec], USUAL_PACE) + timing_seconds([spec], USUAL_PACE)
     except ConfigError:  # a map or dataset that is not there
         return TRIAL_S
 

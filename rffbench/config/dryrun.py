@@ -30,6 +30,7 @@ from rffbench.config.costs import (
     is_usual,
     operations,
     test_rows,
+    timing_seconds,
     train_rows,
 )
 from rffbench.config.experiment import Experiment
@@ -46,11 +47,12 @@ Cell = tuple[str, str, int]
 @dataclass(frozen=True)
 class Estimate:
     """Of all trials but those that are not estimated: the ``seconds`` with every processor at work, the seconds of one
-    processor ``aside`` from them, which several workers share, and the memory of the ``largest`` in bytes (None: none
-    is estimated)."""
+    processor ``aside`` from them, which several workers share, those of ``timing`` features alone on the machine, and
+    the memory of the ``largest`` in bytes (None: none is estimated)."""
 
     seconds: float
     aside: float
+    timing: float
     peak_bytes: int | None
     largest: TrialSpec | None
     measured: int  # trials whose cell was measured before
@@ -116,7 +118,7 @@ def estimate(
     per_second = (rate or multiply_adds_per_second)()
     # Of all that was measured together: small cells are slow for their multiply-adds, and many.
     pace = spent / operated if operated else 1 / (EFFICIENCY * per_second)
-    total, aside, measured, counted = 0.0, 0.0, 0, 0
+    total, aside, timing, measured, counted = 0.0, 0.0, 0.0, 0, 0
     untimed: Counter[str] = Counter()
     usual: Counter[str] = Counter()
     for group in chain(*in_order(specs)):
@@ -136,13 +138,14 @@ def estimate(
         pairs = zip(group, counts, strict=True)
         if told := [spec for spec, count in pairs if count is not None or _cell(spec) in seconds]:
             aside += aside_seconds(told, thread_count() / per_second)
+            timing += timing_seconds(told, thread_count() / per_second)
     cells = {_cell(spec): spec for spec in specs}
     sizes = {cell: held.get(cell) or _bytes_needed(spec, memory) for cell, spec in cells.items()}
     sized = {cell: size for cell, size in sizes.items() if size is not None}
     largest = max(sized, key=lambda cell: sized[cell], default=None)
     unsized = Counter(spec.solver["name"] for spec in specs if sizes[_cell(spec)] is None)
     peak, which = (None, None) if largest is None else (sized[largest], cells[largest])
-    return Estimate(total, aside, peak, which, measured, counted, usual, untimed, unsized)
+    return Estimate(total, aside, timing, peak, which, measured, counted, usual, untimed, unsized)
 
 
 def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
@@ -180,6 +183,8 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     lines = []
     if source:
         lines.append(f"time: about {duration(_seconds(estimate, workers))} with {workers_text} (trials: {source})")
+    if estimate.timing:
+        lines.append(f"of that, about {duration(estimate.timing)} to time features, while all other trials stand still")
     if estimate.usual:
         lines.append(f"it may be half or twice that, for the data decides: {_listed(estimate.usual)}")
     if estimate.untimed:
@@ -194,7 +199,7 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
 
 
 def _seconds(estimate: Estimate, workers: int) -> float:
-    return RUN_S + estimate.seconds + estimate.aside / min(workers, thread_count())
+    return RUN_S + estimate.seconds + estimate.timing + estimate.aside / min(workers, thread_count())
 
 
 def _listed(trials: Counter[str]) -> str:

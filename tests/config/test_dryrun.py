@@ -1,5 +1,6 @@
 """What a dry run promises: its estimates of time and memory, and that it says what it cannot estimate."""
 
+import re
 from pathlib import Path
 from statistics import median
 
@@ -198,7 +199,8 @@ def test_long_trials_come_last_and_a_dry_run_says_so():
 
 
 def test_what_no_row_s_seconds_have_is_estimated_too():
-    """Starting, measuring the map, and timing again; it is shared by workers, as far as there are processors."""
+    """Starting and measuring the map, which workers share, as far as there are processors; and timing features, where
+    one has the machine."""
     one = {"datasets": ["eeg"], "trials": 2}
     plain, measured, timed = (
         estimate(experiment(**one, **more).grid(), [], rate=lambda: 1e10)
@@ -206,7 +208,12 @@ def test_what_no_row_s_seconds_have_is_estimated_too():
     )
     assert plain.seconds == measured.seconds
     assert measured.aside > 1.5 * plain.aside > 0
-    assert timed.aside > measured.aside
+    assert timed.timing > 0 == measured.timing
+    for timing, told in (("features", True), ("shared", False)):
+        each = experiment(**one, timing=timing)
+        text = describe(each, each.grid(), [], Path("results/small"), workers=2)
+        line = r"\nof that, about \d+ (s|min) to time features, while all other trials stand still\n"
+        assert bool(re.search(line, text)) is told
     logged = rows_of(experiment(**one).grid(), 2.0)
     assert estimate(experiment(**one).grid(), logged, rate=lambda: 1e10).aside == measured.aside
 
