@@ -64,7 +64,7 @@ def test_disturbed_work_is_timed_anew_three_times_at_most():
     assert Timer(calm_at_last).timed(lambda: 0.1)[0].contended is False
     assert calm_at_last.attempts == 3
     unknown = Quiet(None, False)
-    assert timed(lambda: 0.1, contention=unknown)[0].contended is False
+    assert Timer(unknown).timed(lambda: 0.1)[0].contended is False
     assert unknown.attempts == 2
     never = Quiet(True)
     assert Timer(never).timed(lambda: 0.1)[0].contended is True
