@@ -84,7 +84,7 @@ def test_every_solver_says_what_it_serves(name):
     declared = solvers.SOLVERS.factory(name).serves
     assert isinstance(declared, SolverServes)
     assert (declared.uses == "features") == bool(solvers.SOLVERS.needs(name, "features"))
-    for formula in filter(None, (declared.sums, declared.cost)):
+    for formula in filter(None, (declared.sums, declared.cost, declared.sparse_cost)):
         assert letters_of(formula) <= LETTERS.keys() | dict(declared.letters({})).keys()
 
 

@@ -94,7 +94,8 @@ def in_words(row: Row) -> str:
     if "row_cost" in row:
         words = {True: "unbiased", False: f"biased: {row['bias']}".removesuffix(": ")}
         unbiased = words.get(row["unbiased"], f"unbiased {row['unbiased']}")
-        return f"{kernels}; {unbiased}; fits on {row['fits_on']}; a row costs {row['row_cost']}"
+        sparse = "; sparse" if row["sparse"] else ""
+        return f"{kernels}; {unbiased}; fits on {row['fits_on']}; a row costs {row['row_cost']}{sparse}"
     if "uses" in row and row["name"] != NONE:
         of = "" if row["uses"] == "features" else f" of {kernels}"
         return f"{' and '.join(row['tasks'])}; learns on {row['uses']}{of}{'; iterative' if row['iterative'] else ''}"
@@ -124,6 +125,7 @@ def _of_map(name: str) -> Row:
         "row_cost": printed(serves.row_cost),
         "fit_cost": printed(_sum(serves.fit_sums, serves.fit_cost)),
         "columns_per_frequency": _columns(name, served),
+        "sparse": serves.sparse,
         "nests": list(serves.nests),
         "source": serves.source,
     }
@@ -153,6 +155,7 @@ def _of_solver(name: str) -> Row:
         "needs": needed(serves.kernels),
         "tasks": list(serves.tasks),
         "iterative": serves.iterative,
+        "takes_sparse": serves.sparse_cost is not None,
         "cost": cost,
         "libraries": list(serves.libraries),
         "source": serves.source,
