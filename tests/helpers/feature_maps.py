@@ -37,6 +37,7 @@ class Promise(Way):
 EVERY = tuple(with_trait(ProductKernel))
 FIXED = {"kernels": ("gaussian",), "seeded": False}
 RELEASED = {"variant": "as-released"}
+TRUNCATED = Way({"degrees": "truncated"}, gamma=0.3)
 GEOMETRIC = Way({"degrees": "geometric"}, ("exponential",), 0.3)
 PRODUCT = Way({"degrees": "product"}, ("polynomial",))
 WAYS = {
@@ -65,10 +66,10 @@ WAYS = {
         for weights in ("iid", "orthogonal", "sorf", "qmc", "quadrature")
     ],
     "perceptron": [Way(gamma=0.5)],
-    "maclaurin": [Way(gamma=0.3), GEOMETRIC, PRODUCT],
-    "complex-to-real": [Way(gamma=0.3), GEOMETRIC, PRODUCT],
+    "maclaurin": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT],
+    "complex-to-real": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT],
     # Of 3 inputs hardly any two share a bucket of hundreds; its own tests have the rate with 8.
-    "tensor-sketch": [Way({}, ("gaussian",), 0.3), GEOMETRIC, PRODUCT],
+    "tensor-sketch": [Way({}, ("gaussian",), 0.3), TRUNCATED, GEOMETRIC, PRODUCT],
     "plug-in": [Way({}, ("gaussian",))],
 }  # fmt: skip
 """Of maps with more ways than that of their defaults, or kernels and a γ of their own."""

@@ -25,7 +25,8 @@ class MaclaurinFeatures(ProjectionProducts):
     ----------
     n_components : D, the number of output columns.
     degrees : 'optimised', columns by each degree's share in k(x, x) of at most 1000 training rows, the term of degree 0
-        exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'geometric', Kar and
+        exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'truncated', the same
+        without degrees of fewer than 4 columns, which is biased and has the smaller error; 'geometric', Kar and
         Karnick's pₙ ∝ 2⁻ⁿ; or 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).

@@ -155,6 +155,28 @@ def test_degrees_of_the_gaussian_are_poissons():
     np.testing.assert_allclose(terms.scales[1:], expected, rtol=1e-9)
 
 
+def test_truncated_degrees_have_four_columns_or_more_and_all_of_their_terms():
+    kernel = GaussianKernel(0.8)
+    terms = optimised_terms(kernel, X, 100, seed_sequence(0), least=4)
+    degrees, counts = np.unique(terms.degrees[1:], return_counts=True)
+    assert counts.min() >= 3  # spread evenly, to about one
+    assert degrees.max() < optimised_terms(kernel, X, 100, seed_sequence(0)).degrees.max()
+    for n, count in zip(degrees, counts, strict=True):
+        assert (terms.scales[terms.degrees == n] ** 2).sum() == pytest.approx(kernel.coefficients(40)[n]), count
+
+
+@every_map
+def test_truncated_degrees_have_less_error_where_a_few_rows_are_long(kind):
+    rows = rng.standard_t(4, size=(60, 6)) / 3
+    K, kernel = GaussianKernel(0.5)(rows), GaussianKernel(0.5)
+
+    def error(degrees):
+        maps = (kind(32, kernel=kernel, degrees=degrees, random_state=seed) for seed in range(30))
+        return np.mean([((Z := each.fit_transform(rows)) @ Z.T - K) ** 2 for each in maps])
+
+    assert error("truncated") < 0.8 * error("optimised")
+
+
 @every_map
 def test_rows_of_zeros_have_degrees_too(kind):
     map_ = kind(10, kernel="polynomial", random_state=0).fit(np.zeros((3, 2)))
@@ -166,7 +188,11 @@ def test_rows_of_zeros_have_degrees_too(kind):
     ("given", "kernel", "message"),
     [
         ({"degrees": "product"}, "gaussian", "'product' is for the polynomial kernel, and this is the gaussian"),
-        ({"degrees": "best"}, "gaussian", "degrees must be one of 'optimised', 'geometric', 'product', got 'best'"),
+        (
+            {"degrees": "best"},
+            "gaussian",
+            "degrees must be one of 'optimised', 'truncated', 'geometric', 'product', got 'best'",
+        ),
         ({}, PolynomialKernel(degree=200), "degree must be below 200 for random features, got 200"),
         ({}, "laplacian", "needs a kernel with Maclaurin coefficients; laplacian has none; gaussian, polynomial"),
     ],
