@@ -233,6 +233,12 @@ def _mixing(folder: Path, count: int, row: Row, spec: TrialSpec) -> str:
 MOST_COMPILING_S = 60.0  # what workers may take to start and to compile; beyond it the machine is slow
 
 
+def compiling_seconds(elapsed: float, share: float) -> float:
+    """Of the ``elapsed`` seconds until a run's first trial was done, those in which its workers started and compiled:
+    beyond its ``share``, what such a trial takes."""
+    return min(max(0.0, elapsed - share), MOST_COMPILING_S)
+
+
 class _Tally:
     """How the trials asked for stand, and how long the rest may take."""
 
@@ -263,7 +269,7 @@ class _Tally:
         share = self._left.pop(result.spec.key)
         self._work_left -= share
         if self._compiling is None:
-            self._compiling = min(max(0.0, time.monotonic() - self._started - share), MOST_COMPILING_S)
+            self._compiling = compiling_seconds(time.monotonic() - self._started, share)
         self._report()
 
     def _report(self) -> None:

@@ -72,14 +72,14 @@ def write_sweep(folder, protocols, **changes):
 
 def write_running(folder, trials=1, only=()):
     """An experiment of one method at two sizes under way: its first ``trials`` trials are done, of what ``only``
-    chooses."""
+    chooses, two minutes after its start."""
     methods = {"RFF": {"features": "fourier"}}
     config = log.config(name=folder.name, datasets=["digits"], n_features=[16, 32], methods=methods, trials=2)
     log.write(folder, config, [])
     timing = {"feature_s": 0.1, "fit_s": 0.1, "predict_s": 0.1, "contended": False}
     rows = [TrialResult(spec, "ok", {"accuracy": 90.0}, timing, 10**9, 0.05).to_row() for spec in Grid(config).specs()]
     log.write(folder, config, rows[:trials])
-    started = (datetime.now(UTC) - timedelta(seconds=60)).isoformat(timespec="seconds")
+    started = (datetime.now(UTC) - timedelta(seconds=120)).isoformat(timespec="seconds")
     manifest = {"rffbench": "0.1.0", "started": started, "finished": None, "only": list(only), "earlier_runs": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / ".lock").write_text("process 7 on here")

@@ -19,6 +19,7 @@ from rffbench.config.loading import filter_specs, load_resolved
 from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
 from rffbench.execution.manifest import runs_of
+from rffbench.execution.run import compiling_seconds
 from rffbench.plaintext import printable
 from rffbench.report.frame import experiment_folders, load_protocols
 from rffbench.report.page.origin import failures_sheet
@@ -59,7 +60,8 @@ class Watch:
 @dataclass
 class _Experiment:
     """What was read of a folder. ``work`` and ``work_left`` are what the trials cost (`shares`): small sizes come
-    first, and are quick. ``part_left`` is what is left of the running part of the config."""
+    first, and are quick. ``compiling`` is what the run's first trial took beyond its cost, ``part_left`` what is left
+    of the running part of the config."""
 
     marks: _Marks
     name: str
@@ -69,6 +71,7 @@ class _Experiment:
     running: str = ""
     started: datetime | None = None
     last: str = ""
+    compiling: float = 0.0
     work: float = 0.0
     work_left: float = 0.0
     part: dict[str, Any] | None = None
@@ -101,7 +104,8 @@ class _Experiment:
         last = _time(self.last)
         if not (self.running and self.started and last and self.work and work):
             return None
-        return max((last - self.started).total_seconds(), 1.0) * work / self.work
+        elapsed = (last - self.started).total_seconds() - self.compiling
+        return max(elapsed, min(1.0, self.work)) * work / self.work
 
 
 def _read(folder: Path, marks: _Marks) -> _Experiment:
@@ -145,8 +149,11 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
             found.part = {"only": options, "done": len(part.keys() & rows.keys()), "total": len(part)}
             found.part_left = sum(cost for key, cost in part.items() if key not in rows)
         if found.started:
-            since = {key for key, (_, end) in of_these.items() if (time := _time(end)) and time >= found.started}
-            found.work = sum(planned[key] for key in since)
+            ended = {key: time for key, (_, end) in of_these.items() if (time := _time(end)) and time >= found.started}
+            found.work = sum(planned[key] for key in ended)
+            if ended:
+                first = min(ended, key=ended.__getitem__)
+                found.compiling = compiling_seconds((ended[first] - found.started).total_seconds(), planned[first])
 
 
 def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
