@@ -17,6 +17,7 @@ from rffbench.cli import cli
 from rffbench.config.experiment import Experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
+from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
 from rffbench.registry import NONE, Registry
 from rffbench.resources import resource_folder
@@ -106,7 +107,10 @@ LEARNERS = in_use(solvers.SOLVERS, SOLVERS)
 @pytest.mark.parametrize("name", MAPS)
 def test_the_defaults_that_are_listed_are_those_of_a_map_that_is_given_none(name):
     kernel = kernels_served(features.served(name).kernels)[0]
-    made = features.make_features({"name": name}, kernel=kernel, gamma=0.5, n_features=16)
+    given = {"name": name, **features.later_defaults(name)}  # as a config has it
+    made = features.make_features(
+        given, kernel=kernel, gamma=0.5 if KERNELS[kernel].has_bandwidth else 1.0, n_features=16
+    )
     listed = next(row for row in features.describe() if row["name"] == name)["parameters"]
     assert {key: getattr(made, key) for key in listed} == listed
     assert set(listed) == set(made.get_params(deep=False)) - {"n_components", "kernel", "gamma", "random_state"}
