@@ -366,7 +366,7 @@ def test_a_dry_run_prints_the_grid_and_starts_nothing(rffbench, tiny, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench, tiny, tmp_path):
+def test_a_run_prints_its_table_and_one_with_nothing_left_to_do_changes_no_file(rffbench, tiny, tmp_path):
     folder = tmp_path / "results" / "tiny"
     run = rffbench("run", tiny)
     assert run.returncode == 0, run.stderr
@@ -384,6 +384,12 @@ def test_a_run_prints_its_table_and_writes_files_that_can_be_made_anew(rffbench,
     assert again.stdout.strip() in run.stdout
     assert rffbench("run", tiny, COLUMNS="400").stdout == (folder / "table.md").read_text() + "\n"
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == written
+
+
+@pytest.mark.slow
+def test_what_a_run_wrote_can_be_made_anew(rffbench, tiny, tmp_path):
+    folder = tmp_path / "results" / "tiny"
+    assert rffbench("run", tiny).returncode == 0
     (folder / "table.tex").unlink()  # as where a run was killed before it had drawn everything
     assert "wrote results/tiny/figures/" in rffbench("run", tiny).stdout
     assert (folder / "table.tex").is_file()
@@ -522,6 +528,7 @@ def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(capsys, monkeypat
     ]
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))

@@ -208,6 +208,7 @@ kernel_error_points: 0
 """
 
 
+@pytest.mark.slow
 def test_methods_with_unequal_columns_are_told_with_the_numbers_before_and_after_a_run(rffbench_in, tmp_path):
     rffbench_in(tmp_path, "new", "method", "mine")
     (tmp_path / "own.yaml").write_text(UNEQUAL)

@@ -59,6 +59,7 @@ def test_a_pipe_or_an_endless_device_is_refused_and_not_waited_for(tmp_path, rff
     assert "no regular file" in told.stderr
 
 
+@pytest.mark.slow
 def test_a_map_whose_constructor_never_ends_is_refused_by_name(tmp_path, rffbench, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "import time\n\nclass Slow:\n    def __init__(self, n_components=2):\n        time.sleep(10_000)\n"

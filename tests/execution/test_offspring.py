@@ -36,6 +36,7 @@ def test_a_child_in_a_session_of_its_own_ends_with_the_task(do, tmp_path):
     assert all(map(gone, daemons))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("strike", [os.kill, os.killpg])
 def test_a_child_in_a_session_of_its_own_ends_with_a_run_that_is_struck(number, strike, tmp_path):

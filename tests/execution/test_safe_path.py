@@ -55,6 +55,7 @@ def runs(folder, given, command, *options):
     assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, ["1 trial ok"]), done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_and_its_workers_take_python_s_own(folder, environment):
     runs(folder, environment, "bin/rffbench")
 
