@@ -7,7 +7,9 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from rffbench.features import MAPS
+from rffbench.kernels import KERNELS
 from rffbench.linalg import triangles, waves
+from rffbench.parts import kernels_served
 from rffbench.registry import NONE
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers import spec as solver_spec
@@ -59,8 +61,8 @@ def late(monkeypatch):
 
 def a_trial(features, solver, dtype="float64", **changes):
     solver = solver_spec(solver)
-    if features == "perceptron":
-        changes["kernel"] = {"name": "perceptron", "gamma": 0.3}
+    if features != NONE and "gaussian" not in (served := kernels_served(MAPS.factory(features).serves.kernels)):
+        changes["kernel"] = {"name": served[0], "gamma": 0.3 if KERNELS[served[0]].has_bandwidth else 1.0}
     return replace(spec(dtype=dtype, **changes), features={"name": features}, solver=solver)
 
 

@@ -219,7 +219,7 @@ def test_what_memory_the_factors_take_is_planned_and_a_budget_too_small_is_refus
 
 @pytest.mark.parametrize(("config", "message"), [
     ({"lambda": -1e-3}, "must be a number, 0 or more, or a list of them, got -0.001"),
-    ({"lambda": [0, 1], "method": "qr"}, "method must be one of None, 'cholesky', 'svd', got 'qr'"),
+    ({"lambda": [0, 1], "method": "qr"}, "method must be one of None, 'cholesky', 'svd', 'cg', got 'qr'"),
     ({"lambda": [0, 1], "blocks": "dask"}, "lambda 0 needs the singular values of Z, which blocks: dask has not"),
     ({"lambda": [1, 2], "blocks": "dask", "method": "svd"}, "method must be null or cholesky with blocks: dask"),
 ])  # fmt: skip
