@@ -50,6 +50,7 @@ def grow(megabytes):
     return lambda: held + 1
 
 
+@pytest.mark.slow
 def test_extra_memory_counts_what_the_work_takes_and_not_its_data():
     assert 35 << 20 < extra_memory(grow, 40) < 60 << 20
 

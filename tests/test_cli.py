@@ -142,6 +142,7 @@ def test_output_that_cannot_be_written_is_no_defect(command, status, message, en
     assert (done.returncode, done.stderr) == (status, message)
 
 
+@pytest.mark.slow
 def test_head_does_not_change_the_exit_status_nor_what_is_written(environment, tmp_path):
     """A comparison out of tolerance, whose output is closed before its first line."""
     config = log.config(n_features=["1d"], reference="liu2020-table3")
@@ -618,6 +619,7 @@ def test_why_trials_failed_is_said_with_their_methods_and_datasets(tmp_path, cap
 
 
 @pytest.mark.parametrize(("command", "file"), [("table", "summary.csv"), ("compare", "statistics.csv")])
+@pytest.mark.slow
 def test_what_is_found_in_a_folder_that_cannot_be_written_is_printed(environment, wide, command, file):
     """As on a file system that is mounted read-only; root may write wherever permissions alone forbid it."""
     code = (

@@ -31,6 +31,7 @@ def mine(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_data_by_path_is_run_and_nothing_that_is_written_tells_its_folder(rffbench_in, mine, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     result = rffbench_in(elsewhere, "run", mine / "own.yaml", "--workers", "1")
@@ -182,6 +183,7 @@ def test_missing_values_and_words_are_refused_with_the_steps_that_mend_them(rffb
     assert re.search(message, result.stderr), result.stderr
 
 
+@pytest.mark.slow
 def test_a_table_with_missing_values_and_words_is_run_with_as_many_columns_in_every_trial(rffbench_in, tmp_path):
     (tmp_path / "mine.csv").write_text(TABLE)
     (tmp_path / "own.yaml").write_text(STEPPED.format(steps="[impute-median, impute-most-frequent, onehot, standard]"))

@@ -166,6 +166,7 @@ def test_two_files_of_one_name_are_refused(tmp_path):
         load_experiment(write(tmp_path, methods=methods))
 
 
+@pytest.mark.slow
 def test_a_failure_names_the_file_without_its_folder(rffbench, tmp_path):
     write(
         tmp_path / "deep",

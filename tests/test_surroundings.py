@@ -22,6 +22,7 @@ def shell(tmp_path, environment):
     return run
 
 
+@pytest.mark.slow
 def test_a_run_whose_standard_streams_are_all_closed_measures_its_trials(shell, tmp_path):
     assert shell("R run tiny.yaml --workers 1 <&- >&- 2>&-").returncode == 0
     rows = [json.loads(line) for line in (tmp_path / "results/tiny/trials.jsonl").read_text().splitlines()]

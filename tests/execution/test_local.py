@@ -256,6 +256,7 @@ def test_workers_start_with_their_libraries_loaded():
     assert first_of_its_process("say_what_is_loaded", preload=("colorsys",))["colorsys"] == 1
 
 
+@pytest.mark.slow
 def test_workers_start_with_their_kernels_ready():
     """Otherwise each worker loads them from numba's cache again, which takes longer than small trials."""
     metrics = first_of_its_process("say_which_kernels_are_ready")

@@ -79,6 +79,7 @@ def test_a_row_gives_back_the_spec_it_is_of(tmp_path):
     assert all(TrialSpec.from_row(row).key == row["key"] for row in rows(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_run_leaves_nothing_for_the_system_to_complain_of(tmp_path, script):
     process = script(tmp_path, 2, "use_a_lock", "use_a_lock")
     _, errors = process.communicate(timeout=120)

@@ -53,7 +53,10 @@ def test_a_map_that_tests_know_nothing_of_is_tested_with_its_defaults_on_every_k
 @pytest.mark.parametrize(
     ("name", "promise", "kernel"),
     [
-        pytest.param(name, promise, kernel, id=f"{label(name, promise)}, {kernel}")
+        pytest.param(
+            name, promise, kernel, id=f"{label(name, promise)}, {kernel}",
+            marks=[pytest.mark.slow] if kernel != promise.kernels[0] else [],
+        )
         for name, promise in ALL if promise.rate in (MONTE_CARLO, FASTER) for kernel in promise.kernels
     ],
 )  # fmt: skip

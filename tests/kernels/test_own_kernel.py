@@ -58,6 +58,7 @@ def write(folder, source=MINE, **changes):
     return folder / "own.yaml"
 
 
+@pytest.mark.slow
 def test_a_run_measures_with_a_kernel_in_a_file(rffbench, tmp_path):
     write(tmp_path / "deep")
     done = rffbench("run", "deep/own.yaml")

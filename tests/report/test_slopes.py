@@ -112,6 +112,7 @@ def test_exponents_are_told_for_n_points_for_n_equal_m_and_for_its_square(bound_
     assert not any(error == "sup_error" and points != "n = 500" for _, _, error, points in found)
 
 
+@pytest.mark.slow
 def test_measurement_and_bound_stand_in_one_log_log_figure(bound_results):
     figures = list(bound_figures(frame.load_protocols(bound_results)))
     assert [(dataset, labels) for dataset, labels, _ in figures] == [
