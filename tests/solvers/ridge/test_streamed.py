@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFeatures, rowsource
+from rffbench.data import train_test
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.weighted import pool
 from rffbench.linalg.waves import fourier_columns
@@ -260,6 +261,18 @@ def test_float32_features_are_accumulated_in_float64(center):
     ours = StreamedRidge(1e-9, center=center).fit(X32, y)
     exact = StreamedRidge(1e-9, center=center).fit(X32.astype(np.float64), y)
     np.testing.assert_allclose(ours.coef_, exact.coef_, rtol=0, atol=1e-12)
+
+
+def test_features_in_single_precision_predict_as_those_in_double_to_five_digits():  # docs/scaling.md
+    split = train_test("generated", seed=0, trial=0, train_rows=6000)
+    X, y, rows = split.X_train[:], split.y_train[:], split.X_test[:2000]
+    predicted = {}
+    for dtype in ["float64", "float32"]:
+        features = RandomFourierFeatures(256, gamma=0.2, random_state=0)
+        model = StreamedRidge(1e-7, features=features).fit(X.astype(dtype), y)
+        predicted[dtype] = model.predict(rows.astype(dtype))
+    apart = np.abs(predicted["float32"] - predicted["float64"]).max()
+    assert 0 < apart < 1e-5
 
 
 @pytest.mark.parametrize("columns", [60, 500])  # fewer and more than rows: from ZᵀZ, from ZZᵀ
