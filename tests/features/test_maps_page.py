@@ -1,0 +1,58 @@
+"""The numbers in docs/maps.md that say how far a map is from its kernel are measured here."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rffbench import QuasiMonteCarloFeatures, StructuredOrthogonalFeatures
+from rffbench.kernels import GaussianKernel
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+PAGE = (Path(__file__).parents[2] / "docs" / "maps.md").read_text(encoding="utf-8")
+
+
+def numbers(pattern):
+    found = re.search(pattern, PAGE)
+    assert found, pattern
+    return [float(number) for number in found.groups()]
+
+
+def bias_along_an_axis(lengths, inputs, frequencies=800_000):
+    """Of SORF, the kernel being ½: its mean over blocks of frequencies, less ½."""
+    X = np.zeros((2, inputs))
+    X[1, 0] = np.sqrt(np.log(2))
+    Z = StructuredOrthogonalFeatures(2 * frequencies, lengths=lengths, random_state=0).fit_transform(X)
+    return Z[0] @ Z[1] - 0.5
+
+
+def test_the_bias_of_sorf():
+    chi = numbers(r"with `chi` by ([.\d]+) at N = 2, ([.\d]+) at 4, ([.\d]+) at 8 and ([.\d]+) at 16")
+    (fixed,) = numbers(r"With `fixed` the bias is O\(1/√N\), ([.\d]+) at 16")
+    for expected, inputs in zip(chi, [2, 4, 8, 16], strict=True):
+        assert abs(bias_along_an_axis("chi", inputs)) == pytest.approx(expected, abs=0.002)
+    assert abs(bias_along_an_axis("fixed", 16)) == pytest.approx(fixed, abs=0.002)
+
+
+def error_of_qmc(inputs, sequence, scramble):
+    X, gamma = np.random.default_rng(0).normal(size=(12, inputs)), 0.5 / inputs
+    K, pairs = GaussianKernel(gamma)(X), np.triu_indices(12, 1)
+    squares = []
+    for seed in range(40):
+        map_ = QuasiMonteCarloFeatures(256, gamma=gamma, sequence=sequence, scramble=scramble, random_state=seed)
+        Z = map_.fit_transform(X)
+        squares.append(np.mean((Z @ Z.T - K)[pairs] ** 2))
+    return np.sqrt(np.mean(squares))
+
+
+def test_the_errors_of_sequences():
+    least, most = numbers(r"a shift has ([\d.]+) to ([\d.]+) times the error of Owen's scrambling")
+    ratios = []
+    for inputs in (2, 5, 10, 20):
+        scrambled = {sequence: error_of_qmc(inputs, sequence, True) for sequence in ("sobol", "halton")}
+        shifted = {sequence: error_of_qmc(inputs, sequence, "shift") for sequence in ("sobol", "halton", "lattice")}
+        assert scrambled["sobol"] < min(scrambled["halton"], *shifted.values())
+        ratios += [shifted[sequence] / scrambled[sequence] for sequence in scrambled]
+    assert least - 0.1 < min(ratios) < least + 0.1
+    assert most - 0.5 < max(ratios) < most + 0.1
