@@ -15,6 +15,10 @@ GAMMA_RULES = ("scale", "median")
 """The names that γ may have in place of a number (`rffbench.kernels.bandwidth.gamma_of_rows`)."""
 
 
+TIMES_MEDIAN = "times_median"
+"""The key of a γ that the data shall give: multiples of the median distance for cross-validation to choose σ from."""
+
+
 class WrongParameter(ValueError):
     """The value of ``parameter`` is wrong; ``problem`` says what would be right."""
 
@@ -62,6 +66,11 @@ def check_map(value: Any) -> None:
 def is_rule(gamma: Any) -> TypeGuard[str]:
     """Whether ``gamma`` is the name of a rule, not a number."""
     return isinstance(gamma, str) and gamma in GAMMA_RULES
+
+
+def is_chosen(gamma: Any) -> bool:
+    """Whether cross-validation chooses γ: from a list, or from multiples of the median distance."""
+    return isinstance(gamma, list | dict)
 
 
 def is_number(value: Any) -> bool:

@@ -90,8 +90,9 @@ class MapServes:
 class SolverServes:
     """What a solver serves, and what it costs once the features are made.
 
-    ``uses``: what it learns on: the features of a map, rows of the exact kernel matrix, or functions of the kernel that
-    it draws itself. ``kernels``: of the latter two, the trait that a kernel must have. ``iterative``: the data decides
+    ``uses``: what it learns on: the features of a map, rows of the exact kernel matrix, functions of the kernel that
+    it draws itself, or the inputs as they are. ``kernels``: of rows and functions of a kernel, the trait that it must
+    have. ``iterative``: the data decides
     how many steps it takes, and ``cost`` is a usual count. ``sums`` are the multiply-adds of sums over the rows which
     methods of one draw may share, ``cost`` all others; None: unknown, and the dry run says so. ``letters`` finds more
     letters of the formulas in the solver's parameters. ``libraries`` it may ask for besides this package's own.
@@ -99,7 +100,7 @@ class SolverServes:
     does not take them.
     """
 
-    uses: Literal["features", "kernel rows", "own functions"] = "features"
+    uses: Literal["features", "kernel rows", "own functions", "inputs"] = "features"
     kernels: Traits = None
     tasks: tuple[Task, ...] = TASKS
     iterative: bool = False

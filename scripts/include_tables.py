@@ -57,7 +57,8 @@ def solvers_table() -> str:
     """The solvers in rows."""
     rows = [
         f"| `{row['name']}` | {row['uses']} | {' and '.join(row['tasks'])} | "
-        f"{row['needs'] or ('' if row['uses'] == 'features' else 'any')} | {'yes' if row['iterative'] else 'no'} |"
+        f"{row['needs'] or ('' if row['uses'] in ('features', 'inputs') else 'any')} | "
+        f"{'yes' if row['iterative'] else 'no'} |"
         for row in catalogue.learners() if row["name"] in BUILT_IN
     ]  # fmt: skip
     return "\n".join(["| solver | learns on | tasks | kernel needed | iterative |", "|---|---|---|---|:-:|", *rows])

@@ -97,7 +97,7 @@ def in_words(row: Row) -> str:
         sparse = "; sparse" if row["sparse"] else ""
         return f"{kernels}; {unbiased}; fits on {row['fits_on']}; a row costs {row['row_cost']}{sparse}"
     if "uses" in row and row["name"] != NONE:
-        of = "" if row["uses"] == "features" else f" of {kernels}"
+        of = "" if row["uses"] in ("features", "inputs") else f" of {kernels}"
         return f"{' and '.join(row['tasks'])}; learns on {row['uses']}{of}{'; iterative' if row['iterative'] else ''}"
     if "traits" in row:
         return f"{row['formula']}; maps: {', '.join(row['maps']) or 'none'}"

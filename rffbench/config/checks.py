@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
 from rffbench.errors import ConfigError, unknown
-from rffbench.parameters import is_rule
+from rffbench.parameters import is_chosen, is_rule
 from rffbench.units import so_many
 from rffbench.yamlfile import Misplaced, problem
 
@@ -93,7 +93,7 @@ def _check_method(grid: Grid, label: str) -> None:
         raise Misplaced("has neither a feature map nor a solver", "methods", label)
     with located("methods", label):
         check_map(solver["name"], features["name"])
-    if isinstance(kernel["gamma"], list) and len(solver.get("lambda", [])) < 2:
+    if is_chosen(kernel["gamma"]) and len(solver.get("lambda", [])) < 2:
         message = "bandwidths are chosen by the cross-validation of a ridge solver over two λ or more"
         raise Misplaced(message, *own["kernel"])
     for index, dataset in enumerate(grid.config["methods"][label].get("datasets", [])):
@@ -110,7 +110,12 @@ def _check_method(grid: Grid, label: str) -> None:
             raise Misplaced(f"of {dataset}: {error}", *own["kernel"], "lengths") from None
     with located(*own["kernel"]):
         check_own_kernel(kernel)
-    known = 1.0 if kernel["gamma"] is None or is_rule(kernel["gamma"]) else kernel["gamma"]  # the data's may be any
+    by_data = kernel["gamma"] is None or is_rule(kernel["gamma"]) or isinstance(kernel["gamma"], dict)
+    known = 1.0 if by_data else kernel["gamma"]  # the data's may be any
+    if isinstance(kernel["gamma"], dict):
+        with located(*own["kernel"]):
+            columns = kernel["gamma"]["columns"]
+            make_features(features, kernel=argument, gamma=1.0, n_features=columns, count="columns")
     for gamma in known if isinstance(known, list) else [known]:
         for n_features in sorted(
             {n_features for dataset in datasets for n_features in grid.sizes_by_number(dataset, label)}

@@ -20,6 +20,7 @@ from rffbench.features.hooks import hook, makes_sparse
 from rffbench.identity import canonical_json
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
+from rffbench.parameters import TIMES_MEDIAN
 from rffbench.parts import TRIGONOMETRY, evaluated
 from rffbench.solvers import NONE, make_solver, served
 from rffbench.solvers.base import default_block_rows
@@ -28,6 +29,7 @@ from rffbench.trials.seconds import BRIEF_S
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
 from rffbench.trials.together import may_share, pool_size, worth_sharing
+from rffbench.trials.tuning import tuning_spec
 
 EFFICIENCY = 0.6  # of a matrix product's speed that cosines, triangles and Cholesky factors have, measured
 
@@ -59,11 +61,12 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     counted = [(spec, alone) for spec in specs if (alone := operations(spec)) is not None]
     first = specs[0]
     card = load_card(first.dataset)
+    tuning = _tuning_operations(specs)
     several = len(card.classes) > 2 and card.labels is None
     alone_each = several or first.timing == "exclusive" or not may_share(first)
     if alone_each or len(counted) < 2:
-        return sum(alone for _, alone in counted)
-    total, bases = 0.0, dict[Hashable, list[tuple[Any, float, float]]]()
+        return tuning + sum(alone for _, alone in counted)
+    total, bases = tuning, dict[Hashable, list[tuple[Any, float, float]]]()
     for spec, alone in counted:
         features = _features(spec)
         base = hook(features, "base")
@@ -83,6 +86,15 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     n, d = train_rows(first), inputs(first)
     shared = sum(n * (d * pool + TRIGONOMETRY * 2 * pool) + _sums(first, n, 2 * pool) for pool in pools)
     return total + _bandwidths(first) * shared
+
+
+def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
+    """Multiply-adds of choosing the bandwidth that all sizes of a method have (`rffbench.trials.tuning`)."""
+    if not isinstance(specs[0].kernel["gamma"], dict):
+        return 0.0
+    grid = specs[0].kernel["gamma"][TIMES_MEDIAN]
+    firsts = {spec.method: tuning_spec(spec) for spec in specs}
+    return len(grid) * sum(operations(spec) or 0.0 for spec in firsts.values())
 
 
 def measuring_operations(spec: TrialSpec) -> float:

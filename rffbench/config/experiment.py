@@ -35,6 +35,7 @@ from rffbench.config.checks import check_grid, check_inputs, check_mapping, loca
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
+    ChosenBandwidth,
     Dataset,
     FeaturesName,
     Gammas,
@@ -64,6 +65,7 @@ from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.own import without_folders
 from rffbench.errors import unknown
 from rffbench.identity import canonical_json
+from rffbench.parameters import TIMES_MEDIAN
 from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 
@@ -92,7 +94,8 @@ class Kernel(BaseModel):
     sigma: Sigmas | None = Field(
         default=None,
         description="Bandwidth σ; what γ is of it depends on the kernel, 1/(2σ²) for the gaussian. 1 if gamma is not "
-        "given. median: the median distance between training rows.",
+        "given. median: the median distance between training rows. {times_median: […], columns: …, rows: …}: what "
+        "cross-validation chooses once for all sizes.",
     )
     gamma: Gammas | None = Field(
         default=None,
@@ -127,6 +130,8 @@ class Kernel(BaseModel):
             rule = getattr(self, key)
             if isinstance(rule, str) and rule not in made.rules:
                 raise Misplaced(f"{key} {no_rule(made, rule)}", key)
+            if isinstance(rule, ChosenBandwidth) and "median" not in made.rules:
+                raise Misplaced(f"{key} {no_rule(made, 'median')}", key, TIMES_MEDIAN)
         for key, given in (("sigma", self.sigma), ("gamma", self.gamma)):
             for value in given if isinstance(given, list) else [given]:
                 try:
@@ -147,10 +152,14 @@ class Kernel(BaseModel):
 
     def spec(self) -> dict[str, Any]:
         """The name, γ, and the other parameters but those that are null. γ is a number, a list of them, or what the
-        data shall give: None, or a rule's name."""
+        data shall give: None, a rule's name, or a mapping (`rffbench.config.values.ChosenBandwidth`)."""
         made = self._made()
         gamma: Any = self.gamma
-        if isinstance(self.sigma, list):
+        if isinstance(self.gamma, ChosenBandwidth):
+            gamma = self.gamma.spec()
+        elif isinstance(self.sigma, ChosenBandwidth):
+            gamma = self.sigma.spec()
+        elif isinstance(self.sigma, list):
             gamma = [made.gamma_from_sigma(sigma) for sigma in self.sigma]
         elif self.sigma is not None:
             gamma = self.sigma if isinstance(self.sigma, str) else made.gamma_from_sigma(self.sigma)

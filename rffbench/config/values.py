@@ -63,6 +63,9 @@ def column(value: object) -> object:
 
 
 Column = Annotated[StrictStr | StrictInt, BeforeValidator(column)]
+Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
+PositiveNumber = Annotated[Number, Field(gt=0)]
+PositiveInt = Annotated[StrictInt, Field(gt=0)]
 
 
 class OwnData(BaseModel):
@@ -225,12 +228,35 @@ def repeated(values: Iterable[Value]) -> Value | None:
     return None
 
 
+class ChosenBandwidth(BaseModel):
+    """A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    times_median: Annotated[list[PositiveNumber], AfterValidator(once), Field(min_length=2)] = Field(
+        description="What σ may be, in multiples of the median distance between training rows."
+    )
+    columns: PositiveInt = Field(description="The columns of the features with which it is chosen.")
+    rows: PositiveInt = Field(description="At most how many training rows it is chosen on, the first of them.")
+    and_lambda: StrictBool = Field(
+        default=False, description="Whether the λ that was chosen with it is kept, and not chosen again on all rows."
+    )
+
+    def spec(self) -> dict[str, Any]:
+        """As a trial's spec holds it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
 def bandwidths(*rules: str) -> Callable[[object], object]:
     """A validator of bandwidths: a positive number, the name of one of ``rules``, or several numbers for
     cross-validation to choose from."""
 
     def validate(value: object) -> object:
-        if value in rules:
+        if isinstance(value, str) and value in rules:
+            return value
+        if isinstance(value, dict):
+            return ChosenBandwidth.model_validate(value)
+        if isinstance(value, ChosenBandwidth):
             return value
         values = value if isinstance(value, list) else [value]
         wrong = [
@@ -319,11 +345,10 @@ def text_keys(value: object) -> object:
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
-Number = Annotated[float, BeforeValidator(number), Field(allow_inf_nan=False)]
-PositiveNumber = Annotated[Number, Field(gt=0)]
-Sigmas = Annotated[float | list[float] | Literal["median"], BeforeValidator(bandwidths("median"))]
-Gammas = Annotated[float | list[float] | Literal["scale", "median"], BeforeValidator(bandwidths("scale", "median"))]
-PositiveInt = Annotated[StrictInt, Field(gt=0)]
+Sigmas = Annotated[float | list[float] | Literal["median"] | ChosenBandwidth, BeforeValidator(bandwidths("median"))]
+Gammas = Annotated[
+    float | list[float] | Literal["scale", "median"] | ChosenBandwidth, BeforeValidator(bandwidths("scale", "median"))
+]
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
 Sizes = Annotated[
     list[Size], BeforeValidator(listed, json_schema_input_type=list[str | PositiveInt]), Field(min_length=1)

@@ -288,7 +288,8 @@ class SplitRule(_Model):
 class Card(_Model):
     """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count).
 
-    ``target_scale`` divides the target of a regression. ``unavailable`` says why there is nothing to fetch; it
+    ``target_scale`` divides the target of a regression; ``target_log`` puts log(1 + y) in its place. ``unavailable``
+    says why there is nothing to fetch; it
     takes the place of ``files``.
     """
 
@@ -306,6 +307,7 @@ class Card(_Model):
         default_factory=dict, description="input column that holds words, counted from 0: the words, in order"
     )
     target_scale: float | None = Field(default=None, gt=0)
+    target_log: bool = Field(default=False, description="whether log(1 + y) is learnt in place of the target y")
     split: SplitRule
     format: Format
     files: list[File] = Field(default_factory=list)
@@ -347,6 +349,8 @@ class Card(_Model):
             raise Misplaced("two classes need labels.positive: which of them is +1", "labels")
         if self.target_scale and self.task != "regression":
             raise Misplaced("goes with regression, and only with it", "target_scale")
+        if self.target_log and self.task != "regression":
+            raise Misplaced("goes with regression, and only with it", "target_log")
         if self.n_train + self.n_test > self.rows:
             raise Misplaced(f"{self.n_train} + {self.n_test} rows are more than rows: {self.rows}", "split")
         if self.split.rule in ("given", "folds") and self.n_train + self.n_test != self.rows:
@@ -446,6 +450,8 @@ class Card(_Model):
                 defining[key] = self.model_dump(mode="json", include={key})[key]
         if self.target_scale is not None:
             defining["target_scale"] = self.target_scale
+        if self.target_log:
+            defining["target_log"] = True
         file_fields = {"checksum", "content", "member", "part"}
         defining["files"] = [file.model_dump(mode="json", include=file_fields) for file in self.files]
         defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it

@@ -314,7 +314,8 @@ def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
     ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.
     """
     if card.task == "regression":
-        return target.astype(np.float64) / (card.target_scale or 1.0)
+        y = target.astype(np.float64) / (card.target_scale or 1.0)
+        return np.log1p(y) if card.target_log else y
     values, place = np.unique(target, return_inverse=True)
     same = identity(card.classes)
     spelling = {same(label): label for label in card.classes}

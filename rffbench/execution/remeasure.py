@@ -10,6 +10,7 @@ from typing import Any
 
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
+from rffbench.parameters import is_chosen
 from rffbench.registry import NONE
 from rffbench.trials.metrics import CURVES
 from rffbench.trials.spec import TrialResult, TrialSpec
@@ -77,4 +78,4 @@ def _without_measures(spec: TrialSpec) -> TrialSpec:
 
 
 def _is_chosen(spec: TrialSpec) -> bool:
-    return isinstance(spec.kernel["gamma"], list)
+    return is_chosen(spec.kernel["gamma"])

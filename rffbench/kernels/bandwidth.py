@@ -68,7 +68,7 @@ def no_rule(kernel: Kernel, rule: str) -> str:
     return f"must be 1: the {kernel.called()} kernel has no bandwidth, got {rule!r}"
 
 
-def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequence) -> float:
+def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequence, times: float = 1.0) -> float:
     """γ of ``kernel`` by ``rule`` on the rows X (n, d), in units of its ``lengths``: an array, a CSR matrix or a row
     source.
 
@@ -76,7 +76,7 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
     polynomial, …), as in scikit-learn's RBFSampler and SVC; where it is one over a length, 1/(d·√Var X) in the ℓ1 norm
     (laplacian) and 1/√(d·Var X) in the Euclidean one (matern). 'median': σ is the median distance ‖x − x′‖ between
     pairs of at most MEDIAN_ROWS rows, drawn by ``sequence``, in the kernel's norm, and γ is σ's
-    (`Kernel.gamma_from_sigma`).
+    (`Kernel.gamma_from_sigma`); σ is ``times`` as much where that is given.
 
     Where all of X is one number, γ is 1. ValueError where the median distance is 0 otherwise.
     """
@@ -85,7 +85,7 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
         X = kernel.scaled(X) if issparse(X) else _InUnits(X, kernel)
     median = sampled_median_distance(kernel, X, sequence) if rule == "median" else 0.0
     if 0 < median < np.inf:
-        return kernel.gamma_from_sigma(median)
+        return kernel.gamma_from_sigma(times * median)
     variance = _variance(X)
     if not np.isfinite(variance) or median:
         raise ValueError(f"gamma={rule!r} needs numbers that can be squared, and X holds NaN, infinity or larger ones")

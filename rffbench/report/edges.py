@@ -17,11 +17,13 @@ import pandas as pd
 
 from rffbench.errors import RffbenchError
 from rffbench.papers import references
+from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.frame import Results, cells, size_label
 from rffbench.trials.edges import End, edge_of
 
 SHARE = 0.2  # of a cell's trials, beyond which an edge counts
-TUNED = {"lambda": "λ", "gamma": "γ"}  # what cross-validation chooses: the column of trials, and its sign
+TUNED = {"lambda": "λ", "gamma": "γ", TIMES_MEDIAN: "σ/median"}
+"""What cross-validation chooses: the column of trials, and its sign."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ def _grid(results: Results, method: str, name: str) -> list[float]:
     """What a method's tuned value is chosen from; empty where it is given."""
     setting = results.grid.setting("solver" if name == "lambda" else "kernel", method=method) or {}
     grid: Any = setting.get(name)
+    if name == TIMES_MEDIAN and isinstance(chosen := setting.get("gamma"), dict):
+        grid = chosen[name]
     return [float(value) for value in grid] if isinstance(grid, list) and len(grid) > 1 else []
 
 

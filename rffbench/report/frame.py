@@ -25,6 +25,7 @@ from rffbench.execution.log import Cell, each_row, log_files
 from rffbench.execution.row import PLACE, Row
 from rffbench.kernels import KERNELS
 from rffbench.labels import shown_config
+from rffbench.parameters import TIMES_MEDIAN, is_chosen
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
@@ -135,9 +136,10 @@ class Results:
             if method not in self.grid.methods or self.grid.features(method)["name"] == "none":
                 continue
             kernel = self.grid.setting("kernel", dataset, method) or {}
-            parameters = [f"{key} = {_listed(value)}" for key, value in kernel.items() if key != "name"]
+            given = {key: value[TIMES_MEDIAN] if isinstance(value, dict) else value for key, value in kernel.items()}
+            parameters = [f"{key} = {_listed(value)}" for key, value in given.items() if key != "name"]
             written = as_written(", ".join([str(kernel.get("name", "kernel")), *parameters]))
-            if isinstance(kernel.get("gamma"), list):  # each method has chosen its own
+            if is_chosen(kernel.get("gamma")):  # each method has chosen its own
                 of_method = self.trials[(self.trials["dataset"] == dataset) & (self.trials["method"] == method)]
                 written += f", chosen: {of_method['gamma'].mean():.3g} on average"
             of_kernel.setdefault(written, []).append(as_written(method))

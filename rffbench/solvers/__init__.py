@@ -52,6 +52,8 @@ BUILT_IN = {
     "logistic": "rffbench.solvers.logistic:make_logistic",
     "sparse-rf": "rffbench.solvers.sparse.sparse_rf:make_sparse_rf",
     "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
+    "linear": "rffbench.solvers.baselines:make_linear",
+    "gradient-boosting": "rffbench.solvers.baselines:make_gradient_boosting",
 }
 
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)

@@ -391,7 +391,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     seconds: dict[str, Any] = {"shared": False}
     predicted: NDArray | None = None
     watched = {"eval_set": (split.X_test, split.y_test)} if spec.solver.get("record") else {}
-    solver = _make_solver(spec, problem, features, free)
+    solver = ready_solver(spec, problem, features, free)
     with (
         in_figures_of_the_process(memory, free),
         naming_whose_code(spec, features, solver),
@@ -429,7 +429,8 @@ def _warm_up(features: Any, dtype: np.dtype) -> None:
                 raise
 
 
-def _make_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int | None) -> Any:
+def ready_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int | None) -> Any:
+    """The spec's solver, not yet fitted, whose map's code is compiled."""
     if features is not None:
         _warm_up(features, problem.split.X_train.dtype)
     if spec.solver["name"] == NONE:

@@ -20,6 +20,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.special import ndtr
 
 from rffbench.kernels import GaussianKernel
+from rffbench.parameters import TIMES_MEDIAN
 from rffbench.parts import NotServed, Task, Traits, check_kernel
 
 if TYPE_CHECKING:
@@ -505,6 +506,8 @@ METRICS = {
         Metric("effective_lambda", "effective λ"),
         Metric("median_lambda", "effective λ by the median column"),
         Metric("gamma", "chosen γ"),
+        Metric(TIMES_MEDIAN, "chosen σ over the median distance"),
+        Metric("bandwidth_s", "time to choose the bandwidth", SECONDS),
         Metric("cv_error", "cross-validation error"),
         Metric("test_error", "test error", better="less"),  # of a solver's curves, as the next
         Metric("nonzeros", "features in the model"),

@@ -35,7 +35,8 @@ class TrialSpec:
     ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
     may be ``none``. ``kernel`` holds a name, the kernel's other parameters and γ: a number, None for the one the rows
     give (perceptron), a rule's name for the one that it finds in the training rows
-    (`rffbench.parameters.GAMMA_RULES`), or a list for cross-validation to choose from. ``measures``
+    (`rffbench.parameters.GAMMA_RULES`), a list for cross-validation to choose from, or a mapping for it to choose once
+    for all sizes (`rffbench.trials.tuning`). ``measures``
     are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all); ``scores``
     of the predictions, besides the task's own (`rffbench.trials.scores`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
@@ -159,7 +160,8 @@ class TrialResult:
     (`rffbench.trials.edges.gain_at_edge`). ``fold_errors``, at the chosen λ, are for who chooses among several results.
     ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
     ``seconds``, which a row calls ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``,
-    ``predict_s``; ``contended`` (something else used the processors meanwhile; None: it cannot be told), ``threads``,
+    ``predict_s``; ``bandwidth_s`` (choose the bandwidth that several sizes have); ``contended`` (something else used
+    the processors meanwhile; None: it cannot be told), ``threads``,
     ``shared`` (the seconds are sums of parts, some of them measured once for several trials). With ``timing: features``
     ``contended`` and ``threads`` are about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and ``spread`` are
     theirs.

@@ -40,6 +40,13 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
                 run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
         best.tell()
         return
+    if isinstance(specs[0].kernel["gamma"], dict):
+        from rffbench.trials.tuning import tuned
+
+        found = tuned(specs, channel)
+        for group in found.with_gamma():
+            run_group(group, found)
+        return
     problem = Problem.of(specs[0])
     problem.alone = channel.alone
     if problem.labels is not None and len(problem.labels) == 1 and specs[0].solver["name"] != NONE:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
@@ -72,6 +73,18 @@ def l1_on_its_functions(model, X, y):
     return Lasso(model.alpha_ / len(X), fit_intercept=False, tol=1e-12, max_iter=1_000_000).fit(Z, y).predict(Z)
 
 
+def linear(model, X, y):
+    """Xw, w = (XᵀX + I)⁻¹Xᵀy."""
+    return X @ np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ y)
+
+
+def trees(model, X, y):
+    """scikit-learn's gradient boosting."""
+    if is_classifier(model):
+        return HistGradientBoostingClassifier(max_iter=20).fit(X, y).decision_function(X)
+    return HistGradientBoostingRegressor(max_iter=20).fit(X, y).predict(X)
+
+
 @dataclass(frozen=True)
 class Promise:
     """What a solver promises with these parameters of its own."""
@@ -109,6 +122,8 @@ PROMISES = {
         Promise(l1_on_its_functions, SPARSE | {"steps": 10, "threshold": "best"}, {"tol": 1e-10}, CLASSES, "perceptron",
                 0.2),
     ],
+    "linear": [Promise(linear, tight=ONE)],
+    "gradient-boosting": [Promise(trees, {"trees": 20}, seeded=False)],
     "plug-in": [Promise(ridge, maps=True, tasks=BOTH[:1])],
 }  # fmt: skip
 

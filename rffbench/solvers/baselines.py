@@ -1,0 +1,131 @@
+"""Learners on the inputs themselves, which feature maps are measured beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from rffbench.parameters import check_count, check_positive
+from rffbench.parts import SolverServes, serves
+from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.solvers.base import Classifier, Regressor, read_rows
+from rffbench.solvers.ridge.make import make_ridge
+from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale
+from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
+
+
+@serves(SolverServes(uses="inputs", sums="n*d*min(n, d)/2", cost="f*min(n, d)**3/6"))
+def make_linear(
+    *, task: str, memory: int | None = None,
+    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n", center: Center = True,
+) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
+    """Ridge regression on the inputs themselves; lambda by k-fold cross-validation.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ, or λ itself; trace, λ·tr(XᵀX).
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    """
+    return make_ridge(
+        task=task, features=None, memory=memory, lambda_=lambda_, folds=folds, lambda_scale=lambda_scale, center=center
+    )
+
+
+class _GradientBoosting:
+    trees: int
+    learning_rate: float
+    random_state: RandomState
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_count("trees", self.trees, least=1)
+        check_positive("learning_rate", self.learning_rate)
+
+    def _settings(self) -> dict[str, Any]:
+        self.check_parameters()
+        seed = int(generator(seed_sequence(self.random_state), "trees").integers(2**32))
+        return {"max_iter": self.trees, "learning_rate": self.learning_rate, "random_state": seed}
+
+
+class GradientBoostingRegressor(_GradientBoosting, Regressor):
+    """scikit-learn's `HistGradientBoostingRegressor`, a model for each target.
+
+    Parameters
+    ----------
+    trees : how many, for each target.
+    learning_rate : what a tree's values are multiplied by.
+
+    Attributes
+    ----------
+    models_ : the fitted models of scikit-learn.
+    """
+
+    def __init__(
+        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
+    ) -> None:  # fmt: skip
+        self.trees = trees
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        X, settings = read_rows(X), self._settings()
+        self.models_ = [HistGradientBoostingRegressor(**settings).fit(X, target) for target in Y.T]
+        self._single = y.ndim == 1
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        rows = read_rows(X)
+        outputs = np.stack([model.predict(rows) for model in self.models_], axis=1)
+        return outputs[:, 0] if self._single else outputs
+
+
+class GradientBoostingClassifier(_GradientBoosting, Classifier):
+    """scikit-learn's `HistGradientBoostingClassifier`.
+
+    Parameters
+    ----------
+    trees : how many, for each class of more than two.
+    learning_rate : what a tree's values are multiplied by.
+
+    Attributes
+    ----------
+    model_ : the fitted model of scikit-learn.
+    """
+
+    def __init__(
+        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
+    ) -> None:  # fmt: skip
+        self.trees = trees
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        labels = Y.argmax(axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(int)
+        self.model_ = HistGradientBoostingClassifier(**self._settings()).fit(read_rows(X), labels)
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.model_.decision_function(read_rows(X)), dtype=np.float64)
+
+
+def _letters(config: Mapping[str, Any]) -> dict[str, float]:
+    return {"i": float(config.get("trees", 100))}
+
+
+@serves(SolverServes(uses="inputs", iterative=True, cost="2*i*c*n*d", letters=_letters))
+def make_gradient_boosting(
+    *, task: str, random_state: RandomState = None, trees: int = 100, learning_rate: float = 0.1
+) -> GradientBoostingRegressor | GradientBoostingClassifier:
+    """Gradient boosting of trees on the inputs themselves: scikit-learn's HistGradientBoosting.
+
+    Parameters
+    ----------
+    trees : how many, for each class of more than two.
+    learning_rate : what a tree's values are multiplied by.
+    """
+    estimator = GradientBoostingClassifier if task == "classification" else GradientBoostingRegressor
+    return estimator(trees, learning_rate=learning_rate, random_state=random_state)

@@ -1,0 +1,138 @@
+"""A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike.
+
+The spec's γ is a mapping: ``times_median``, multiples of the median distance between training rows that σ is chosen
+from; ``columns``, the columns of the features with which it is chosen; ``rows``, how many of the training rows at most;
+``and_lambda``, whether the λ that was best with it is kept too. The trial then has this σ, and chooses its own λ
+otherwise. The choice depends on the spec without its size and on nothing else, so that it is the same whichever sizes
+are run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rffbench.kernels.bandwidth import gamma_of_rows
+from rffbench.parameters import TIMES_MEDIAN
+from rffbench.process import Contention
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import split_stream
+from rffbench.trials.alone import Problem, either, ready_solver
+from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
+from rffbench.trials.given import leaving_global_seeds, naming_whose_code
+from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+
+
+@dataclass(frozen=True)
+class Choice:
+    """γ, σ over the median distance, the λ that was best with them, the seconds of all fits, and, where the multiple is
+    an end of its grid, `gain_at_edge`."""
+
+    gamma: float
+    times: float
+    lambda_: float
+    seconds: float
+    contended: bool | None
+    edge: dict[str, float] | None
+
+
+def tuning_spec(spec: TrialSpec) -> TrialSpec:
+    """The trial whose cross-validation chooses a spec's bandwidth, γ still to be set: one for all sizes of a method."""
+    asked = spec.kernel["gamma"]
+    rows = min(asked["rows"], spec.train_rows or asked["rows"])
+    return replace(
+        spec, n_features=asked["columns"], multiple=None, count="columns", train_rows=rows, measures=[], scores=[],
+        score_sources=[], kernel_error_points=0, timing="shared", kernel={**spec.kernel, "gamma": "median"},
+    )  # fmt: skip
+
+
+def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choice:
+    """Choose the bandwidth of ``spec`` on ``problem``, that of its `tuning_spec`."""
+    grid: Sequence[float] = spec.kernel["gamma"][TIMES_MEDIAN]
+    asked, split = tuning_spec(spec), problem.split
+    stream = split_stream(spec.seed, spec.dataset, spec.trial)
+    gammas = [gamma_of_rows(problem.kernel, "median", split.X_train, stream, times) for times in grid]
+    folds: list[list[float]] = []
+    lambdas: list[float] = []
+    with Contention() as contention, Stopwatch(split.X_train) as watch:
+        for gamma in gammas:
+            with_gamma = replace(problem, gamma=gamma)
+            features = with_gamma.features(asked)
+            solver = ready_solver(asked, with_gamma, features, memory)
+            with (
+                naming_whose_code(asked, features, solver),
+                leaving_global_seeds(features, split.X_train, split.y_train),
+            ):
+                solver.fit(split.X_train, split.y_train)
+            folds.append(chosen_fold_errors(solver))
+            lambdas.append(float(solver.alpha_))
+    best = int(np.argmin([np.mean(errors) for errors in folds]))
+    edge = gain_at_edge(grid, folds, grid[best])
+    return Choice(gammas[best], grid[best], lambdas[best], watch.seconds, contention.contended, edge)
+
+
+class OfChoice:
+    """A channel in front of another: it tells of trials with a chosen γ as of the trials that asked for it."""
+
+    def __init__(self, chosen: Sequence[tuple[TrialSpec, Choice]], channel: Channel) -> None:
+        self._channel = channel
+        self._asked = {_cell(spec): (spec, choice) for spec, choice in chosen}
+        self.memory_limit = channel.memory_limit
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self._channel.alone()
+
+    def begin(self, spec: TrialSpec) -> None:
+        self._channel.begin(self._asked[_cell(spec)][0])
+
+    def result(self, result: TrialResult) -> None:
+        spec, choice = self._asked[_cell(result.spec)]
+        metrics = result.metrics | {"gamma": choice.gamma, TIMES_MEDIAN: choice.times}
+        contended = either(result.seconds.get("contended"), choice.contended)
+        seconds = result.seconds | {"bandwidth_s": choice.seconds, "contended": contended}
+        edges = result.edges | ({TIMES_MEDIAN: choice.edge} if choice.edge else {})
+        self._channel.result(replace(result, spec=spec, metrics=metrics, seconds=seconds, edges=edges))
+
+    def fail(self, spec: TrialSpec, error: BaseException) -> None:
+        self._channel.fail(self._asked[_cell(spec)][0], error)
+
+    def with_gamma(self) -> list[list[TrialSpec]]:
+        """The trials as they are run, γ a number, in groups of one γ."""
+        groups: dict[float, list[TrialSpec]] = {}
+        for spec, choice in self._asked.values():
+            solver: dict[str, Any] = dict(spec.solver)
+            if spec.kernel["gamma"].get("and_lambda"):
+                solver["lambda"] = [choice.lambda_]
+            chosen = replace(spec, kernel={**spec.kernel, "gamma": choice.gamma}, solver=solver)
+            groups.setdefault(choice.gamma, []).append(chosen)
+        return list(groups.values())
+
+
+def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
+    """Choose the bandwidth of every method among ``specs``, which differ in method and size alone, and tell ``channel``
+    of those for which that fails."""
+    problem = Problem.of(tuning_spec(specs[0]))
+    of_method: dict[str, list[TrialSpec]] = {}
+    for spec in specs:
+        of_method.setdefault(spec.method, []).append(spec)
+    chosen: list[tuple[TrialSpec, Choice]] = []
+    for mine in of_method.values():
+        channel.begin(mine[0])
+        try:
+            choice = choose(mine[0], problem, channel.memory_limit)
+        except Exception as error:
+            for spec in mine:
+                if spec is not mine[0]:
+                    channel.begin(spec)
+                channel.fail(spec, error)
+            continue
+        chosen += [(spec, choice) for spec in mine]
+    return OfChoice(chosen, channel)
+
+
+def _cell(spec: TrialSpec) -> tuple[str, int]:
+    return spec.method, spec.n_features

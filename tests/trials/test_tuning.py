@@ -1,0 +1,126 @@
+"""A bandwidth that is chosen once for all sizes of a map."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from rffbench.config.costs import group_operations, operations
+from rffbench.config.experiment import Experiment
+from rffbench.kernels.bandwidth import gamma_of_rows
+from rffbench.seeds import split_stream
+from rffbench.trials.alone import Problem, run_trial
+from rffbench.trials.spec import TrialSpec
+from rffbench.trials.tasks import run_group
+from rffbench.trials.tuning import choose, tuning_spec
+from tests.helpers.small_trials import Heard, spec
+
+GRID = [0.05, 1.0, 20.0]
+KERNEL = {"name": "gaussian", "gamma": {"times_median": GRID, "columns": 40, "rows": 150}}
+CONFIG = {
+    "name": "tuned", "datasets": ["breast-cancer"], "n_features": [8, 20], "count": "columns", "trials": 1,
+    "kernel": {"name": "gaussian", "sigma": KERNEL["gamma"]},
+    "methods": {"RFF": {"features": "fourier"}, "ORF": {"features": "orthogonal"}},
+    "solver": {"name": "ridge", "lambda": [1e-4, 1e-2]},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_network(embedded):
+    """Embedded data only."""
+
+
+def asked(**changes):
+    return spec("RFF", kernel=KERNEL, count="columns", **changes)
+
+
+def run(specs):
+    heard = Heard()
+    run_group(specs, heard)
+    return [heard.results[each.key] for each in specs]
+
+
+def test_the_bandwidth_is_that_of_the_least_error_at_so_many_columns_on_so_many_rows():
+    one = asked(n_features=10)
+    (result,) = run([one])
+    errors = []
+    base = replace(tuning_spec(one), kernel_error_points=10, measures=["kernel_error"])
+    assert (base.n_features, base.train_rows) == (40, 150)
+    stream = split_stream(one.seed, one.dataset, one.trial)
+    rows = Problem.of(base).split.X_train
+    for times in GRID:
+        gamma = gamma_of_rows("gaussian", "median", rows, stream, times)
+        tried = run_trial(replace(base, kernel={"name": "gaussian", "gamma": gamma}))
+        errors.append((tried.metrics["cv_error"], gamma))
+    assert result.metrics["gamma"] == min(errors)[1]
+    assert result.metrics["times_median"] == GRID[int(np.argmin([error for error, _ in errors]))]
+    known = run_trial(replace(one, kernel={"name": "gaussian", "gamma": min(errors)[1]}))
+    assert result.metrics["accuracy"] == known.metrics["accuracy"]
+    assert result.lambda_ == known.lambda_
+    assert result.spec == one
+    assert result.seconds["bandwidth_s"] > 0
+
+
+def test_all_sizes_have_the_same_bandwidth_whichever_of_them_are_run_together():
+    sizes = [asked(n_features=n) for n in (8, 20)]
+    both = run(sizes)
+    (alone,) = run(sizes[1:])
+    assert both[0].metrics["gamma"] == both[1].metrics["gamma"] == alone.metrics["gamma"]
+    assert both[1].metrics["accuracy"] == alone.metrics["accuracy"]
+    assert len({each.seconds["bandwidth_s"] for each in both}) == 1
+
+
+def test_a_multiple_at_the_end_of_its_grid_is_flagged():
+    narrow = {"name": "gaussian", "gamma": {**KERNEL["gamma"], "times_median": [0.02, 0.3]}}
+    (result,) = run([replace(asked(), kernel=narrow)])
+    assert result.metrics["times_median"] == 0.3
+    assert result.edges["times_median"]["gain"] > 0
+
+
+def test_the_chosen_lambda_can_be_kept():
+    kernel = {"name": "gaussian", "gamma": {**KERNEL["gamma"], "and_lambda": True}}
+    one = replace(asked(), kernel=kernel)
+    (result,) = run([one])
+    chosen = choose(one, Problem.of(tuning_spec(one)))
+    assert result.lambda_ == chosen.lambda_
+    assert "cv_error" not in result.metrics
+
+
+def test_a_method_for_which_it_fails_fails_alone():
+    broken = asked(n_features=8, solver={"lambda": [1e-3, 1e-2], "folds": 200})
+    broken = replace(broken, method="broken")
+    heard = Heard()
+    run_group([broken, replace(broken, n_features=20)], heard)
+    assert {result.status for result in heard.results.values()} == {"error"}
+    assert len(heard.results) == 2
+
+
+def test_a_config_that_asks_for_it_is_read_back_from_what_a_run_writes():
+    experiment = Experiment.model_validate(CONFIG)
+    assert [each.kernel for each in experiment.grid()] == [KERNEL] * 4
+    again = Experiment.model_validate(yaml.safe_load(experiment.to_yaml()))
+    assert again.grid() == experiment.grid()
+    assert TrialSpec.from_row(experiment.grid()[0].to_dict()) == experiment.grid()[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 8}}}, "rows"),
+        ({"kernel": {"sigma": {"times_median": [1, 1], "columns": 8, "rows": 9}}}, "1.0 is given twice"),
+        ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 9, "rows": 9}}}, "even"),
+        ({"kernel": {"name": "arc-cosine", "gamma": KERNEL["gamma"]}}, "has no bandwidth"),
+        ({"solver": {"name": "ridge", "lambda": 1.0}}, "over two λ or more"),
+    ],
+)
+def test_what_cannot_be_chosen_so_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment.model_validate(CONFIG | changes)
+
+
+def test_the_dry_run_counts_the_choice_once_for_each_method():
+    one = [asked(n_features=8), asked(n_features=20)]
+    given = [replace(each, kernel={"name": "gaussian", "gamma": 1.0}) for each in one]
+    tuning = replace(tuning_spec(one[0]), kernel={"name": "gaussian", "gamma": 1.0})
+    assert group_operations(one) - group_operations(given) == pytest.approx(3 * operations(tuning))
