@@ -54,6 +54,7 @@ BUILT_IN = {
     "boosting": "rffbench.solvers.sparse.boosting:make_boosting",
     "linear": "rffbench.solvers.baselines:make_linear",
     "gradient-boosting": "rffbench.solvers.baselines:make_gradient_boosting",
+    "pcg": "rffbench.solvers.iterative.pcg:make_pcg",
 }
 
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)

@@ -124,6 +124,10 @@ PROMISES = {
     ],
     "linear": [Promise(linear, tight=ONE)],
     "gradient-boosting": [Promise(trees, {"trees": 20}, seeded=False)],
+    "pcg": [
+        Promise(ridge, {"preconditioner": kind}, ONE | {"budget": {"tolerance": 1e-7}}, maps=True)
+        for kind in ("nystroem", "sketch", "none")
+    ],
     "plug-in": [Promise(ridge, maps=True, tasks=BOTH[:1])],
 }  # fmt: skip
 

@@ -25,7 +25,6 @@ from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import FeatureMap
 from rffbench.features.hooks import columns_of
 from rffbench.solvers import BUILT_IN, make_solver, served
-from rffbench.solvers.ridge.cg import conjugate_gradients
 from tests.helpers import plug_ins
 from tests.helpers.tiny_config import TINY
 
@@ -111,27 +110,6 @@ def test_a_ridge_classifier_on_many_columns_is_the_direct_one(scoring, classes):
     assert found.accuracy_.method == "cg"
     assert found.alpha_ == wanted.alpha_
     np.testing.assert_allclose(found.decision_function(NEW), wanted.decision_function(NEW), atol=1e-6)
-
-
-def test_one_sequence_of_products_serves_every_shift():
-    root = rng.normal(size=(60, 20))
-    A, B = root @ root.T, rng.normal(size=(60, 3))
-    shifts = np.array([10.0, 0.3, 1e-3])
-    products = []
-
-    def multiply(V):
-        products.append(V.shape)
-        return A @ V
-
-    found, left = conjugate_gradients(multiply, B, shifts, 1e-10, 100)
-    for x, shift, missing in zip(found, shifts, left, strict=True):
-        np.testing.assert_allclose(x, np.linalg.solve(A + shift * np.eye(60), B), atol=1e-6)
-        exact = np.linalg.norm(B - A @ x - shift * x, axis=0) / np.linalg.norm(B, axis=0)
-        np.testing.assert_allclose(missing, exact, atol=2e-10)
-    assert len(products) < 60
-    zero, left = conjugate_gradients(multiply, 0 * B, shifts, 1e-10, 100)
-    assert not zero.any()
-    assert not left.any()
 
 
 def test_ridge_that_stops_early_says_so_with_what_is_left(monkeypatch):

@@ -8,7 +8,7 @@ sequence of products serves every penalty: (ZZᵀ + cI) and (ZZᵀ + c′I) have
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from rffbench.linalg.conjugate_gradients import conjugate_gradients
 from rffbench.solvers.ridge.fold_statistics import (
     Accuracy,
     RidgeSolution,
@@ -24,8 +25,8 @@ from rffbench.solvers.ridge.fold_statistics import (
     Solved,
     best_solution,
     fold_bounds,
+    mean_error,
     penalty,
-    wrong_rows,
 )
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, Scoring
 
@@ -72,9 +73,7 @@ def solve_sparse_cv(
             rows = Z[held]
             for index in range(len(alphas)):
                 coef, intercept = duals.solution(Z, index)
-                outputs = rows @ coef + intercept
-                wrong = wrong_rows(outputs, Y[held])[:, None] if scoring else (outputs - Y[held]) ** 2
-                fold_error[index, fold] = np.average(wrong.mean(axis=1), weights=weights[held])
+                fold_error[index, fold] = mean_error(rows @ coef + intercept, Y[held], scoring, weights[held])
 
     def solve(alphas: Sequence[float]) -> Solved:
         duals = solved(weights, alphas, TOLERANCE)
@@ -119,7 +118,7 @@ def _solve(
         z_mean = Z.T @ weights / total
         trace -= total * float(z_mean @ z_mean)
 
-    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def multiply(V: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = root * (Z @ (Z.T @ (root * V)))
         if center == "both":
             product -= root * (root.T @ product / total)
@@ -132,53 +131,9 @@ def _solve(
     for first in range(0, Y.shape[1], at_once):
         some = slice(first, first + at_once)
         right = root * (Y[:, some] - y_mean[some])
-        values[:, :, some], missing = conjugate_gradients(multiply, right, penalties, tolerance, MOST_STEPS)
-        left = np.maximum(left, missing.max(axis=1))
+        found = conjugate_gradients(multiply, right, penalties, tolerance=tolerance, most_steps=MOST_STEPS)
+        values[:, :, some] = found.X
+        left = np.maximum(left, found.left.max(axis=1))
     values *= root
     accuracy = Accuracy.of("cg", CHOLESKY_FLOOR * trace, penalty(1.0, total, lambda_scale, trace))
     return _Duals(values, y_mean, z_mean, left, accuracy)
-
-
-def conjugate_gradients(
-    multiply: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    B: NDArray[np.float64],
-    shifts: NDArray[np.float64],
-    tolerance: float,
-    most_steps: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Solve (A + cI)x = b for every column b of B (n, t) and every c > 0 of ``shifts`` (m,), A symmetric and positive
-    semi-definite, ``multiply(V)`` = AV: X (m, n, t), and ‖b − (A + cI)x‖/‖b‖ (m, t).
-
-    Conjugate gradients at the smallest shift, whose residuals those of the others are multiples ζ of (B. Jegerlehner,
-    "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44): one product a step for all shifts.
-    """
-    least, m, t = float(shifts.min()), len(shifts), B.shape[1]
-    above = (shifts - least)[:, None]
-    X, directions = np.zeros((m, *B.shape)), np.repeat(B[None], m, axis=0)
-    residual, direction = B.copy(), B.copy()
-    squared = np.einsum("ij,ij->j", residual, residual)
-    wanted, norm = tolerance * np.sqrt(squared), np.sqrt(squared)
-    zeta = before = np.ones((m, t))
-    step_before, turn = np.ones(t), np.zeros(t)
-    for _ in range(most_steps):
-        live = zeta * np.sqrt(squared) > wanted
-        if not live.any():
-            break
-        active = live.any(axis=0)
-        product = multiply(direction) + least * direction
-        curvature = np.einsum("ij,ij->j", direction, product)
-        step = np.divide(squared, curvature, out=np.zeros(t), where=active)
-        below = step * turn * (before - zeta) + before * step_before * (1 + above * step)
-        after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
-        shrinks = np.divide(after, zeta, out=np.zeros((m, t)), where=live)
-        residual -= step * product
-        new = np.einsum("ij,ij->j", residual, residual)
-        turn = np.divide(new, squared, out=np.zeros(t), where=active)
-        for index in np.flatnonzero(live.any(axis=1)):
-            X[index] += (step * shrinks[index]) * directions[index]
-            directions[index] *= turn * shrinks[index] ** 2
-            directions[index] += after[index] * residual
-        direction *= turn
-        direction += residual
-        before, zeta, step_before, squared = zeta, after, step, new
-    return X, np.divide(zeta * np.sqrt(squared), norm, out=np.zeros((m, t)), where=norm > 0)

@@ -17,8 +17,8 @@ from rffbench.solvers.ridge.fold_statistics import (
     Solved,
     best_solution,
     fold_bounds,
+    mean_error,
     penalty,
-    wrong_rows,
 )
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, Scoring
 
@@ -58,8 +58,7 @@ def solve_dual_cv(
                 except LinAlgError:
                     continue
                 outputs = kernel.multiply(dual_coef)[held] + intercept
-                wrong = wrong_rows(outputs, Y[held])[:, None] if scoring else (outputs - Y[held]) ** 2
-                fold_error[index, fold] = np.mean(weights[held, None] * wrong) / np.mean(weights[held])
+                fold_error[index, fold] = mean_error(outputs, Y[held], scoring, weights[held])
 
     def solve(alphas: Sequence[float]) -> Solved:
         solutions: Solutions = []

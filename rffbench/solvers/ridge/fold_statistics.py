@@ -18,7 +18,7 @@ from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
 from rffbench.linalg.waves import WORTH_A_THREAD
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, RidgeScale
+from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, RidgeScale, Scoring
 
 Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 """(coef (p, t), intercept (t,))"""
@@ -386,6 +386,15 @@ def wrong_rows(outputs: NDArray, Y: NDArray) -> NDArray[np.bool_]:
 def wrong_share(outputs: NDArray, Y: NDArray) -> float:
     """The share of rows of which that is so."""
     return float(np.mean(wrong_rows(outputs, Y)))
+
+
+def mean_error(
+    outputs: NDArray, Y: NDArray, scoring: Scoring, weights: NDArray[np.float64] | None = None
+) -> float:  # fmt: skip
+    """What λ is chosen by, of outputs and targets (rows, t): the mean square of the errors, or with
+    ``scoring='accuracy'`` the share of rows whose label is wrong; each row counts as often as its weight says."""
+    errors = wrong_rows(outputs, Y) if scoring else np.square(outputs - Y).mean(axis=1)
+    return float(np.average(errors, weights=weights))
 
 
 def solve_ridge_cv(

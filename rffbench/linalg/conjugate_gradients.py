@@ -1,0 +1,107 @@
+"""Conjugate gradients for many right sides at a time, each with scalars of its own: one product a step serves all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+
+Block = NDArray[np.float64]
+Columns = NDArray[np.int64]
+
+
+class NotPositive(LinAlgError):
+    """The matrix has an ``eigenvalue`` of this size or below, which is not positive."""
+
+    def __init__(self, eigenvalue: float) -> None:
+        super().__init__(f"the matrix is not positive definite: it has an eigenvalue of {eigenvalue:.2g} or below")
+        self.eigenvalue = eigenvalue
+
+
+class Found(NamedTuple):
+    """The solutions X (shifts, n, t); what is left of the right sides, (shifts, t); the steps it took."""
+
+    X: NDArray[np.float64]
+    left: NDArray[np.float64]
+    steps: int
+
+
+def conjugate_gradients(
+    multiply: Callable[[Block, Columns], Block],
+    B: Block,
+    shifts: Sequence[float] | NDArray[np.float64] = (0.0,),
+    *,
+    tolerance: float | NDArray[np.float64],
+    most_steps: int,
+    precondition: Callable[[Block, Columns], Block] | None = None,
+    after_step: Callable[[Block, NDArray[np.float64]], bool] | None = None,
+) -> Found:
+    """Solve (A + cI)x = b for every column b of B (n, t) and every c ≥ 0 of ``shifts`` (m,), A symmetric and positive
+    semi-definite, until √(rᵀP⁻¹r) ≤ ``tolerance``·√(bᵀP⁻¹b), r = b − (A + cI)x.
+
+    ``multiply(V, columns)`` is AV for some ``columns`` of B, those not yet solved: each may have a matrix of its own.
+    ``precondition(R, columns)`` is P⁻¹R; without it P = I. ``tolerance`` is a number, or one for each column, (t,).
+    ``after_step(X, left)`` is called after each step, and ends the iteration where it returns true. With a P the norm
+    is nearly that of the error x − x* in A, which bounds what predictions are off, where P is nearly A.
+
+    Several shifts take P = I: conjugate gradients at the smallest one, whose residuals those of the others are
+    multiples ζ of (B. Jegerlehner, "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44), so that
+    one product a step serves all. NotPositive where a direction shows that A + cI is not positive definite.
+    """
+    shifts, t = np.asarray(shifts, dtype=np.float64), B.shape[1]
+    if precondition is not None and len(shifts) > 1:
+        raise ValueError("several shifts take no preconditioner")
+    seed, least = int(np.argmin(shifts)), float(shifts.min())
+    others = [index for index in range(len(shifts)) if index != seed]
+    above = (shifts - least)[:, None]
+    X = np.zeros((len(shifts), *B.shape))
+    at = np.arange(t)  # the columns not yet solved, to which all else is cut down
+    residual = B.copy()
+    scaled = residual if precondition is None else precondition(residual, at)
+    direction = scaled.copy()
+    directions = {index: B.copy() for index in others}
+    squared = np.einsum("ij,ij->j", residual, scaled)
+    norm = np.sqrt(squared)
+    wanted = np.broadcast_to(tolerance, t) * norm
+    zeta, before = np.ones((len(shifts), t)), np.ones((len(shifts), t))
+    step_before, turn = np.ones(t), np.zeros(t)
+    left = np.where(norm > 0, np.ones((len(shifts), t)), 0.0)
+    for steps in range(most_steps + 1):
+        live = zeta * np.sqrt(squared) > wanted[at]
+        if not (keep := live.any(axis=0)).all():
+            at, live, zeta, before = at[keep], live[:, keep], zeta[:, keep], before[:, keep]
+            residual, direction, squared = residual[:, keep], direction[:, keep], squared[keep]
+            step_before, turn = step_before[keep], turn[keep]
+            directions = {index: each[:, keep] for index, each in directions.items()}
+        if not len(at) or steps == most_steps:
+            break
+        product = multiply(direction, at) + least * direction
+        curvature = np.einsum("ij,ij->j", direction, product)
+        if not (curvature > 0).all():
+            worst = int(np.argmin(curvature))
+            raise NotPositive(float(curvature[worst] / (direction[:, worst] @ direction[:, worst])))
+        step = squared / curvature
+        below = step * turn * (before - zeta) + before * step_before * (1 + above * step)
+        after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
+        shrinks = np.divide(after, zeta, out=np.zeros_like(zeta), where=live)
+        X[seed][:, at] += step * direction
+        residual -= step * product
+        scaled = residual if precondition is None else precondition(residual, at)
+        new = np.einsum("ij,ij->j", residual, scaled)
+        turn = new / squared
+        for index in others:
+            if live[index].any():
+                X[index][:, at] += (step * shrinks[index]) * directions[index]
+                directions[index] *= turn * shrinks[index] ** 2
+                directions[index] += after[index] * residual
+        direction *= turn
+        direction += scaled
+        before, zeta, step_before, squared = zeta, after, step, new
+        left[:, at] = zeta * np.sqrt(squared) / norm[at]
+        if after_step is not None and after_step(X, left):
+            steps += 1
+            break
+    return Found(X, left, steps)

@@ -1,0 +1,200 @@
+"""The solver ``pcg`` of configs: ridge on features by preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.features.hooks import hook
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_map
+from rffbench.parts import SolverServes, serves
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState, seed_sequence
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, default_block_rows
+from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
+from rffbench.solvers.iterative.problems import Problems
+from rffbench.solvers.iterative.ridge_cv import IterativeRidge
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
+
+RANK = 1000  # of a preconditioner, where no rank is given
+VECTORS = 8  # of the size of the right sides, that conjugate gradients work with
+
+
+class _PCGRidge(IterativeRidge):
+    features: Any
+    preconditioner: str
+    rank: int | None
+    random_state: RandomState
+
+    def __init__(
+        self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, preconditioner: str = "nystroem",
+        rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True,
+        scoring: Scoring = None, budget: Mapping[str, Any] | None = None, record: bool = False,
+        memory: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.alphas = alphas
+        self.features = features
+        self.preconditioner = preconditioner
+        self.rank = rank
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.scoring = scoring
+        self.budget = budget
+        self.record = record
+        self.memory = memory
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        super().check_parameters()
+        check_map(self.features)
+        check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
+        check_rank(self.rank, self.preconditioner)
+
+    def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> FeatureSystem:
+        known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
+        if known is not None:  # so that what cannot fit is refused before the map is fitted
+            self._check_bytes(X.shape, known, len(problems), X.dtype)
+        with Stopwatch(X) as fitting:
+            if self.features is not None:
+                self._check_budget("fitting the feature map", hook(self.features, "bytes_to_fit"))
+                self.features_ = fitted_map(self.features, X, y, Y)
+        columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
+        self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
+        rows = FeatureRows(X, self._map(), columns, 0.0, hold=False, block_rows=default_block_rows(columns))
+        system = FeatureSystem(rows, problems, counting=self._count)
+        system.begin(self.preconditioner, self._rank(columns), seed_sequence(self.random_state))  # type: ignore[arg-type]
+        self.timing_["gram_s"] = system.precondition_s
+        self._mapping = rows, fitting.seconds
+        return system
+
+    def _count(self) -> None:
+        self._passes += 1
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        super()._fit_targets(X, Y, y)
+        rows, fitting = self._mapping
+        del self._mapping
+        self.timing_["feature_s"] = fitting + rows.feature_s
+        self.timing_["solve_s"] = max(0.0, self.timing_["solve_s"] - self.timing_["feature_s"])
+
+    def _map(self) -> Any:
+        return getattr(self, "features_", None)
+
+    def _rank(self, columns: int) -> int:
+        return min(columns if self.preconditioner == "nystroem" else 4 * columns, self.rank or RANK)
+
+    def _check_bytes(self, shape: tuple[int, int], p: int, problems: int, dtype: Any, kept: int = 0) -> None:
+        needed = self._bytes(*shape, p, problems, np.dtype(dtype).itemsize)
+        rank = self._rank(p)
+        if self.preconditioner != "none":
+            self._check_budget(f"a preconditioner of rank {rank} for {p} columns", kept + needed["preconditioner"])
+        self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
+
+    def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
+        block, rank = min(n, default_block_rows(p)), self._rank(p)
+        of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
+        return {
+            "preconditioner": 8 * of_rank[self.preconditioner],
+            "vectors": 8 * problems * (VECTORS * p + n) + block * (itemsize * (p + 2 * problems) + 16 * d),
+            "map": int(hook(self.features, "bytes_to_map")),
+        }
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        columns = d if self.features is None else int(getattr(self.features, "n_components", d))
+        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
+        needed = sum(self._bytes(n, d, columns, problems).values())
+        return max(needed, hook(self.features, "bytes_to_fit"))
+
+
+class PCGRidgeCV(_PCGRidge, Regressor):
+    """Ridge regression on features z by preconditioned conjugate gradients: (ZᵀZ + nλI)β = Zᵀ(y − ȳ), λ by
+    cross-validation.
+
+    Neither Z (n, p) nor ZᵀZ is whole in memory: each step maps all rows again, in blocks, and serves all folds, λ and
+    targets. Memory is about p·rank numbers, and some vectors (p,) for each fold, λ and target. It stops where
+    √(rᵀP⁻¹r) ≤ tolerance·√(bᵀP⁻¹b), r being what is left of the right side b and P the preconditioned matrix: about
+    the relative error of the function that is learnt. What is left is computed anew at the end, and a
+    ConvergenceWarning says where it is more.
+
+    Parameters
+    ----------
+    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    features : transformer or None
+        A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
+    preconditioner : 'nystroem', 'sketch' or 'none'
+        'nystroem': the randomised Nyström approximation of ZᵀZ of ``rank`` columns (Frangella, Tropp & Udell 2023).
+        'sketch': ``rank`` random sums of rows of Z, a CountSketch (Avron, Clarkson & Woodruff 2017). Both are
+        decomposed once, for all folds and λ.
+    rank : columns of the Nyström approximation, or sketched rows; None: 1,000, and no more than p, or 4p.
+    folds, lambda_scale, center, scoring : as in `StreamedRidgeClassifierCV`; ``lambda_scale`` is 'n' or 1.
+    budget : None or a dictionary
+        'passes': the most passes over the rows, 1,000; 'seconds': the most seconds, none; 'tolerance': 1e-6.
+    record : whether ``curves_`` are kept.
+    memory : int or None
+        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+    random_state : what the preconditioner is drawn from.
+
+    Attributes
+    ----------
+    coef_ : (p,) or (t, p), intercept_ : float or (t,).
+    alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the decomposition of the preconditioner is 'gram_s'.
+    n_iter_ : the steps.
+    metrics_ : 'model_size', p; 'passes' over the rows; 'residual', what is left as a share.
+    curves_ : lists 'passes', 'time' (seconds, measuring left out), 'residual', and with an ``eval_set`` in ``fit``
+        'test_error', after each step, of the fit to all rows at the λ chosen.
+    """
+
+
+class PCGRidgeClassifierCV(_PCGRidge, Classifier):
+    """The sign of `PCGRidgeCV` on targets −1/+1; one against the rest for more classes."""
+
+
+def check_rank(rank: Any, preconditioner: str) -> None:
+    """WrongParameter where a preconditioner cannot have this rank."""
+    if rank is None:
+        return
+    check_count("rank", rank, least=1)
+    if preconditioner == "none":
+        raise WrongParameter("rank", f"must be null without a preconditioner, got {rank}")
+
+
+USUAL = 40  # passes of a fit
+
+
+@serves(SolverServes(iterative=True, cost=f"{2 * USUAL}*(k + 1)*c*n*p"))
+def make_pcg(
+    *, task: str, features: Any, memory: int | None = None, random_state: RandomState = None,
+    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",
+    center: Center = True, scoring: Scoring = None, preconditioner: Preconditioning = "nystroem",
+    rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False,
+) -> PCGRidgeCV | PCGRidgeClassifierCV:  # fmt: skip
+    """Ridge on the features by preconditioned conjugate gradients; memory far below that of all columns squared.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ, or λ itself.
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    preconditioner : nystroem, a Nyström approximation of ZᵀZ; sketch, random sums of rows; or none.
+    rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
+    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    record : whether the residual and the test error after each pass are kept.
+    """
+    check_scoring(scoring, task)
+    settings: dict[str, Any] = {
+        "features": features, "preconditioner": preconditioner, "rank": rank, "folds": folds,
+        "lambda_scale": lambda_scale, "center": center, "scoring": scoring, "budget": budget, "record": record,
+        "memory": memory, "random_state": random_state,
+    }  # fmt: skip
+    made = PCGRidgeClassifierCV if task == "classification" else PCGRidgeCV
+    return made(np.atleast_1d(lambda_).tolist(), **settings)

@@ -1,0 +1,68 @@
+"""Preconditioners of ZᵀZ + cI that serve every c, and every fold: an eigenvalue decomposition, not a factor each.
+
+The rows of a fold's fit are a share s of all rows, so that its ZᵀZ is nearly s times that of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """P ≈ ZᵀZ over all rows: U·diag(values)·Uᵀ + rest·(I − UUᵀ), U (p, rank) orthonormal; without U diag(values)."""
+
+    U: Numbers | None
+    values: Numbers
+    rest: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        return len(self.values)
+
+    def solve(self, R: Numbers, penalties: Numbers, share: Numbers) -> Numbers:
+        """(share_j·P + penalty_j·I)⁻¹r_j for every column r_j of R (p, t); ``penalties`` and ``share`` are (t,)."""
+        factors = self.values[:, None] * share + penalties
+        if self.U is None:
+            return R / factors
+        outside = self.rest * share + penalties
+        found: Numbers = self.U @ ((self.U.T @ R) * (1 / factors - 1 / outside))
+        found += R / outside
+        return found
+
+
+def of_sketch(SZ: Numbers) -> Spectrum:
+    """P = (SZ)ᵀ(SZ) of the sketched rows SZ (s, p), which may be fewer than columns (H. Avron, K. Clarkson and
+    D. Woodruff, "Faster kernel ridge regression using sketching and preconditioning", SIMAX 2017)."""
+    s, p = SZ.shape
+    if s >= p:
+        values, U = eigh(SZ.T @ SZ, overwrite_a=True, check_finite=False, driver="evd")
+        return Spectrum(U, np.maximum(values, 0))
+    values, Q = eigh(SZ @ SZ.T, overwrite_a=True, check_finite=False, driver="evd")
+    kept = values > s * np.finfo(np.float64).eps * max(values[-1], np.finfo(np.float64).tiny)
+    return Spectrum(SZ.T @ (Q[:, kept] / np.sqrt(values[kept])), values[kept])
+
+
+def of_nystroem(Y: Numbers, Omega: Numbers, precision: float) -> Spectrum:
+    """The Nyström approximation Y(ΩᵀY)⁺Yᵀ of a positive semi-definite A, Y = AΩ (p, r), Ω with orthonormal columns,
+    computed to ``precision``; beyond its range the smallest of its eigenvalues (Z. Frangella, J. Tropp and M. Udell,
+    "Randomized Nyström preconditioning", SIMAX 2023, Algorithm 2.1 and Eq. 1.3)."""
+    shift = np.sqrt(len(Y)) * precision * float(np.linalg.norm(Y, 2))
+    for _ in range(6):  # a shift that rounding does not swallow
+        shifted = Y + shift * Omega
+        inner = Omega.T @ shifted
+        try:
+            root = cholesky((inner + inner.T) / 2, lower=True)
+        except LinAlgError:
+            shift = 10 * shift or precision
+            continue
+        U, singular, _ = svd(solve_triangular(root, shifted.T, lower=True).T, full_matrices=False)
+        values = np.maximum(singular**2 - shift, 0)
+        return Spectrum(U, values, float(values[-1]) if len(values) < len(Y) else 0.0)
+    raise LinAlgError("the Nyström preconditioner is not positive definite; take a smaller rank")

@@ -1,0 +1,91 @@
+"""Ridge problems that are solved side by side: one for each fold left out and for all rows, each λ, each target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.solvers.ridge.fold_statistics import fold_bounds, mean_error, penalty
+from rffbench.solvers.ridge.settings import Center, Scoring
+
+Columns = NDArray[np.int64]
+
+
+class Problems:
+    """The columns of a block of right sides: (fold, λ, target), the last of them fastest.
+
+    With several λ fold k < ``folds`` stands for all rows but those of fold k, and fold ``folds`` for all rows; with
+    one λ, for which nothing is chosen, there is but the latter, and ``folds`` is 0. Folds are contiguous rows.
+    """
+
+    def __init__(
+        self, Y: NDArray[np.float64], alphas: Sequence[float], folds: int, lambda_scale: object, center: Center
+    ) -> None:
+        self.n, self.targets = Y.shape
+        self.Y, self.alphas, self.center = Y, [float(alpha) for alpha in alphas], center
+        self.folds = folds if len(self.alphas) > 1 else 0
+        self.bounds = fold_bounds(self.n, self.folds) if self.folds else [0, self.n]
+        grid = np.indices((self.folds + 1, len(self.alphas), self.targets)).reshape(3, -1)
+        self.fold, self.alpha, self.target = grid
+        held = np.diff(self.bounds) if self.folds else np.empty(0, int)
+        self.rows = self.n - np.append(held, 0)  # of each fold's fit
+        self.penalties = np.array(
+            [penalty(self.alphas[a], self.rows[f], lambda_scale) for f, a in zip(self.fold, self.alpha, strict=True)]  # type: ignore[arg-type]
+        )
+        self.y_means = np.zeros((self.folds + 1, self.targets))
+        if center:
+            for fold in range(self.folds + 1):
+                held_out = self.held_out(fold)
+                total = Y.sum(axis=0) - Y[held_out].sum(axis=0)
+                self.y_means[fold] = total / self.rows[fold]
+
+    def __len__(self) -> int:
+        return len(self.fold)
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Of each column the share of the rows that it is fitted to."""
+        return self.rows[self.fold] / self.n
+
+    def held_out(self, fold: int) -> slice:
+        """The rows that ``fold`` leaves out."""
+        return slice(self.bounds[fold], self.bounds[fold + 1]) if fold < self.folds else slice(0, 0)
+
+    def leave_out(self, values: NDArray, rows: slice, columns: Columns) -> None:
+        """Set the rows that a column leaves out to 0 in ``values`` (rows, columns), of the block ``rows``."""
+        for fold in range(self.folds):
+            held = self.held_out(fold)
+            first, last = max(held.start, rows.start), min(held.stop, rows.stop)
+            if first < last:
+                values[first - rows.start : last - rows.start, self.fold[columns] == fold] = 0
+
+    def right_sides(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """y − ȳ (n, k), 0 where left out, for each fold and target, and of each column which of them it has."""
+        k = (self.folds + 1) * self.targets
+        right = np.tile(self.Y, self.folds + 1) - self.y_means.ravel()
+        for fold in range(self.folds):
+            right[self.held_out(fold), fold * self.targets : (fold + 1) * self.targets] = 0
+        assert right.shape[1] == k
+        return right, self.fold * self.targets + self.target
+
+    def of_all_rows(self, alpha: int) -> Columns:
+        """The columns of the fit to all rows at the ``alpha``-th λ, one for each target."""
+        return np.flatnonzero((self.fold == self.folds) & (self.alpha == alpha))
+
+    def add_errors(
+        self, errors: NDArray[np.float64], outputs: NDArray, rows: slice, columns: Columns, scoring: Scoring
+    ) -> None:
+        """Add to ``errors`` (alphas, folds) what the outputs (rows, columns) of the block ``rows``, intercepts
+        included, have of the held-out errors. ``columns`` has every target of the folds and λ in it."""
+        for fold in range(self.folds):
+            held = self.held_out(fold)
+            first, last = max(held.start, rows.start), min(held.stop, rows.stop)
+            if first >= last:
+                continue
+            for alpha in range(len(self.alphas)):
+                of = (self.fold[columns] == fold) & (self.alpha[columns] == alpha)
+                found = outputs[first - rows.start : last - rows.start, of]
+                share = (last - first) / (held.stop - held.start)
+                errors[alpha, fold] += share * mean_error(found, self.Y[first:last], scoring)

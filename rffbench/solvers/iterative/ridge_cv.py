@@ -1,0 +1,220 @@
+"""Ridge by preconditioned conjugate gradients: what the estimators of this folder share.
+
+All problems of a cross-validation, for each fold left out and for all rows at each λ and target, are columns of one
+block: a step multiplies all of them in one pass over the rows, and leaves alone what is solved.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from rffbench.errors import Fallback, MemoryBudgetError
+from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
+from rffbench.parameters import check_choice, check_count, check_memory, check_positive
+from rffbench.rowsource import Stopwatch
+from rffbench.solvers.base import Classifier, LambdaScale, default_block_rows, no_singular
+from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.iterative.budget import Budget, Clock
+from rffbench.solvers.iterative.problems import Columns, Problems
+from rffbench.solvers.ridge.fold_statistics import Solution, cv_results
+from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+
+Numbers = NDArray[np.float64]
+CHOOSING = 1e-5  # the tolerance of fits that only choose λ
+SLACK = 2.0  # by which what is left, computed anew, may exceed what the steps have told
+
+
+class System(Protocol):
+    """The equations (A_j + c_jI)x_j = b_j of `Problems`: ``right`` (size, columns), and how to multiply by them."""
+
+    right: Numbers
+
+    def multiply(self, V: Numbers, columns: Columns) -> Numbers:
+        """(A_j + c_jI)v_j of some columns, in one pass."""
+        ...
+
+    def precondition(self, R: Numbers, columns: Columns) -> Numbers:
+        """P_j⁻¹r_j of some columns."""
+        ...
+
+    def judge(self, X: Numbers, errors: Numbers, scoring: Scoring) -> Numbers:
+        """``multiply`` of all columns, and meanwhile the held-out ``errors`` (alphas, folds) of the solutions X."""
+        ...
+
+    def solution(self, X: Numbers, columns: Columns) -> Solution:
+        """Of some columns of X, all of one fold, the coefficients (columns of the map, targets) and intercepts."""
+        ...
+
+
+class IterativeRidge:
+    """What the estimators share. A subclass has ``_begin``, which makes the `System`, and ``_map``, what makes the
+    columns that ``coef_`` is for."""
+
+    alphas: Sequence[float]
+    folds: int
+    lambda_scale: LambdaScale
+    center: Center
+    scoring: Scoring
+    budget: Mapping[str, Any] | None
+    record: bool
+    memory: int | None
+    timing_: dict[str, float]
+    _eval_set: tuple[Any, Any] | None = None
+    _passes: int
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_penalties(self.alphas, self.lambda_scale, self.center)
+        for alpha in self.alphas:
+            check_positive("alphas", alpha)
+        check_count("folds", self.folds, least=2)
+        check_scoring(self.scoring, "classification" if isinstance(self, Classifier) else "regression")
+        check_choice("record", self.record, (True, False))
+        check_memory(self.memory)
+        Budget.of(self.budget)
+
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Any:
+        """Fit to y, values (n,) or (n, t), or labels (n,). X: (n, d) array, or a lazy array with shape, dtype and row
+        slices. ``eval_set``, rows and targets: what 'test_error' of ``curves_`` is measured on, with ``record``."""
+        self._eval_set = eval_set
+        try:
+            self._fit_targets(*self._targets(X, y))  # type: ignore[attr-defined]
+        finally:
+            del self._eval_set
+        return self
+
+    def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> System:
+        raise NotImplementedError
+
+    def _map(self) -> Any:
+        raise NotImplementedError
+
+    def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
+        self.check_parameters()
+        check_folds(self.folds, self.alphas, X.shape[0])
+        budget, elapsed = Budget.of(self.budget), Clock()
+        tolerance, told = budget.within(X.dtype)
+        if told:
+            warnings.warn(told, Fallback, stacklevel=3)
+        problems = Problems(Y, self.alphas, self.folds, self.lambda_scale, self.center)
+        self.timing_, self._passes = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}, 0
+        for name in ("features_", "curves_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        with Stopwatch(X) as whole, no_singular():
+            system = self._begin(X, Y, y, problems)
+            self._solve(system, problems, budget, tolerance, elapsed, single=y.ndim == 1 and Y.shape[1] == 1)
+        self.timing_["solve_s"] = max(0.0, whole.seconds - self.timing_["feature_s"] - self.timing_["gram_s"])
+
+    def _solve(
+        self, system: System, problems: Problems, budget: Budget, tolerance: float, elapsed: Clock, *, single: bool
+    ) -> None:
+        last = problems.fold == problems.folds
+        wanted = np.where(last, tolerance, max(tolerance, CHOOSING))
+        history: list[dict[str, Any]] = []
+        stopped = [elapsed.seconds, 0.0]  # when the last step ended, and how long it took
+
+        def after_step(X: Numbers, left: NDArray[np.float64]) -> bool:
+            now = elapsed.seconds
+            stopped[:] = now, now - stopped[0]
+            with elapsed:
+                self._record(system, problems, X[0], left[0], now, history)
+            # The pass that is needed to judge what was found is part of the budget.
+            return budget.seconds is not None and now + 2 * stopped[1] > budget.seconds
+
+        least = self._passes
+        try:
+            found = conjugate_gradients(
+                system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
+                precondition=system.precondition, after_step=after_step,
+            )  # fmt: skip
+        except NotPositive as error:
+            raise ValueError(self._not_positive(error, problems)) from error
+        errors = np.zeros((len(problems.alphas), problems.folds))
+        missing = system.right - system.judge(found.X[0], errors, self.scoring)
+        every = np.arange(len(problems))
+        norms = [
+            np.einsum("ij,ij->j", each, system.precondition(each, every)) for each in (missing, system.right)
+        ]  # fmt: skip
+        left = np.sqrt(np.divide(norms[0], norms[1], out=np.zeros(len(every)), where=norms[1] > 0))
+        best = int(np.argmin(errors.mean(axis=1))) if problems.folds else 0
+        columns = problems.of_all_rows(best)
+        relevant = np.append(columns, np.flatnonzero(~last))
+        if (left[relevant] > SLACK * wanted[relevant]).any():
+            self._warn(problems, left, wanted, relevant, early=(found.left[0] > wanted).any())
+        coef, intercept = system.solution(found.X[0], columns)
+        self.coef_ = coef[:, 0] if single else coef.T
+        self.intercept_ = float(intercept[0]) if single else intercept
+        self.alpha_ = problems.alphas[best]
+        self.cv_results_ = cv_results(problems.alphas, errors)
+        self.n_iter_ = max(1, found.steps)
+        self.metrics_ = {
+            "model_size": float(len(coef)), "passes": float(self._passes), "residual": float(left[columns].max())
+        }  # fmt: skip
+        if self.record:
+            self.curves_ = {name: [_of(row[name], best) for row in history] for name in (history or [{}])[0]}
+
+    def _record(
+        self, system: System, problems: Problems, X: Numbers, left: Numbers, now: float, history: list[dict[str, Any]]
+    ) -> None:
+        """Add to ``history`` what a step came to, of every λ."""
+        if not self.record:
+            return
+        of = [problems.of_all_rows(alpha) for alpha in range(len(problems.alphas))]
+        row: dict[str, Any] = {"passes": float(self._passes), "time": now}
+        row["residual"] = [float(left[columns].max()) for columns in of]
+        if self._eval_set is not None:
+            rows, y = self._eval_set
+            solutions = [system.solution(X, columns) for columns in of]
+            outputs = self._apply(rows, np.hstack([coef for coef, _ in solutions]))
+            outputs += np.hstack([intercept for _, intercept in solutions])
+            row["test_error"] = [
+                self._error(y, outputs[:, at * problems.targets : (at + 1) * problems.targets]) for at in range(len(of))
+            ]
+        history.append(row)
+
+    def _error(self, y: NDArray, outputs: Numbers) -> float:
+        """The share of wrong labels, or the root mean square error, of outputs (n, t)."""
+        if isinstance(self, Classifier):
+            chosen = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+            return float(np.mean(np.asarray(y) != self.classes_[chosen]))
+        return float(np.sqrt(np.mean((np.asarray(y).reshape(outputs.shape) - outputs) ** 2)))
+
+    def _warn(self, problems: Problems, left: Numbers, wanted: Numbers, columns: Columns, *, early: bool) -> None:
+        worst = columns[np.argmax(left[columns] / wanted[columns])]
+        alpha = problems.alphas[problems.alpha[worst]]
+        said = f"ridge at lambda={alpha:g} has not converged: {left[worst]:.0e} is left of the right side after "
+        said += f"{self._passes} passes, not {wanted[worst]:.0e}; "
+        if early:
+            said += "give the budget more passes or seconds, or take a larger lambda"
+        else:
+            said += "rounding keeps it there: take a larger tolerance or lambda"
+        warnings.warn(said, ConvergenceWarning, stacklevel=4)
+
+    def _not_positive(self, error: NotPositive, problems: Problems) -> str:
+        return f"{error}; take a larger lambda than {min(problems.alphas):g}"
+
+    def _check_budget(self, what: str, needed: float) -> None:
+        if self.memory is not None and needed > self.memory:
+            raise MemoryBudgetError(what, int(needed), self.memory)
+
+    def _apply(self, X: Any, coef: Numbers) -> Numbers:
+        """The columns of the map times coef (columns, t), block by block: (n, t)."""
+        out = np.empty((X.shape[0], coef.shape[1]))
+        rows = FeatureRows(X, self._map(), len(coef), 0.0, hold=False, block_rows=default_block_rows(len(coef)))
+        for part, Z, _ in rows.visit(np.arange(rows.n)):
+            out[part] = Z @ coef
+        return out
+
+    def _linear(self, X: Any) -> Numbers:
+        outputs = self._apply(X, np.atleast_2d(self.coef_).T) + self.intercept_
+        return outputs[:, 0] if np.ndim(self.coef_) == 1 else outputs
+
+
+def _of(value: Any, best: int) -> float:
+    return float(value[best] if isinstance(value, list) else value)
