@@ -31,6 +31,7 @@ TITLES = {
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
     "load": "Long logs and small tasks",
+    "maps": "Every map against its bound and its peers",
     "logistic": "Logistic regression of several classes",
     "ridge": "Ridge regression with cross-validation",
     "scale": "Many rows",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import bench_structured, bench_table, bench_text, plain_table, run
+from benchmarks import bench_maps, bench_structured, bench_table, bench_text, peers, plain_table, run
 from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.errors import DataUnavailable
@@ -124,3 +124,29 @@ def test_benchmarks_without_their_data_are_named_and_end_in_no_traceback(monkeyp
         run.main(["text", "--quick"])
     assert ended.value.code == 1
     assert "text: not measured: eeg: no source has it" in capsys.readouterr().err
+
+
+def test_a_peer_that_is_not_installed_leaves_a_row_that_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(peers, "FOLDER", peers.HERE.parent / "build" / "nothing-here")
+    case = bench_maps.Case("fourier", peers={"rfflearn": 1.0}, inputs=4, columns=8)
+    bound, missing = bench_maps._measured(case, 64, "float64", 1, 1)
+    assert bound["peer"] == "bound: the product X·W"
+    assert (
+        "no comparison (no build/nothing-here/rfflearn/bin/python; python -m benchmarks.peers makes it"
+        in missing["name"]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", bench_maps.CASES, ids=str)
+def test_every_map_has_a_bound_that_runs(case):
+    from dataclasses import replace
+
+    results = list(bench_maps._measured(replace(case, peers={}, columns=32, inputs=8), 64, "float64", 1, 1))
+    assert all(each["ratio"] > 0 for each in results)
+
+
+def test_every_built_in_map_is_measured_against_its_bound():
+    from rffbench.features import FEATURES
+
+    assert {case.name for case in bench_maps.CASES} == FEATURES.keys()
