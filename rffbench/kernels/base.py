@@ -55,6 +55,14 @@ class CompiledForm(NamedTuple):
     factor: float
 
 
+class AffineForm(NamedTuple):
+    """u = ``product``·xᵀx′ + ``squares``·(‖x‖² + ‖x′‖²) + ``constant``."""
+
+    product: float
+    squares: float = 0.0
+    constant: float = 0.0
+
+
 @dataclass(frozen=True)
 class Kernel(ABC):
     """A positive semi-definite kernel k of rows with d inputs.
@@ -125,6 +133,15 @@ class Kernel(ABC):
         """The kernel matrix k(xᵢ, yⱼ), shape (n, m), of X (n, d) and Y (m, d); Y is X where not given."""
         A = self.scaled(np.asarray(X, dtype=np.float64))
         return self.matrix(A, None if Y is None else self.scaled(np.asarray(Y, dtype=np.float64)))
+
+    def affine_form(self) -> AffineForm | None:
+        """The u of which k is a smooth function, so that one matrix product of rows makes it; None: there is no such u,
+        or its rounding would show in k, as in √u. Rows are in units of ``lengths``."""
+        return None
+
+    def of_affine(self, U: NDArray, out: NDArray) -> None:
+        """Write k of u (`affine_form`) into ``out``, float32 or float64 as U, both (n, m); U may be written over."""
+        raise NotImplementedError
 
     def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
         """k(xᵢ, xᵢ), (n,)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb, gammaln
 
-from rffbench.kernels.base import MaclaurinKernel
+from rffbench.kernels.base import AffineForm, MaclaurinKernel
 from rffbench.parameters import WrongParameter, check_count, is_number
 
 TOO_LARGE = "values of the {} kernel overflow on these rows; scale the rows, or take a smaller gamma"
@@ -47,6 +47,18 @@ class PolynomialKernel(MaclaurinKernel):
             K **= self.degree
         return _finite(K, self.name)
 
+    def affine_form(self) -> AffineForm:
+        return AffineForm(self.gamma, constant=self.c)
+
+    def of_affine(self, U: NDArray, out: NDArray) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[:] = U
+            for digit in f"{self.degree:b}"[1:]:  # by squaring, which is faster than a power
+                out *= out
+                if digit == "1":
+                    out *= U
+        _finite(out, self.name)
+
     def diagonal(self, X: NDArray[np.float64]) -> NDArray[np.float64]:  # type: ignore[override]
         rows = self.scaled(np.asarray(X, dtype=np.float64))
         return (self.gamma * np.einsum("ij,ij->i", rows, rows) + self.c) ** self.degree
@@ -77,6 +89,14 @@ class ExponentialKernel(MaclaurinKernel):
             K *= self.gamma
             np.exp(K, out=K)
         return _finite(K, self.name)
+
+    def affine_form(self) -> AffineForm:
+        return AffineForm(self.gamma)
+
+    def of_affine(self, U: NDArray, out: NDArray) -> None:
+        with np.errstate(over="ignore"):
+            np.exp(U, out=out)
+        _finite(out, self.name)
 
     @property
     def highest_degree(self) -> None:

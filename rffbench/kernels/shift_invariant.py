@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, kve, ndtri
 
 from rffbench.kernels.base import (
+    AffineForm,
     BinningKernel,
     CompiledForm,
     Form,
@@ -46,6 +47,12 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
         K = distances(X, Y, "sqeuclidean")
         K *= -self.gamma
         return np.exp(K, out=K)
+
+    def affine_form(self) -> AffineForm:
+        return AffineForm(2 * self.gamma, -self.gamma)
+
+    def of_affine(self, U: NDArray, out: NDArray) -> None:
+        np.exp(U, out=out)
 
     def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
         return rng.standard_normal((count, d))
@@ -248,6 +255,14 @@ class RationalQuadraticKernel(IsotropicKernel):
         np.log1p(K, out=K)
         K *= -self.alpha
         return np.exp(K, out=K)
+
+    def affine_form(self) -> AffineForm:
+        return AffineForm(-2 * self.gamma / self.alpha, self.gamma / self.alpha)
+
+    def of_affine(self, U: NDArray, out: NDArray) -> None:
+        np.log1p(np.maximum(U, 0, out=U), out=U)
+        U *= U.dtype.type(-self.alpha)
+        np.exp(U, out=out)
 
     def radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d) * rng.gamma(self.alpha, 1 / self.alpha))

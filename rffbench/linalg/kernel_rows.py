@@ -82,6 +82,12 @@ def kernel_rows(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray)
     in_threads(fill, -(-n // TILE), worthwhile=columns.size * len(points) > WORTH_A_THREAD)
 
 
+def fill_points(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray) -> None:
+    """``kernel_rows`` of a compiled kernel by one thread: for callers whose threads have points of their own."""
+    form, factor, exp = _compiled_form(kernel, columns)
+    _fill_rows(form, factor, exp, *_tile_space(columns), columns, points, 0, columns.shape[1], out)
+
+
 def add_kernel_rows(
     kernel: Kernel, columns: NDArray, points: NDArray, weights: NDArray[np.float64], rows: NDArray,
     slots: NDArray[np.int64], sums: NDArray[np.float64],

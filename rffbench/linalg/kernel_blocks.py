@@ -1,0 +1,143 @@
+"""Blocks of a kernel matrix K(X, L) between any rows and points that stay, such as landmarks. They are written into a
+buffer that is used again, so that a pass over many rows holds one block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rffbench.kernels import Kernel
+from rffbench.kernels.base import squared_lengths
+from rffbench.linalg.threads import in_threads, side_by_side
+from rffbench.rowsource import dense_rows
+
+TILE_COLUMNS, TILE_BYTES = 2048, 1 << 20  # a tile of products: it stays in a level-2 cache
+WORTH_A_THREAD = 1 << 18  # kernel values that take longer than a thread needs to get going
+FARTHEST = {"float32": 1e16, "float64": 1e150}  # the square of such a coordinate is still a number
+DENSE_NUMBERS = 1 << 21  # of rows of a CSR matrix that are made dense at a time: 17 MB
+
+
+class KernelBlocks:
+    """k(x, lⱼ) of any rows x and ``points`` l (m, d), a block of rows at a time.
+
+    A kernel with an `affine_form` (gaussian, rational-quadratic, polynomial, exponential) is a function of one matrix
+    product, computed tile by tile in the cache; where it is one of differences, both sides are shifted by the points'
+    mean first, so that squared distances lose no more than ε·‖x − mean‖². Others are computed coordinate by coordinate,
+    compiled where the kernel has a compiled form. Threads: as many as numba's, each with rows of its own.
+
+    Parameters
+    ----------
+    kernel : any of `rffbench.kernels`, with γ as a number; it may have ``lengths``.
+    points : (m, d), an array or a CSR matrix.
+    dtype : float64 or float32, in which values are computed: in float32 they are some 1e-7·(1 + γ‖x − mean‖²) off.
+    """
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any = np.float64) -> None:
+        self.kernel, self.points, self.dtype = kernel, points, np.dtype(dtype)
+        plain = kernel.without_lengths()
+        self._scale = plain.unit_scale if kernel.of_differences else 1.0
+        self._plain = plain.with_gamma(1.0) if kernel.of_differences else plain
+        self._form = self._plain.affine_form()
+        self._units = kernel.scaled(points)
+        if issparse(points):
+            return
+        dense = np.asarray(self._units, dtype=np.float64)
+        self._shift = dense.mean(axis=0) if kernel.of_differences else np.zeros(dense.shape[1])
+        own = self._moved(dense)
+        self._columns = np.ascontiguousarray((self._extended(own, points=True) if self._form else own).T, self.dtype)
+
+    @property
+    def count(self) -> int:
+        """m."""
+        return int(self.points.shape[0])
+
+    def __call__(self, X: Any) -> NDArray:
+        """K(X, L), (n, m), of the rows X (n, d), an array or a CSR matrix."""
+        out = np.empty((X.shape[0], self.count), self.dtype)
+        self.fill(X, out)
+        return out
+
+    def fill(self, X: Any, out: NDArray) -> None:
+        """Write K(X, L) of the rows X (n, d), an array or a CSR matrix, into ``out`` (n, m) of this ``dtype``, a view
+        with a row stride allowed."""
+        if issparse(X) or issparse(self.points):
+            self._fill_sparse(X, out)
+            return
+        if self._form is not None:
+            fill = self._fill_by_product
+        elif self._plain.compiled_form(len(self._columns)) is not None:
+            fill = self._fill_compiled
+        else:
+            fill = self._fill_by_kernel
+
+        def part(first: int, last: int) -> None:
+            fill(np.asarray(X[first:last], np.float64), out[first:last])
+
+        if out.size > WORTH_A_THREAD:
+            in_threads(part, len(X))
+        else:
+            side_by_side([lambda: part(0, len(X))])  # a second BLAS thread does not pay for a tile
+
+    def _moved(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows in units of the kernel's lengths in the coordinates that values are computed in, shifted and scaled to
+        γ = 1 where differences alone count."""
+        if not self.kernel.of_differences:
+            return X
+        farthest = FARTHEST[self.dtype.name]
+        return np.clip((X - self._shift) * self._scale, -farthest, farthest)
+
+    def _extended(self, X: NDArray[np.float64], points: bool = False) -> NDArray[np.float64]:
+        """Rows with two columns more, so that the product of rows and points is u of the kernel's `affine_form`."""
+        assert self._form is not None
+        product, squares, constant = self._form
+        out = np.ones((len(X), X.shape[1] + 2))
+        out[:, :-2] = product * X if points else X
+        out[:, -1 if points else -2] = squares * squared_lengths(X) + (constant if points else 0)
+        return out
+
+    def _fill_by_product(self, X: NDArray[np.float64], out: NDArray) -> None:
+        width = min(self.count, TILE_COLUMNS)
+        height = max(1, TILE_BYTES // (width * self.dtype.itemsize))
+        scratch = np.empty(width * min(height, len(X)), self.dtype)
+        for row in range(0, len(X), height):
+            A = self._extended(self._moved(self.kernel.scaled(X[row : row + height]))).astype(self.dtype, copy=False)
+            for first in range(0, self.count, width):
+                W = self._columns[:, first : first + width]
+                tile = scratch[: len(A) * W.shape[1]].reshape(len(A), -1)
+                np.matmul(A, W, out=tile)
+                self._plain.of_affine(tile, out[row : row + height, first : first + width])
+
+    def _fill_compiled(self, X: NDArray[np.float64], out: NDArray) -> None:
+        from rffbench.linalg.kernel_rows import fill_points
+
+        points = self._moved(self.kernel.scaled(X)).astype(self.dtype, copy=False)
+        fill_points(self._plain, self._columns, points, out)
+
+    def _fill_by_kernel(self, X: NDArray[np.float64], out: NDArray) -> None:
+        out[:] = self.kernel(X, np.asarray(self.points, np.float64))
+
+    def _fill_sparse(self, X: Any, out: NDArray) -> None:
+        """Of sparse rows or points: without making rows dense where the kernel allows it, else a few at once."""
+        kernel = self.kernel.without_lengths()
+        if (form := kernel.affine_form()) is not None:
+            A, B = self.kernel.scaled(X).astype(np.float64), self._units.astype(np.float64)
+            T = A @ B.T
+            U = form.product * (T.toarray() if issparse(T) else T) + form.constant
+            if form.squares:
+                U += form.squares * squared_lengths(A)[:, None]
+                U += form.squares * squared_lengths(B)
+            kernel.of_affine(U.astype(self.dtype, copy=False), out)
+            return
+        if kernel.sklearn_name and issparse(X) and issparse(self.points):
+            from sklearn.metrics.pairwise import pairwise_kernels
+
+            A = self.kernel.scaled(X)
+            out[:] = pairwise_kernels(A, self._units, metric=kernel.sklearn_name, gamma=kernel.gamma)
+            return
+        points = np.asarray(dense_rows(self.points), np.float64)
+        rows = max(1, DENSE_NUMBERS // X.shape[1])
+        for first in range(0, X.shape[0], rows):
+            out[first : first + rows] = self.kernel(dense_rows(X[first : first + rows]), points)
