@@ -1,0 +1,1 @@
+"""The board: every map against RFF on many datasets, at equal columns and at equal cost."""
