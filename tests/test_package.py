@@ -114,6 +114,15 @@ def test_the_citation_is_of_this_version_and_has_what_citation_cff_asks_for():
     assert [author["name"] for author in citation["authors"]] == ["The rffbench maintainers"]
 
 
+def test_the_workflow_runs_all_checks_under_every_python_that_is_supported():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    checks = workflow["jobs"]["checks"]
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    pythons = [each.rpartition(" ")[2] for each in classifiers if "Python :: 3." in each]
+    assert checks["strategy"]["matrix"]["python"] == pythons
+    assert checks["steps"][-1] == {"run": ".ci/run"}
+
+
 def test_a_release_writes_its_version_and_dates_its_changes():
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in release.EDITS}
     # A release runs this test, too, when nothing is left under the heading.
