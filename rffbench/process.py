@@ -210,15 +210,16 @@ class Contention:
         self._busy, self._own, self._clock = busy, own, clock
         self._wall_s = 0.0
         self._others_s: float | None = 0.0
+        self._ended = float("-inf")
 
     def __enter__(self) -> Contention:
         self._start = self._clock(), self._busy(), self._own()
         return self
 
     def __exit__(self, *_: object) -> None:
-        own, busy, clock = self._own(), self._busy(), self._clock()
+        own, busy, self._ended = self._own(), self._busy(), self._clock()
         started, busy_before, own_before = self._start
-        self._wall_s += clock - started
+        self._wall_s += self._ended - started
         if busy is None or busy_before is None or self._others_s is None:
             self._others_s = None
         else:
@@ -228,6 +229,11 @@ class Contention:
     def seconds(self) -> float:
         """What the sections took together."""
         return self._wall_s
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last section ended; by a clock that all processes of a Linux machine have in common."""
+        return self._clock() - self._ended
 
     def with_those_of(self, others: Iterable[Contention]) -> Contention:
         """The contention over these sections and those of ``others``."""

@@ -40,7 +40,7 @@ TRIAL_S = 0.01  # of Python, a trial
 USUAL_PACE = 3e-11  # seconds a multiply-add, of one processor: where only the shares of trials count
 LONG_S = 200.0  # of one processor at the usual pace, which few have: a trial that takes longer is a long one
 EXCLUSIVE_S = 0.08  # to find out what a trial by itself holds
-TIMED = 4  # sections of BRIEF_S that a trial of `timing: features` is timed in, some of them again
+TIMED = 2  # sections of BRIEF_S that a trial of `timing: features` is timed in, some of them again
 
 
 def operations(spec: TrialSpec) -> float | None:

@@ -10,6 +10,7 @@ from typing import Any
 from rffbench.execution.failure import Failure
 from rffbench.execution.row import check_row
 from rffbench.process import peak_memory, reset_peak
+from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 
@@ -24,8 +25,8 @@ class Channel:
     ----------
     workers, threads : how many workers run beside each other, and the threads of each
     memory_limit : bytes a worker may hold, its own pages; None without a limit
-    machine : a block in which this worker is the only one at work, and how many threads it then has; none needed where
-        there are no others
+    machine : a block in which this worker is the only one at work, how many threads it then has, and the timer of who
+        timed last; none needed where there are no others
     """
 
     def __init__(
@@ -35,13 +36,14 @@ class Channel:
         workers: int,
         threads: int,
         memory_limit: int | None,
-        machine: Callable[[], AbstractContextManager[int]] | None = None,
+        machine: Callable[[], AbstractContextManager[tuple[int, Timer]]] | None = None,
     ) -> None:
         self.workers = workers
         self.threads = threads
         self.memory_limit = memory_limit
         self._send = send
-        self._machine = machine
+        timer = Timer()
+        self._machine = machine or (lambda: nullcontext((threads, timer)))
         self._timed_with: int | None = None  # the threads of what the open trial timed alone
 
     def begin(self, spec: TrialSpec) -> None:
@@ -51,10 +53,10 @@ class Channel:
         reset_peak()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> Iterator[Timer]:
         """Nothing else of this run is at work in the block, which has every processor's thread: to time something."""
-        with self._machine() if self._machine else nullcontext(self.threads) as self._timed_with:
-            yield
+        with self._machine() as (self._timed_with, timer):
+            yield timer
 
     def result(self, result: TrialResult) -> None:
         """A trial is finished. Peak memory, threads and contention are filled in where it left them out.

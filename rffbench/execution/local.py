@@ -28,6 +28,7 @@ from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folde
 from rffbench.execution.leftovers import temporary_folder, tidy_up
 from rffbench.execution.worker import SHOW_STACK, Settings, call, shared_seconds, work
 from rffbench.process import SAFE_PATH, environment, safe_path, tree_memory
+from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 from rffbench.units import amount
 
@@ -136,11 +137,12 @@ class LocalExecutor:
         for task in given:
             parts[alone or self.needs_machine(task)].append(task)
         faults = Faults()
-        self._run(parts[False], done, faults, self.workers)
-        self._run(parts[True], done, faults, 1)
+        times = timing == "features"
+        self._run(parts[False], done, faults, self.workers, times)
+        self._run(parts[True], done, faults, 1, times)
 
-    def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int) -> None:
-        """Do these with at most so many workers."""
+    def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool) -> None:
+        """Do these with at most so many workers, which may ask for the machine where some ``times`` are theirs."""
         queue = deque(tasks)
         workers = max(1, min(workers, len(queue)))
         threads = self.threads or max(1, processors() // workers)
@@ -153,7 +155,7 @@ class LocalExecutor:
                     self.watch()
                     while queue and len(running) < workers and not machine.taken:
                         files = (folder / f"{what}-{started}" for what in ("stack", "still"))
-                        settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, *files)
+                        settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, times, *files)
                         with uninterrupted():  # or a worker might be started and never known
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
@@ -386,6 +388,7 @@ class _Worker(_Child):
         self.since = time.monotonic()  # when it last said something, without the time that it stood still
         self.asks = False  # for the machine
         self.has_machine = False
+        self.timer: Timer | None = None  # with which it timed last
         self.ready = False
         self.still_since: float | None = None  # since when it, and its clock, stand still: stopped, or waiting for that
         self.over = False
@@ -457,21 +460,22 @@ class _Worker(_Child):
                     self._failure = value
                 elif kind == "done":
                     self._done = True
-                elif kind == "alone":  # it has timed; it may have asked again since
-                    self.asks, self.has_machine = value, False
-                    self._clock(still=value)
+                elif kind == "alone":  # it asks for the machine, or gives its timer back; it may have asked again since
+                    self.asks, self.has_machine = value is None, False
+                    self.timer = value or self.timer
+                    self._clock(still=self.asks)
                 elif result := self.account.hear(kind, value):
                     results.append(result)
         except (EOFError, OSError):
             return results, True
         return results, False
 
-    def take_machine(self) -> None:
-        """Tell it that the machine is its own."""
+    def take_machine(self, timer: Timer) -> None:
+        """Tell it that the machine is its own, with the timer of who had it before."""
         self.asks, self.has_machine = False, True
         self._clock(still=False)
         with contextlib.suppress(OSError):  # it has died, as `step` will see
-            self.pipe.send(True)
+            self.pipe.send(timer)
 
     def stand_still(self, still: bool) -> None:
         """Stop it with all that it has started, or let it go on."""
@@ -532,6 +536,7 @@ class _Machine:
 
     def __init__(self) -> None:
         self._holder: _Worker | None = None
+        self._timer = Timer()
 
     @property
     def taken(self) -> bool:
@@ -541,7 +546,7 @@ class _Machine:
         """Take it back from a worker that has timed, or ended, and give it to one that asks for it, once all are ready:
         one that has not settled in would stand still for ever if this process died."""
         if self._holder and (self._holder.over or not self._holder.has_machine):
-            self._holder = None
+            self._timer, self._holder = self._holder.timer or self._timer, None
             for worker in running:
                 worker.stand_still(False)
         asking = [worker for worker in running if worker.asks]
@@ -550,4 +555,4 @@ class _Machine:
         self._holder = min(asking, key=lambda worker: worker.still_since or 0.0)  # who has waited longest
         for worker in running:
             worker.stand_still(worker is not self._holder)
-        self._holder.take_machine()
+        self._holder.take_machine(self._timer)

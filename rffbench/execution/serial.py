@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from typing import Any
 
 from rffbench.errors import ConfigError
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.channel import Channel, TaskAccount
 from rffbench.execution.failure import NO_RESULT, Failure, Faults
+from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Timing, TrialResult
 
 
@@ -59,7 +60,7 @@ class SerialExecutor:
 
         work: Callable[[Task, Channel], object] = self._work or run_group
         queue = deque(list(task) for task in tasks if task)
-        faults = Faults()
+        faults, timer = Faults(), Timer()
 
         def tell(result: TrialResult) -> None:
             done(result)
@@ -76,7 +77,10 @@ class SerialExecutor:
                     except Exception as error:
                         raise _Stopped(error) from error
 
-            channel = Channel(hear, workers=1, threads=thread_count(), memory_limit=self.memory_limit)
+            channel = Channel(
+                hear, workers=1, threads=thread_count(), memory_limit=self.memory_limit,
+                machine=lambda: nullcontext((thread_count(), timer)),
+            )  # fmt: skip
             failure, finished = NO_RESULT, True
             try:
                 with redirect_stdout(sys.stderr):  # standard output is for the run's results

@@ -12,11 +12,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from multiprocessing import connection, parent_process
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 from rffbench.execution import Task
@@ -26,6 +25,7 @@ from rffbench.execution.failure import Failure
 from rffbench.execution.offspring import adopt
 from rffbench.process import forget_safe_path
 from rffbench.rowsource import stands_still
+from rffbench.trials.seconds import Timer
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -34,18 +34,20 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-BUSY_S = 0.05  # its 2²⁶ ticks of a processor's clock, at 1.3 GHz
+BUSY_S = 0.05  # for which OpenBLAS's threads wait in a busy loop: 2²⁶ ticks of a processor's clock, at 1.3 GHz
 SHOW_STACK = signal.SIGUSR1  # the parent's question where a worker hangs
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker is started with: ``work`` as ``module:name``, its share of the machine, its limit."""
+    """What a worker is started with: ``work`` as ``module:name``, its share of the machine, its limit, and whether it
+    ``times`` on the whole machine."""
 
     work: str
     workers: int
     threads: int
     memory_limit: int | None
+    times: bool
     stack: Path  # where the Python stack is written on a crash, or when the parent asks
     still: Path  # eight bytes: the seconds for which the parent has stopped the worker so far
 
@@ -62,6 +64,9 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
     try:
         stands_still(shared_seconds(settings.still))
         stack = settings.stack.open("w", encoding="utf-8")
+        if settings.times:
+            limit_threads(processors())  # OpenBLAS has all threads from here on, which sleep when they are needed
+        started = monotonic()
         limit_threads(settings.threads)
         do = resolve(settings.work)
     except Exception as error:
@@ -77,7 +82,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
                 workers=settings.workers,
                 threads=settings.threads,
                 memory_limit=settings.memory_limit,
-                machine=lambda: the_machine(pipe, settings.threads),
+                machine=lambda: the_machine(pipe, settings.threads, started),
             )
             do(specs, channel)
         except SystemExit:
@@ -100,24 +105,18 @@ def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:
 
 
 @contextlib.contextmanager
-def the_machine(pipe: connection.Connection, share: int) -> Iterator[int]:
-    """Every processor's thread instead of this worker's ``share``, once the parent has made the others stand still."""
-    pipe.send(("alone", True))
-    pipe.recv()
+def the_machine(pipe: connection.Connection, share: int, started: float) -> Iterator[tuple[int, Timer]]:
+    """Every processor's thread instead of this worker's ``share``, once the parent has made the others stand still and
+    OpenBLAS's threads, ``started`` by the monotonic clock, sleep; and the timer of who had the machine before."""
+    sleep(max(0.0, started + BUSY_S - monotonic()))  # while others may still work
+    pipe.send(("alone", None))
+    timer = pipe.recv()
     limit_threads(processors())
-    _until_threads_sleep()
     try:
-        yield processors()
+        yield processors(), timer
     finally:
         limit_threads(share)
-        pipe.send(("alone", False))
-
-
-@cache
-def _until_threads_sleep() -> None:
-    """OpenBLAS's threads, which a worker has from the first call on, wait in a busy loop before they sleep: not beside
-    what is timed."""
-    sleep(BUSY_S)
+        pipe.send(("alone", timer))
 
 
 def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection) -> None:

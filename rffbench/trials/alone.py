@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -61,8 +61,8 @@ class Problem:
     kernel: str | Kernel  # as maps and solvers are given it, beside gamma
     gamma: float
     subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
-    alone: Callable[[], AbstractContextManager[None]] = nullcontext  # in it nothing else of the run is at work
-    timer: Timer = field(default_factory=Timer)
+    # Nothing else of the run is at work in the block.
+    alone: Callable[[], AbstractContextManager[Timer]] = lambda: nullcontext(Timer())
 
     @classmethod
     def of(cls, spec: TrialSpec) -> Problem:
@@ -169,12 +169,12 @@ class Problem:
             return seconds
 
         buffers: dict[tuple[int, int], NDArray] = {}
-        with self.alone():
-            _warm_up(features, X.dtype)
+        _warm_up(features, X.dtype)
+        with self.alone() as timer:
             works = {"feature_s": lambda: self.generate(spec, buffers)}
             if spec.solver["name"] != NONE:
                 works["predict_s"] = predict
-            parts = dict(zip(works, self.timer.timed(*works.values()), strict=True))
+            parts = dict(zip(works, timer.timed(*works.values()), strict=True))
         if predicted is not None:
             check_predictions(predicted, solver, len(self.split.y_test), self.labels)
         seconds = {

@@ -8,10 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rffbench import __version__, ownfile
 from rffbench.identity import canonical_json
+
+if TYPE_CHECKING:
+    from rffbench.trials.seconds import Timer
 
 Timing = Literal["shared", "exclusive", "features"]
 """Which seconds of a trial are taken with nothing else at work, so that they are comparable: none, all, or those to
@@ -224,7 +227,7 @@ class Channel(Protocol):
 
     def begin(self, spec: TrialSpec) -> None: ...
 
-    def alone(self) -> AbstractContextManager[None]: ...
+    def alone(self) -> AbstractContextManager[Timer]: ...
 
     def result(self, result: TrialResult) -> None: ...
 

@@ -24,6 +24,7 @@ from rffbench.seeds import split_stream
 from rffbench.trials.alone import Problem, either, ready_solver
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
 from rffbench.trials.given import leaving_global_seeds, naming_whose_code
+from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 
@@ -83,7 +84,7 @@ class OfChoice:
         self._asked = {_cell(spec): (spec, choice) for spec, choice in chosen}
         self.memory_limit = channel.memory_limit
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[Timer]:
         return self._channel.alone()
 
     def begin(self, spec: TrialSpec) -> None:

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from rffbench.execution import local
+from rffbench.execution import local, worker
 from rffbench.execution.environment import processors
 from rffbench.execution.local import LocalExecutor, _Worker
-from rffbench.execution.worker import Settings
+from rffbench.execution.worker import BUSY_S, Settings
+from rffbench.trials.seconds import Timer
 from tests.helpers.alone_runs import WORKERS, run, trials
 from tests.helpers.execution_workers import spec
 from tests.helpers.processes import alive, descendants, wait_for
@@ -37,6 +39,23 @@ def test_while_one_worker_times_the_others_do_nothing(tmp_path):
     assert {result.seconds["contended"] for result in results} == {None}  # of a trial that does not say
 
 
+def test_the_timer_goes_from_one_worker_to_the_next(tmp_path):
+    results = run(trials("count_who_timed", 4, tmp_path))
+    assert sorted(result.metrics["counted"] for result in results) == [1, 2, 3, 4]
+
+
+def test_a_worker_asks_for_the_machine_when_its_threads_have_fallen_asleep(monkeypatch):
+    did = []
+    pipe = SimpleNamespace(send=did.append, recv=Timer)
+    monkeypatch.setattr(worker, "sleep", did.append)
+    monkeypatch.setattr(worker, "monotonic", lambda: 10.0)
+    for started, sleeps in ((10.0, BUSY_S), (9.0, 0)):
+        did.clear()
+        with worker.the_machine(pipe, 1, started) as (_, timer):
+            did.append("times")
+        assert did == [pytest.approx(sleeps), ("alone", None), "times", ("alone", timer)]
+
+
 def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(tmp_path):
     """As where the parent writes its log to a slow disk."""
     started = time.monotonic()
@@ -50,22 +69,22 @@ def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(t
 
 
 def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
-    settings = Settings(f"{WORKERS}:do_all", 2, 1, None, tmp_path / "stack", tmp_path / "still")
-    worker = _Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
+    settings = Settings(f"{WORKERS}:do_all", 2, 1, None, True, tmp_path / "stack", tmp_path / "still")
+    one = _Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
     try:
-        wait_for(lambda: worker.step(time.monotonic()) == [] and worker.account.open, 60)
-        wait_for(worker.pipe.poll, 60)
+        wait_for(lambda: one.step(time.monotonic()) == [] and one.account.open, 60)
+        wait_for(one.pipe.poll, 60)
         time.sleep(0.3)  # the pipe is full by now
-        worker.stand_still(True)
+        one.stand_still(True)
         with within(5):
-            assert worker.step(time.monotonic()) == []
-        worker.stand_still(False)
+            assert one.step(time.monotonic()) == []
+        one.stand_still(False)
         with within(60):
-            while not (results := worker.step(time.monotonic())):
+            while not (results := one.step(time.monotonic())):
                 time.sleep(0.01)
         assert len(results[0].curves["error"]) == 200_000
     finally:
-        worker.kill()
+        one.kill()
 
 
 @contextlib.contextmanager

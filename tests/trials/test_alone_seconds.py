@@ -1,7 +1,10 @@
 """``timing: features``: seconds of the features and of predicting taken alone, all else shared, the same scores."""
 
+import pickle
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from time import sleep
 from typing import get_args
 
 import numpy as np
@@ -23,6 +26,8 @@ pytestmark = pytest.mark.usefixtures("embedded", "one_thread")
 
 class Quiet:
     """Contention that says what it is told, one attempt after another."""
+
+    age = 0.0
 
     def __init__(self, *said):
         self.said, self.attempts = list(said), 0
@@ -86,20 +91,54 @@ class Machine:
         return Contention(busy=lambda: self.busy, own=lambda: 0.0, clock=lambda: self.now)
 
 
-def test_after_undisturbed_work_a_brief_time_is_enough_and_a_disturbed_one_is_timed_in_full():
+def test_after_undisturbed_work_a_brief_time_is_enough_and_after_a_disturbance_it_is_timed_in_full():
     machine = Machine()
     timer = Timer(machine.contention)
-    in_full, brief = round(0.12 / 0.008), FEWEST
+    in_full, brief, until_known = round(0.12 / 0.008), FEWEST, 7
     assert brief * 0.008 > BRIEF_S
     for repeats in (in_full, brief, brief, brief, brief):
         (found,) = timer.timed(machine.work)
         assert (found.repeats, found.contended) == (repeats, False)
     machine.share = 1.0
     (found,) = timer.timed(machine.work)
-    assert (found.repeats, found.contended) == (in_full, True)
+    assert (found.repeats, found.contended) == (until_known, True)
     machine.share = 0.0
     (found,) = timer.timed(machine.work)
     assert (found.repeats, found.contended) == (in_full, False)
+
+
+def test_after_a_trial_that_never_was_undisturbed_one_is_timed_once():
+    others = Quiet(True, True, True, True, True, False, True, False)
+    timer = Timer(others)
+    found = []
+    for _ in range(5):
+        before = others.attempts
+        (timed,) = timer.timed(lambda: 0.1)
+        found.append((others.attempts - before, timed.contended))
+    assert found == [(3, True), (1, True), (1, True), (1, False), (2, False)]
+
+
+def test_what_was_timed_long_ago_tells_nothing():
+    machine = Machine()
+    timer = Timer(machine.contention)
+    repeats = []
+    for pause in (0.0, 4.9, 5.1):
+        machine.now += pause
+        repeats.append(timer.timed(machine.work)[0].repeats)
+    assert repeats == [round(0.12 / 0.008), FEWEST, round(0.12 / 0.008)]
+
+
+def test_a_timer_goes_from_process_to_process_with_what_it_knows():
+    timer = Timer(partial(Contention, busy=float))  # nobody is busy, ever
+    (first,) = timer.timed(partial(work, 0.008))
+    (second,) = pickle.loads(pickle.dumps(timer)).timed(partial(work, 0.008))
+    assert first.seconds * first.repeats > BRIEF_S * 3
+    assert second.repeats == FEWEST
+
+
+def work(seconds):
+    sleep(seconds)
+    return seconds
 
 
 def test_a_disturbance_is_found_however_long_nothing_was_before():
@@ -146,6 +185,7 @@ def test_scores_and_lambda_are_those_of_shared_trials_to_the_last_digit(monkeypa
 
 def test_seconds_are_of_generating_the_features_and_predicting_alone_with_repeats_and_spread(monkeypatch):
     monkeypatch.setattr(seconds, "ENOUGH_S", 0.0)
+    monkeypatch.setattr(seconds, "SHORT_S", 60.0)  # on a busy machine, too
     for (method, _), result in done(grid("features")).items():
         timing = result.seconds
         assert set(timing["repeats"]) == set(timing["spread"]) == {"feature_s", "predict_s"}, method
@@ -162,7 +202,7 @@ def test_what_is_timed_alone_is_not_done_before(method, monkeypatch):
     @contextmanager
     def alone():
         held.append(True)
-        yield
+        yield Timer()
         held.pop()
 
     def predict(self, X, original=StreamedRidgeClassifierCV.predict):
