@@ -38,6 +38,8 @@ _PUBLIC = {
     "TrainingEfficientFeatureMap": "rffbench.features.data_dependent",
     "NystroemFeatures": "rffbench.features.data_dependent",
     "RandomBinningFeatures": "rffbench.features.binning",
+    "LowPrecisionFeatures": "rffbench.features.fourier",
+    "PositiveFeatures": "rffbench.features.activation",
     "MaclaurinFeatures": "rffbench.features.dot_product",
     "ComplexToRealFeatures": "rffbench.features.dot_product",
     "TensorSketchFeatures": "rffbench.features.dot_product",

@@ -6,7 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rffbench import QuasiMonteCarloFeatures, StructuredOrthogonalFeatures
+from rffbench import (
+    OrthogonalRandomFeatures,
+    PositiveFeatures,
+    QuasiMonteCarloFeatures,
+    RandomFourierFeatures,
+    StructuredOrthogonalFeatures,
+)
 from rffbench.kernels import GaussianKernel
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -56,3 +62,30 @@ def test_the_errors_of_sequences():
         ratios += [shifted[sequence] / scrambled[sequence] for sequence in scrambled]
     assert least - 0.1 < min(ratios) < least + 0.1
     assert most - 0.5 < max(ratios) < most + 0.1
+
+
+def error_at_the_median(kind, inputs, mean=0.0, **given):
+    X, pairs = np.random.default_rng(0).normal(size=(60, inputs)), np.triu_indices(60, 1)
+    kernel = GaussianKernel(GaussianKernel.gamma_from_sigma(GaussianKernel.median_distance(X)))
+    maps = (kind(256, kernel=kernel, random_state=seed, **given) for seed in range(20))
+    return np.sqrt(np.mean([(((Z := each.fit_transform(X + mean)) @ Z.T - kernel(X))[pairs]) ** 2 for each in maps]))
+
+
+def test_the_errors_of_positive_features():
+    least, most, least_orthogonal, most_orthogonal = numbers(
+        r"`oprf` with a simplex have ([\d.]+) to ([\d.]+) times the error .* orthogonal ones ([\d.]+) to ([\d.]+)\."
+    )
+    fewest, greatest = numbers(r"`center: false` has ([\d.]+) to ([\d.]+) times")
+    fourier, positive, orthogonal, away = (
+        np.array([error_at_the_median(kind, inputs, **given) for inputs in (8, 16, 32)])
+        for kind, given in (
+            (RandomFourierFeatures, {}), (PositiveFeatures, {}), (OrthogonalRandomFeatures, {}),
+            (PositiveFeatures, {"center": False, "mean": 1.0}),
+        )
+    )  # fmt: skip
+    for ratios, bounds in (
+        (positive / fourier, (least, most)),
+        (orthogonal / fourier, (least_orthogonal, most_orthogonal)),
+        (away / fourier, (fewest, greatest)),
+    ):
+        assert (ratios.min(), ratios.max()) == pytest.approx(bounds, rel=0.05)

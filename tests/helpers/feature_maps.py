@@ -42,6 +42,7 @@ GEOMETRIC = Way({"degrees": "geometric"}, ("exponential",), 0.3)
 PRODUCT = Way({"degrees": "product"}, ("polynomial",))
 WAYS = {
     "fourier": [Way(), Way({"form": "offset"}, EVERY)],
+    "low-precision": [Way(), Way({"bits": 1})],
     "qmc": [
         Way(), Way({"sequence": "sobol"}), Way({"skip": 20, "leap": 30}), Way({"scramble": False}, **FIXED),
         Way({"scramble": "rr2"}, **FIXED), Way({"sequence": "sobol", "scramble": False}, **FIXED),
@@ -64,6 +65,10 @@ WAYS = {
     "activation": [
         Way({"weights": weights}, gamma=1.0, faster=weights == "qmc")
         for weights in ("iid", "orthogonal", "sorf", "qmc", "quadrature")
+    ],
+    "positive": [
+        Way(gamma=0.4), Way({"form": "hyperbolic"}, gamma=0.4), Way({"form": "exp"}, gamma=0.4),
+        Way({"weights": "iid"}, gamma=0.4),
     ],
     "perceptron": [Way(gamma=0.5)],
     "maclaurin": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT],

@@ -4,6 +4,7 @@ from rffbench.features.lazy import classes_of
 
 FEATURES = {
     "activation": "rffbench.features.activation.random_layer:ActivationFeatures",
+    "positive": "rffbench.features.activation.positive:PositiveFeatures",
     "perceptron": "rffbench.features.activation.perceptron:PerceptronFeatures",
 }
 

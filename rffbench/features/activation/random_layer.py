@@ -78,7 +78,7 @@ class ActivationFeatures(FeatureMap):
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=ActivationKernel, bias="directions of sorf's weights are not quite uniform",
-        unbiased_if="weights are not sorf's", row_cost="r*D + D", fit_cost="q*d**2*D", nests=("directions_",),
+        unbiased_if="weights are not sorf's", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple]] = {"weights": tuple(DRAWN_BY)}
@@ -102,11 +102,11 @@ class ActivationFeatures(FeatureMap):
         return self.weights != "sorf"
 
     def letters(self, d: int) -> dict[str, float]:
-        """r and q of the formulas: multiply-adds of a projection, and whether matrices are factored."""
+        """r and o of the formulas: multiply-adds of a projection, and whether matrices are factored."""
         transforms = 3 * (math.log2(next_power_of_two(d)) + 1)
         return {
             "r": transforms if self.weights == "sorf" else d,
-            "q": float(self.weights in ("orthogonal", "quadrature")),
+            "o": float(self.weights in ("orthogonal", "quadrature")),
         }
 
     def fit(self, X: Any, y: Any = None) -> ActivationFeatures:

@@ -4,6 +4,7 @@ from rffbench.features.lazy import classes_of
 
 FEATURES = {
     "fourier": "rffbench.features.fourier.random_fourier:RandomFourierFeatures",
+    "low-precision": "rffbench.features.fourier.low_precision:LowPrecisionFeatures",
 }
 
 __getattr__ = classes_of(FEATURES)

@@ -1,0 +1,190 @@
+"""Positive random features: exponentials of random projections."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import FeatureMap, FourierFeatures
+from rffbench.features.fourier.random_fourier import RandomFourierFeatures
+from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
+from rffbench.features.structured.simplex import SimplexRandomFeatures
+from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel
+from rffbench.kernels.base import squared_lengths
+from rffbench.linalg.threads import in_threads
+from rffbench.linalg.waves import TILE_BYTES, WORTH_A_THREAD
+from rffbench.parameters import WrongParameter
+from rffbench.parts import MapServes
+from rffbench.rowsource import row_blocks
+from rffbench.seeds import RandomState, seed_sequence
+
+DRAWN_BY: dict[str, type[FourierFeatures]] = {
+    "iid": RandomFourierFeatures,
+    "orthogonal": OrthogonalRandomFeatures,
+    "simplex": SimplexRandomFeatures,
+}
+"""The maps whose frequencies, of the Gaussian kernel with γ = ½, are w."""
+
+
+class PositiveFeatures(FeatureMap):
+    """Positive random features (FAVOR+): exponentials of random projections, for the Gaussian and exponential kernels.
+
+    With u = √(2γ)·x and w ~ N(0, I), exp(−‖u − u′‖²/2) is the mean of f(u)·f(u′), f(u) = exp(wᵀu − ‖u‖²). All
+    features are positive, and those of a product that is near 0 are so, too: the relative error of the estimate, and
+    not the absolute one as of cosines, is what more columns lessen. Its variance is k²·(exp(‖u + u′‖²) − 1)/D, which
+    grows fast with the rows' lengths. Adding a constant to all rows changes no Gaussian kernel, so that rows are
+    centred first.
+
+    ``form='exp'``: φ(x)ⱼ = f(u)/√D, D = ``n_components``. ``form='hyperbolic'``: both w and −w, D/2 of them; the
+    variance is 1 − exp(−‖u + u′‖²) times that, at half the projections. ``form='oprf'``: f(u) = (1 − 4A)^(d/4)·
+    exp(A‖w‖² + √(1 − 4A)·wᵀu − ‖u‖²), with the A < 0 that has the smallest mean of log E[f(u)²f(u′)²] over pairs of
+    training rows: with R their mean ‖u + u′‖² and ρ = (√((2R + d)² + 8dR) − 2R − d)/(4R), A = (1 − 1/ρ)/8.
+
+    The exponential kernel exp(γxᵀx′) is such a Gaussian one, of u = √γ·x, times exp(‖u‖²/2)·exp(‖u′‖²/2).
+
+    Parameters
+    ----------
+    n_components : D, the number of output columns; even where hyperbolic.
+    form : 'oprf', 'hyperbolic' or 'exp'.
+    weights : 'iid'; 'orthogonal', in groups of d (OrthogonalRandomFeatures); 'simplex' (SimplexRandomFeatures).
+    center : whether the training rows' mean is subtracted from all rows; False is the papers'.
+    kernel : 'gaussian' or 'exponential'.
+    gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
+    random_state : as in RandomFourierFeatures. w are the frequencies that the Fourier map of that name has for the
+        Gaussian kernel of γ = ½; sizes nest.
+
+    Attributes
+    ----------
+    frequencies_ : w, (d, D) float64, or (d, D/2) where hyperbolic; in units of the kernel's ``lengths``.
+    center_ : what is subtracted from rows, (d,) float64.
+    tilt_ : A; 0 but of 'oprf'.
+
+    Notes
+    -----
+    X is (n, d), float64 or float32, array or CSR; ``transform`` keeps the dtype. ``fit`` goes once over the rows, n·d.
+    The estimate is unbiased: the mean and A depend on the rows, not on w. Cost: d·s a row, and an exponential a column.
+
+    References
+    ----------
+    K. Choromanski et al., "Rethinking attention with Performers", ICLR 2021, Lemma 1: FAVOR+ and hyperbolic.
+    V. Likhosherstov et al., "Chefs' random tables: non-trigonometric random features", NeurIPS 2022, Theorem 3.2: OPRF.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffbench import PositiveFeatures
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> Z = PositiveFeatures(20_000, gamma=0.5, random_state=0).fit_transform(X)
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1)) < 0.02), bool(Z.min() > 0)
+    (True, True)
+    """
+
+    serves: ClassVar[MapServes] = MapServes(
+        kernels=(GaussianKernel, ExponentialKernel), fits_on="inputs", row_cost="d*s + t*D + 2*d", fit_sums="2*n*d",
+        fit_cost="o*d**2*s", nests=("frequencies_",), source="Choromanski et al., ICLR 2021",
+    )  # fmt: skip
+    choices: ClassVar[dict[str, tuple]] = {
+        "form": ("oprf", "hyperbolic", "exp"), "weights": tuple(DRAWN_BY), "center": (True, False),
+    }  # fmt: skip
+    accepts_sparse = True
+
+    frequencies_: NDArray[np.float64]
+    center_: NDArray[np.float64]
+    tilt_: float
+
+    def __init__(
+        self, n_components: int = 100, *, form: str = "oprf", weights: str = "simplex", center: bool = True,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.form = form
+        self.weights = weights
+        self.center = center
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
+
+    @property
+    def columns_per_frequency(self) -> int:
+        """Output columns a projection makes: two where hyperbolic."""
+        return 2 if self.form == "hyperbolic" else 1
+
+    @property
+    def n_frequencies(self) -> int:
+        """s, the projections that ``n_components`` columns take."""
+        return max(1, self.n_components // self.columns_per_frequency)
+
+    def letters(self, d: int) -> dict[str, float]:
+        """o of the formulas: whether matrices are factored."""
+        return {"o": float(self.weights != "iid")}
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.n_components % self.columns_per_frequency and self.n_components != 1:  # 1: for scikit-learn's tools
+            problem = f"must be even with form 'hyperbolic', a column of w and of −w each, got {self.n_components}"
+            raise WrongParameter("n_components", problem)
+
+    def fit(self, X: Any, y: Any = None) -> PositiveFeatures:
+        """Draw w for X's columns, and find the rows' mean and A; y is not used."""
+        self.check_parameters()
+        X = self._validated(X, reset=True)
+        n, d = X.shape
+        layer = DRAWN_BY[self.weights](
+            2 * self.n_frequencies, kernel=GaussianKernel(0.5), random_state=seed_sequence(self.random_state)
+        ).fit(X[0:1])
+        self.frequencies_ = layer.frequencies_
+        total, squares = np.zeros(d), 0.0
+        for rows in row_blocks(n):
+            block = self.kernel_.scaled(X[rows]).astype(np.float64, copy=False)
+            total += np.asarray(block.sum(axis=0)).ravel()
+            squares += squared_lengths(block).sum()
+        mean = total / n
+        pairs = 2 * (squares / n + (-1 if self.center else 1) * (mean @ mean))  # of ‖x + x′‖², where centred
+        self.center_ = mean if self.center else np.zeros(d)
+        self.tilt_ = optimal_tilt(self._unit**2 * max(0.0, float(pairs)), d) if self.form == "oprf" else 0.0
+        return self
+
+    @property
+    def _unit(self) -> float:
+        """u/x."""
+        kernel = self.kernel_
+        return math.sqrt(kernel.gamma if isinstance(kernel, ExponentialKernel) else 2 * kernel.gamma)
+
+    def fill(self, X: NDArray, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
+        (n, d), half, unit, kernel = X.shape, self.n_frequencies, self._unit, self.kernel_
+        center, W = self.center_, self.frequencies_ * (unit * math.sqrt(1 - 4 * self.tilt_))
+        of_columns = self.tilt_ * np.einsum("ij,ij->j", self.frequencies_, self.frequencies_)
+        of_columns += d / 4 * math.log(1 - 4 * self.tilt_) - math.log(out.shape[1]) / 2
+        half_square = isinstance(kernel, ExponentialKernel) / 2
+        at_center, projections = (center @ W).astype(X.dtype), W.astype(X.dtype)
+        height = max(1, TILE_BYTES // (out.shape[1] * out.itemsize))
+
+        def fill_rows(begin: int, end: int) -> None:
+            for first in range(begin, end, height):
+                rows = slice(first, min(end, first + height))
+                scaled = kernel.scaled(X[rows])
+                double = scaled.astype(np.float64, copy=False)  # squares of rows that have a mean cancel
+                squares = squared_lengths(double)
+                of_rows = unit**2 * (half_square * squares - (squares - 2 * (double @ center) + center @ center))
+                shared = (of_rows[:, None] + of_columns).astype(X.dtype)
+                T = scaled @ projections
+                T -= at_center
+                if out.shape[1] > half:
+                    np.subtract(shared, T, out=out[rows, half:])
+                np.add(shared, T, out=out[rows, :half])
+                np.exp(out[rows], out=out[rows])
+
+        with np.errstate(over="ignore"):  # who uses the features refuses infinite ones
+            in_threads(fill_rows, n, worthwhile=out.nbytes > WORTH_A_THREAD)
+
+
+def optimal_tilt(mean_square: float, d: int) -> float:
+    """A ≤ 0 of OPRF with the smallest mean of log E[f(u)²f(u′)²] over pairs whose mean ‖u + u′‖² is R ≥ 0."""
+    R = float(mean_square)
+    # ρ in the form that does not cancel: of the quadratic 2Rρ² + (2R + d)ρ − d = 0
+    rho = 2 * d / (2 * R + d + math.sqrt((2 * R + d) ** 2 + 8 * d * R))
+    return (1 - 1 / rho) / 8
