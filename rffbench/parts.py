@@ -30,7 +30,7 @@ LETTERS = {
     "m": "columns before a projection", "B": "buckets", "p": "columns that are learnt on",
     "f": "matrices factored: one for each λ and fold, and one more",
     "k": "fits in the cross-validation, one for each λ and fold; 0 of a single λ",
-    "h": "the degree of a column",
+    "L": "landmarks, which n_features counts", "h": "the degree of a column",
     "c": "problems: the classes, or 1 of two classes and of a regression", "R": "grids, and non-zeros of a row",
     "o": "1 where directions are made orthogonal, else 0", "r": "the multiply-adds of a projection",
     "q": "folds of the cross-validation; 0 of a single λ",

@@ -257,7 +257,7 @@ def _letters(spec: TrialSpec) -> dict[str, float]:
     letters: dict[str, float] = {
         "n": train_rows(spec), "v": test_rows(spec), "d": inputs(spec), "N": next_power_of_two(inputs(spec)),
         "p": columns, "D": columns, "s": hook(features, "n_frequencies") or columns, "t": TRIGONOMETRY,
-        "f": values * folds + 1, "k": values * folds if values > 1 else 0,
+        "L": spec.n_features, "f": values * folds + 1, "k": values * folds if values > 1 else 0,
         "q": folds if values > 1 else 0,
         "c": len(card.classes) if len(card.classes) > 2 else 1,
     }  # fmt: skip

@@ -59,6 +59,11 @@ def hook(features: Any, name: str) -> Any:
     return getattr(features, name, getattr(Hooks, name))
 
 
+def bears_threads(features: Any) -> bool:
+    """Whether the ``fill`` of a map may be called by several threads at once, as those of this package may."""
+    return getattr(hook(features, "fill"), "__module__", "").startswith(f"{__package__.partition('.')[0]}.")
+
+
 def columns_of(features: Any) -> int:
     """How many columns a fitted map has."""
     known = hook(features, "n_columns_")

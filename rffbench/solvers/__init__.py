@@ -55,6 +55,7 @@ BUILT_IN = {
     "linear": "rffbench.solvers.baselines:make_linear",
     "gradient-boosting": "rffbench.solvers.baselines:make_gradient_boosting",
     "pcg": "rffbench.solvers.iterative.pcg:make_pcg",
+    "falkon": "rffbench.solvers.iterative.falkon:make_falkon",
 }
 
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)

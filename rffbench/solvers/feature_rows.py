@@ -29,7 +29,7 @@ class FeatureRows:
         self, X: Any, features: Any, columns: int, bias: float, *, hold: bool, block_rows: int,
         factors: NDArray[np.float64] | None = None,
     ) -> None:  # fmt: skip
-        self.n, self.p, self.dtype = X.shape[0], columns + (bias != 0), np.dtype(X.dtype)
+        self.n, self.p = X.shape[0], columns + (bias != 0)
         self._X, self.features, self._columns = X, features, columns
         self._block_rows = min(self.n, block_rows)
         self._mapping, self._mapped, self.passes = Stopwatch(X), 0, 0

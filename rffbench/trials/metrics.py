@@ -495,6 +495,8 @@ METRICS = {
         Metric("model_size", "model size"),
         Metric("newton_steps", "Newton steps"),
         Metric("passes", "passes over the rows"),
+        Metric("residual", "share of the right side that is left"),
+        Metric("rank", "rank of the landmarks' kernel matrix"),
         Metric("training_bytes", "training memory as planned", BYTES),
         Metric("train_s", "training time", SECONDS),
         Metric("feature_s", "feature time", SECONDS),
@@ -528,7 +530,17 @@ CURVES: dict[str, Callable[[MapOnPoints], dict[str, list[float]]]] = {"spectrum"
 """What a config may ask for besides, which is no number but curves."""
 COSTS = {name: METRICS[name].cost for name in MEASURES} | dict.fromkeys(CURVES, _DECOMPOSED)
 """Multiply-adds of measures and curves, as formulas."""
-SAID = ("objective", "model_size", "newton_steps", "passes", "training_bytes", "nonzeros", "test_error")
+SAID = (
+    "objective",
+    "model_size",
+    "newton_steps",
+    "passes",
+    "residual",
+    "rank",
+    "training_bytes",
+    "nonzeros",
+    "test_error",
+)
 """Of METRICS what a solver may say of itself, in its ``metrics_``; all others are measured of it, or not at all."""
 
 TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == SECONDS)

@@ -33,6 +33,13 @@ def kernel_ridge(model, X, y):
     return K @ np.linalg.solve(K + np.eye(len(X)), y)
 
 
+def restricted_kernel_ridge(model, X, y):
+    """K_nm(K_nmᵀK_nm + K_mm)⁺K_nmᵀy."""
+    kernel = make_kernel(model.kernel, model.gamma)
+    K = kernel(X, model.landmarks_)
+    return K @ np.linalg.lstsq(K.T @ K + kernel(model.landmarks_), K.T @ y, rcond=1e-12)[0]
+
+
 def squared_hinge_machine(model, X, y):
     """LIBSVM on K + I/(2C), without an upper bound."""
     K = make_kernel(model.kernel, model.gamma)(X)
@@ -100,6 +107,7 @@ class Promise:
 
 
 ONE = {"lambda": 1.0, "lambda_scale": 1, "center": False}
+TIGHT = {"budget": {"tolerance": 1e-7}}
 SPARSE = {"lambda": 0.3, "steps": 3}
 PROMISES = {
     "ridge": [Promise(ridge, tight=ONE, maps=True)],
@@ -125,8 +133,12 @@ PROMISES = {
     "linear": [Promise(linear, tight=ONE)],
     "gradient-boosting": [Promise(trees, {"trees": 20}, seeded=False)],
     "pcg": [
-        Promise(ridge, {"preconditioner": kind}, ONE | {"budget": {"tolerance": 1e-7}}, maps=True)
+        Promise(ridge, {"preconditioner": kind}, ONE | TIGHT, maps=True)
         for kind in ("nystroem", "sketch", "none")
+    ],
+    "falkon": [
+        Promise(restricted_kernel_ridge, {"preconditioner": kind, "lambda": [1e-4, 1e-2]}, ONE | TIGHT, seeded=seeded)
+        for kind, seeded in (("falkon", False), ("krill", False))
     ],
     "plug-in": [Promise(ridge, maps=True, tasks=BOTH[:1])],
 }  # fmt: skip

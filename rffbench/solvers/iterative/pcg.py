@@ -14,11 +14,11 @@ from rffbench.parameters import WrongParameter, check_choice, check_count, check
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, seed_sequence
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, default_block_rows
-from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
 from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.iterative.ridge_cv import IterativeRidge
+from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
 
 RANK = 1000  # of a preconditioner, where no rank is given
@@ -65,24 +65,13 @@ class _PCGRidge(IterativeRidge):
             if self.features is not None:
                 self._check_budget("fitting the feature map", hook(self.features, "bytes_to_fit"))
                 self.features_ = fitted_map(self.features, X, y, Y)
+        self.timing_["feature_s"] = fitting.seconds
         columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
         self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
-        rows = FeatureRows(X, self._map(), columns, 0.0, hold=False, block_rows=default_block_rows(columns))
-        system = FeatureSystem(rows, problems, counting=self._count)
+        tiles = Tiles(X, self._map(), columns)
+        system = FeatureSystem(tiles, problems, counting=self._count)
         system.begin(self.preconditioner, self._rank(columns), seed_sequence(self.random_state))  # type: ignore[arg-type]
-        self.timing_["gram_s"] = system.precondition_s
-        self._mapping = rows, fitting.seconds
         return system
-
-    def _count(self) -> None:
-        self._passes += 1
-
-    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        super()._fit_targets(X, Y, y)
-        rows, fitting = self._mapping
-        del self._mapping
-        self.timing_["feature_s"] = fitting + rows.feature_s
-        self.timing_["solve_s"] = max(0.0, self.timing_["solve_s"] - self.timing_["feature_s"])
 
     def _map(self) -> Any:
         return getattr(self, "features_", None)
@@ -98,11 +87,11 @@ class _PCGRidge(IterativeRidge):
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
     def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
-        block, rank = min(n, default_block_rows(p)), self._rank(p)
+        block, rank = AT_ONCE * Tiles.rows_of(p), self._rank(p)
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
             "preconditioner": 8 * of_rank[self.preconditioner],
-            "vectors": 8 * problems * (VECTORS * p + n) + block * (itemsize * (p + 2 * problems) + 16 * d),
+            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n) + block * (itemsize * (p + problems) + 16 * d),
             "map": int(hook(self.features, "bytes_to_map")),
         }
 

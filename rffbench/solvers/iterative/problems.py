@@ -74,18 +74,18 @@ class Problems:
         """The columns of the fit to all rows at the ``alpha``-th λ, one for each target."""
         return np.flatnonzero((self.fold == self.folds) & (self.alpha == alpha))
 
-    def add_errors(
-        self, errors: NDArray[np.float64], outputs: NDArray, rows: slice, columns: Columns, scoring: Scoring
-    ) -> None:
-        """Add to ``errors`` (alphas, folds) what the outputs (rows, columns) of the block ``rows``, intercepts
-        included, have of the held-out errors. ``columns`` has every target of the folds and λ in it."""
+    def errors(self, outputs: NDArray, rows: slice, columns: Columns, scoring: Scoring) -> NDArray[np.float64]:
+        """What the outputs (rows, columns) of the block ``rows``, intercepts included, add to the held-out errors
+        (alphas, folds). ``columns`` has every target of the folds and λ in it."""
+        errors = np.zeros((len(self.alphas), self.folds))
         for fold in range(self.folds):
             held = self.held_out(fold)
             first, last = max(held.start, rows.start), min(held.stop, rows.stop)
             if first >= last:
                 continue
+            share, Y = (last - first) / (held.stop - held.start), self.Y[first:last]
             for alpha in range(len(self.alphas)):
                 of = (self.fold[columns] == fold) & (self.alpha[columns] == alpha)
                 found = outputs[first - rows.start : last - rows.start, of]
-                share = (last - first) / (held.stop - held.start)
-                errors[alpha, fold] += share * mean_error(found, self.Y[first:last], scoring)
+                errors[alpha, fold] = share * mean_error(found, Y, scoring)
+        return errors

@@ -18,10 +18,10 @@ from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.parameters import check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, LambdaScale, default_block_rows, no_singular
-from rffbench.solvers.feature_rows import FeatureRows
+from rffbench.solvers.base import Classifier, LambdaScale, no_singular
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
+from rffbench.solvers.iterative.tiles import Tiles
 from rffbench.solvers.ridge.fold_statistics import Solution, cv_results
 from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
 
@@ -31,9 +31,16 @@ SLACK = 2.0  # by which what is left, computed anew, may exceed what the steps h
 
 
 class System(Protocol):
-    """The equations (A_j + c_jI)x_j = b_j of `Problems`: ``right`` (size, columns), and how to multiply by them."""
+    """The equations (A_j + c_jI)x_j = b_j of `Problems`: ``right`` (size, columns), and how to multiply by them.
+    ``feature_s`` and ``precondition_s`` are seconds."""
 
     right: Numbers
+    precondition_s: float
+
+    @property
+    def feature_s(self) -> float:
+        """What mapping every row once takes."""
+        ...
 
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
         """(A_j + c_jI)v_j of some columns, in one pass."""
@@ -43,8 +50,8 @@ class System(Protocol):
         """P_j⁻¹r_j of some columns."""
         ...
 
-    def judge(self, X: Numbers, errors: Numbers, scoring: Scoring) -> Numbers:
-        """``multiply`` of all columns, and meanwhile the held-out ``errors`` (alphas, folds) of the solutions X."""
+    def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
+        """``multiply`` of all columns, and meanwhile the held-out errors (alphas, folds) of the solutions X."""
         ...
 
     def solution(self, X: Numbers, columns: Columns) -> Solution:
@@ -89,6 +96,10 @@ class IterativeRidge:
             del self._eval_set
         return self
 
+    def _count(self) -> None:
+        """A pass over the rows begins."""
+        self._passes += 1
+
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> System:
         raise NotImplementedError
 
@@ -109,7 +120,9 @@ class IterativeRidge:
         with Stopwatch(X) as whole, no_singular():
             system = self._begin(X, Y, y, problems)
             self._solve(system, problems, budget, tolerance, elapsed, single=y.ndim == 1 and Y.shape[1] == 1)
-        self.timing_["solve_s"] = max(0.0, whole.seconds - self.timing_["feature_s"] - self.timing_["gram_s"])
+        self.timing_["feature_s"] += system.feature_s
+        self.timing_["gram_s"] += system.precondition_s
+        self.timing_["solve_s"] = max(0.0, whole.seconds - sum(self.timing_.values()))
 
     def _solve(
         self, system: System, problems: Problems, budget: Budget, tolerance: float, elapsed: Clock, *, single: bool
@@ -135,8 +148,8 @@ class IterativeRidge:
             )  # fmt: skip
         except NotPositive as error:
             raise ValueError(self._not_positive(error, problems)) from error
-        errors = np.zeros((len(problems.alphas), problems.folds))
-        missing = system.right - system.judge(found.X[0], errors, self.scoring)
+        product, errors = system.judge(found.X[0], self.scoring)
+        missing = system.right - product
         every = np.arange(len(problems))
         norms = [
             np.einsum("ij,ij->j", each, system.precondition(each, every)) for each in (missing, system.right)
@@ -206,9 +219,8 @@ class IterativeRidge:
     def _apply(self, X: Any, coef: Numbers) -> Numbers:
         """The columns of the map times coef (columns, t), block by block: (n, t)."""
         out = np.empty((X.shape[0], coef.shape[1]))
-        rows = FeatureRows(X, self._map(), len(coef), 0.0, hold=False, block_rows=default_block_rows(len(coef)))
-        for part, Z, _ in rows.visit(np.arange(rows.n)):
-            out[part] = Z @ coef
+        for rows, _, outputs in Tiles(X, self._map(), len(coef)).visit(lambda _, Z: Z @ coef):
+            out[rows] = outputs
         return out
 
     def _linear(self, X: Any) -> Numbers:

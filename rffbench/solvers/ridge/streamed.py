@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeGuard, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.base import check_finite, fitted_map, held_bytes, mapped
-from rffbench.features.hooks import hook, makes_sparse, most_columns
+from rffbench.features.hooks import bears_threads, hook, makes_sparse, most_columns
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_map, check_memory
@@ -77,11 +77,6 @@ class _Plan(NamedTuple):
     block_rows: int
     work_bytes: int | None
     bytes: int
-
-
-def _is_ours(fill: Callable[[NDArray, NDArray], object] | None) -> TypeGuard[Callable[[NDArray, NDArray], object]]:
-    """Whether a map's ``fill`` may be called by several threads at once, as those of this package may."""
-    return getattr(fill, "__module__", "").startswith(f"{__package__.partition('.')[0]}.")
 
 
 class _StreamedRidge:
@@ -604,7 +599,7 @@ class _StreamedRidge:
         (n, d), coef = X.shape, self.collapse(coef)
         output = np.empty((n, *coef.shape[1:]))
         fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
-        if self.features is None or not _is_ours(fill):
+        if self.features is None or fill is None or not bears_threads(self._map):
             kept = dict(self.timing_), self._again_s
             in_a_row = self.features.n_components if makes_sparse(self.features) else self._columns
             try:

@@ -1,0 +1,206 @@
+"""The solver ``falkon``: kernel ridge restricted to functions of landmarks, by preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from rffbench.errors import Fallback
+from rffbench.kernels import Kernel, check_squares
+from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.parameters import check_choice, check_count
+from rffbench.parts import SolverServes, serves
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState, seed_sequence
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.iterative.features import FeatureSystem
+from rffbench.solvers.iterative.kernel_columns import RULES, KernelColumns, Rule, choose_landmarks
+from rffbench.solvers.iterative.pcg import VECTORS
+from rffbench.solvers.iterative.preconditioners import Spectrum
+from rffbench.solvers.iterative.problems import Problems
+from rffbench.solvers.iterative.ridge_cv import IterativeRidge
+from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
+
+Numbers = NDArray[np.float64]
+Preconditioning = Literal["falkon", "krill", "none"]
+SKETCHED = 2  # rows of KRILL's sketch, in units of the landmarks
+
+
+class _Falkon(Bandwidth, IterativeRidge):
+    n_landmarks: int
+    landmarks: str
+    preconditioner: str
+
+    def __init__(
+        self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        n_landmarks: int = 1000, landmarks: str = "uniform", preconditioner: str = "falkon", folds: int = 5,
+        lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
+        budget: Mapping[str, Any] | None = None, record: bool = False, memory: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.preconditioner = preconditioner
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.scoring = scoring
+        self.budget = budget
+        self.record = record
+        self.memory = memory
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        super().check_parameters()
+        self._check_kernel()
+        check_count("n_landmarks", self.n_landmarks, least=1)
+        check_choice("landmarks", self.landmarks, RULES)
+        check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
+
+    def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
+        n, d = X.shape
+        count = min(self.n_landmarks, n)
+        if count < self.n_landmarks:
+            told = f"{self.n_landmarks} landmarks are more than there are rows: all {n} rows are landmarks"
+            warnings.warn(told, Fallback, stacklevel=4)
+        needed = self._bytes(count, d, len(problems), np.dtype(X.dtype).itemsize)
+        self._check_budget(f"the preconditioner of {count} landmarks", needed["preconditioner"])
+        self._check_budget(f"falkon with {count} landmarks and {len(problems)} problems", sum(needed.values()))
+        self._learn_gamma(X)
+        sequence = seed_sequence(self.random_state)
+        with Stopwatch(X) as choosing:
+            self.landmarks_ = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence)  # type: ignore[arg-type]
+            check_squares(self.landmarks_)
+        self.timing_["feature_s"] = choosing.seconds
+        with Stopwatch() as whitening:
+            transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
+        self.rank_ = len(values)
+        system = FeatureSystem(
+            Tiles(X, self._map(), len(self.landmarks_)), problems, transform=transform, counting=self._count
+        )
+        kind: Any = "sketch" if self.preconditioner == "krill" else "none"
+        system.begin(kind, SKETCHED * count, sequence)
+        if self.preconditioner == "falkon":
+            system.preconditioner = Spectrum(None, values * (n / count))
+        system.precondition_s += whitening.seconds
+        return system
+
+    def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
+        super()._fit_targets(X, Y, y)
+        self.metrics_["rank"] = float(self.rank_)
+
+    def _map(self) -> KernelColumns:
+        return KernelColumns(self.kernel_, self.landmarks_)
+
+    def _bytes(self, m: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
+        of_sketch = 2 * SKETCHED * m**2 + 3 * m**2 if self.preconditioner == "krill" else 0
+        return {
+            "preconditioner": 8 * (4 * m**2 + of_sketch),  # K_mm, its eigenvectors, what LAPACK works in, and T
+            "vectors": 8 * problems * (VECTORS + AT_ONCE) * m
+            + AT_ONCE * Tiles.rows_of(m) * (itemsize * (m + problems) + 16 * d),
+        }  # fmt: skip
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
+        return sum(self._bytes(min(self.n_landmarks, n), d, problems, 8).values()) + 8 * problems * n
+
+
+def whitened(K: Numbers, dtype: Any) -> tuple[Numbers, Numbers]:
+    """T (m, r) with TᵀKT = I, r the rank of K (m, m) in numbers of ``dtype``, and the eigenvalues kept (r,): T is
+    K's eigenvectors, each over the root of its eigenvalue.
+
+    ValueError, naming the eigenvalue, where K is not positive semi-definite.
+    """
+    m = len(K)
+    values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    least = m * float(np.finfo(dtype).eps) * max(float(values[-1]), np.finfo(np.float64).tiny)
+    if values[0] < -least:
+        raise ValueError(
+            f"the kernel matrix of the landmarks is not positive semi-definite: it has an eigenvalue of {values[0]:.3g}"
+        )
+    kept = values > least
+    return Q[:, kept] / np.sqrt(values[kept]), values[kept]
+
+
+class FalkonCV(_Falkon, Regressor):
+    """Kernel ridge restricted to functions Σⱼ αⱼk(·, lⱼ) of m landmarks l: (K_nmᵀK_nm + nλK_mm)α = K_nmᵀ(y − ȳ), λ by
+    cross-validation (A. Rudi, L. Carratino and L. Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017).
+
+    It is solved in the coordinates α = Tβ, T = QΛ^(−½) of K_mm = QΛQᵀ without the eigenvalues that rounding makes of 0,
+    so that a singular K_mm does no harm: ridge on the features K_nm·T. There n/m·Λ is what K_nmᵀK_nm would be if the
+    rows were the landmarks: Falkon's preconditioner, of which one serves all folds and λ. The rows' kernel
+    values are computed anew in each pass, in blocks. Memory is about 4m² numbers.
+
+    Parameters
+    ----------
+    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    kernel, gamma : as in the feature maps.
+    n_landmarks : m; all rows where there are fewer.
+    landmarks : the rule that chooses them: 'uniform'.
+    preconditioner : 'falkon', 'krill' or 'none'
+        'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks' own (M. Díaz, E. Epperly,
+        Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023).
+    folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
+    random_state : what the landmarks are drawn from.
+
+    Attributes
+    ----------
+    landmarks_ : (m, d) float64.
+    rank_ : the eigenvalues of K_mm that are kept.
+    coef_ : α, (m,) or (t, m); intercept_ : float or (t,).
+    gamma_ : γ as a number.
+    alpha_, cv_results_, timing_, n_iter_, curves_ : as in `PCGRidgeCV`.
+    metrics_ : as in `PCGRidgeCV`, and 'rank'.
+    """
+
+
+class FalkonClassifierCV(_Falkon, Classifier):
+    """The sign of `FalkonCV` on targets −1/+1; one against the rest for more classes."""
+
+
+USUAL = 25  # passes of a fit
+
+
+@serves(SolverServes(
+    uses="kernel rows", iterative=True, cost=f"{USUAL}*n*L*(d + t + 2*(k + 1)*c) + 6*L**3",
+    source="Rudi, Carratino and Rosasco, NIPS 2017",
+))  # fmt: skip
+def make_falkon(
+    *, task: str, kernel: str, gamma: float, n_features: int, memory: int | None = None,
+    random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
+    lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None, landmarks: Rule = "uniform",
+    preconditioner: Preconditioning = "falkon", budget: dict[str, Any] | None = None, record: bool = False,
+) -> FalkonCV | FalkonClassifierCV:  # fmt: skip
+    """Kernel ridge on n_features landmarks by preconditioned conjugate gradients; kernel values are never kept.
+
+    Parameters
+    ----------
+    lambda_ : λ, or values for cross-validation to choose from.
+    folds : folds of the cross-validation.
+    lambda_scale : the penalty: n·λ, or λ itself.
+    center : true or target: centre y; both: an unpenalised intercept; false: neither.
+    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    landmarks : the rule that chooses the landmarks.
+    preconditioner : falkon, from the landmarks' own kernel matrix; krill, from random sums of rows; or none.
+    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    record : whether the residual and the test error after each pass are kept.
+    """
+    check_scoring(scoring, task)
+    settings: dict[str, Any] = {
+        "kernel": kernel, "gamma": gamma, "n_landmarks": n_features, "landmarks": landmarks,
+        "preconditioner": preconditioner, "folds": folds, "lambda_scale": lambda_scale, "center": center,
+        "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
+    }  # fmt: skip
+    made = FalkonClassifierCV if task == "classification" else FalkonCV
+    return made(np.atleast_1d(lambda_).tolist(), **settings)

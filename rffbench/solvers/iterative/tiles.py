@@ -1,0 +1,78 @@
+"""Passes over the rows of Z, mapped anew each time: tiles of rows, several side by side, a thread each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench.features.base import check_finite, mapped
+from rffbench.features.hooks import bears_threads, hook
+from rffbench.linalg.threads import side_by_side, thread_count
+from rffbench.rowsource import clock, row_blocks, since
+from rffbench.solvers.base import checked_rows, default_block_rows
+
+AT_ONCE = 4  # tiles mapped before what they come to is added: a number of its own, so that threads change no digit
+Result = TypeVar("Result")
+
+
+class Tiles:
+    """Z (n, p): the features of X, X itself without ``features``, in X's dtype; a tile is the p columns of some rows.
+
+    A thread maps a tile and multiplies by it, with BLAS to itself: threads that share a product wait for each other,
+    and long where other processes are at work.
+    """
+
+    def __init__(self, X: Any, features: Any, columns: int) -> None:
+        self.X, self.features = X, features
+        self.n, self.p, self.dtype = int(X.shape[0]), columns, np.dtype(X.dtype)
+        self.rows = self.rows_of(columns)
+        self.passes = 0
+        self._seconds, self._mapped = 0.0, 0
+        self._threads = None if features is None or bears_threads(features) else 1
+
+    @staticmethod
+    def rows_of(columns: int) -> int:
+        """Rows of a tile."""
+        return max(64, default_block_rows(columns) // AT_ONCE)
+
+    @property
+    def feature_s(self) -> float:
+        """The seconds that mapping every row once took, the mean over passes, threads working side by side."""
+        return self._seconds * self.n / max(self._mapped, 1) / (self._threads or thread_count())
+
+    def visit(self, work: Callable[[slice, NDArray], Result]) -> Iterator[tuple[slice, NDArray, Result]]:
+        """One pass: ``work(rows, Z)`` of each tile by some thread, and in the order of the rows where they are, Z, and
+        what it came to. Z is used again once AT_ONCE tiles have been given."""
+        self.passes += 1
+        buffers = [np.empty((min(self.rows, self.n), self.p), self.dtype) for _ in range(AT_ONCE)]
+        for group in row_blocks(self.n, AT_ONCE * self.rows):
+            read, found = checked_rows(self.X, group), dict[int, Any]()
+            parts = list(row_blocks(len(read), self.rows))
+
+            def do(
+                at: int, read: NDArray = read, found: dict = found, parts: list = parts, first: int = group.start
+            ) -> None:
+                part = parts[at]
+                started = clock()
+                Z = self._map(read[part], buffers[at][: part.stop - part.start])
+                seconds = since(started)
+                found[at] = seconds, Z, work(slice(first + part.start, first + part.stop), Z)
+
+            side_by_side([partial(do, at) for at in range(len(parts))], self._threads)
+            for at, part in enumerate(parts):
+                seconds, Z, result = found[at]
+                self._seconds, self._mapped = self._seconds + seconds, self._mapped + len(Z)
+                check_finite(self.features, Z)
+                yield slice(group.start + part.start, group.start + part.stop), Z, result
+
+    def _map(self, rows: NDArray, out: NDArray) -> NDArray:
+        if self.features is None:
+            return rows
+        if (fill := hook(self.features, "fill")) is None:
+            return mapped(self.features, rows, self.p)
+        fill(np.ascontiguousarray(rows), out)
+        return out
