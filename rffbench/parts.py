@@ -97,6 +97,7 @@ class SolverServes:
     how many steps it takes, and ``cost`` is a usual count. ``sums`` are the multiply-adds of sums over the rows which
     methods of one draw may share, ``cost`` all others; None: unknown, and the dry run says so. ``letters`` finds more
     letters of the formulas in the solver's parameters. ``libraries`` it may ask for besides this package's own.
+    ``without_map`` are those of a solver that learns on the kernel where it has no map; None: the same.
     ``sparse_cost`` are the multiply-adds of a fit to sparse features (`MapServes.sparse`), R numbers in a row; None: it
     does not take them.
     """
@@ -107,6 +108,7 @@ class SolverServes:
     iterative: bool = False
     sums: str = "0"
     cost: str | None = None
+    without_map: str | None = None
     sparse_cost: str | None = None
     letters: Callable[[Mapping[str, Any]], Mapping[str, float]] = lambda config: {}
     libraries: tuple[str, ...] = ()

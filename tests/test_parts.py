@@ -83,8 +83,10 @@ def test_every_letter_of_a_map_s_cost_is_explained(name):
 def test_every_solver_says_what_it_serves(name):
     declared = solvers.SOLVERS.factory(name).serves
     assert isinstance(declared, SolverServes)
-    assert (declared.uses == "features") == bool(solvers.SOLVERS.needs(name, "features"))
-    for formula in filter(None, (declared.sums, declared.cost, declared.sparse_cost)):
+    needs = solvers.SOLVERS.needs(name, "features")  # None: it may have a map, and learns on the kernel without
+    assert (declared.uses == "features") == (needs is not False)
+    assert (declared.without_map is not None) == (needs is None)
+    for formula in filter(None, (declared.sums, declared.cost, declared.sparse_cost, declared.without_map)):
         assert letters_of(formula) <= LETTERS.keys() | dict(declared.letters({})).keys()
 
 

@@ -219,6 +219,8 @@ def _own_operations(spec: TrialSpec) -> float | None:
     """What a trial does by itself also where others share its draw: solve, map the test rows."""
     solver, sparse = served(spec.solver["name"]), makes_sparse(_features(spec))
     cost = solver.sparse_cost if sparse and spec.solver["name"] != NONE else solver.cost
+    if _features(spec) is None and solver.without_map:
+        cost = solver.without_map
     if cost is None:
         return None
     passes = test_rows(spec) + (train_rows(spec) if spec.solver.get("scoring") and not sparse else 0)

@@ -135,7 +135,7 @@ PROMISES = {
     "pcg": [
         Promise(ridge, {"preconditioner": kind}, ONE | TIGHT, maps=True)
         for kind in ("nystroem", "sketch", "none")
-    ],
+    ] + [Promise(kernel_ridge, {"preconditioner": kind}, ONE | TIGHT) for kind in ("rpcholesky", "uniform")],
     "falkon": [
         Promise(restricted_kernel_ridge, {"preconditioner": kind, "lambda": [1e-4, 1e-2]}, ONE | TIGHT, seeded=seeded)
         for kind, seeded in (("falkon", False), ("krill", False))

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rffbench.errors import Fallback
+from rffbench.features.data_dependent.landmarks import RULES, Rule, choose_landmarks, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.parameters import check_choice, check_count
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.features import FeatureSystem
-from rffbench.solvers.iterative.kernel_columns import RULES, KernelColumns, Rule, choose_landmarks
-from rffbench.solvers.iterative.pcg import VECTORS
 from rffbench.solvers.iterative.preconditioners import Spectrum
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import IterativeRidge
+from rffbench.solvers.iterative.ridge_cv import VECTORS, IterativeRidge
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
 
@@ -79,14 +79,14 @@ class _Falkon(Bandwidth, IterativeRidge):
         self._learn_gamma(X)
         sequence = seed_sequence(self.random_state)
         with Stopwatch(X) as choosing:
-            self.landmarks_ = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence)  # type: ignore[arg-type]
+            self.landmarks_ = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence).points  # type: ignore[arg-type]
             check_squares(self.landmarks_)
         self.timing_["feature_s"] = choosing.seconds
         with Stopwatch() as whitening:
             transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
         self.rank_ = len(values)
         system = FeatureSystem(
-            Tiles(X, self._map(), len(self.landmarks_)), problems, transform=transform, counting=self._count
+            Tiles(X, self._map(X.dtype), len(self.landmarks_)), problems, transform=transform, counting=self._count
         )
         kind: Any = "sketch" if self.preconditioner == "krill" else "none"
         system.begin(kind, SKETCHED * count, sequence)
@@ -99,8 +99,8 @@ class _Falkon(Bandwidth, IterativeRidge):
         super()._fit_targets(X, Y, y)
         self.metrics_["rank"] = float(self.rank_)
 
-    def _map(self) -> KernelColumns:
-        return KernelColumns(self.kernel_, self.landmarks_)
+    def _map(self, dtype: Any) -> KernelBlocks:
+        return KernelBlocks(self.kernel_, self.landmarks_, dtype)
 
     def _bytes(self, m: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
         of_sketch = 2 * SKETCHED * m**2 + 3 * m**2 if self.preconditioner == "krill" else 0
@@ -126,9 +126,7 @@ def whitened(K: Numbers, dtype: Any) -> tuple[Numbers, Numbers]:
     values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
     least = m * float(np.finfo(dtype).eps) * max(float(values[-1]), np.finfo(np.float64).tiny)
     if values[0] < -least:
-        raise ValueError(
-            f"the kernel matrix of the landmarks is not positive semi-definite: it has an eigenvalue of {values[0]:.3g}"
-        )
+        raise ValueError(not_positive(float(values[0])))
     kept = values > least
     return Q[:, kept] / np.sqrt(values[kept]), values[kept]
 
@@ -147,7 +145,8 @@ class FalkonCV(_Falkon, Regressor):
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     kernel, gamma : as in the feature maps.
     n_landmarks : m; all rows where there are fewer.
-    landmarks : the rule that chooses them: 'uniform'.
+    landmarks : the rule that chooses them: 'uniform', 'kmeans', 'rls', 'bless', 'rpcholesky' or 'greedy', as in
+        `NystroemFeatures`.
     preconditioner : 'falkon', 'krill' or 'none'
         'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks' own (M. Díaz, E. Epperly,
         Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023).
@@ -191,7 +190,7 @@ def make_falkon(
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    landmarks : the rule that chooses the landmarks.
+    landmarks : the rule that chooses the landmarks, as of the map nystroem.
     preconditioner : falkon, from the landmarks' own kernel matrix; krill, from random sums of rows; or none.
     budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
     record : whether the residual and the test error after each pass are kept.

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.features.base import fitted_map, held_bytes, mapped
 from rffbench.features.hooks import hook
-from rffbench.parameters import WrongParameter, check_choice, check_count, check_map
+from rffbench.parameters import WrongParameter, check_choice, check_map
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
 from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
+from rffbench.solvers.iterative.kernel import PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
+from rffbench.solvers.iterative.kernel import Preconditioning as OnKernel
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import IterativeRidge
+from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_rank
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
-
-RANK = 1000  # of a preconditioner, where no rank is given
-VECTORS = 8  # of the size of the right sides, that conjugate gradients work with
 
 
 class _PCGRidge(IterativeRidge):
@@ -73,7 +72,7 @@ class _PCGRidge(IterativeRidge):
         system.begin(self.preconditioner, self._rank(columns), seed_sequence(self.random_state))  # type: ignore[arg-type]
         return system
 
-    def _map(self) -> Any:
+    def _map(self, dtype: Any = None) -> Any:
         return getattr(self, "features_", None)
 
     def _rank(self, columns: int) -> int:
@@ -146,26 +145,23 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
     """The sign of `PCGRidgeCV` on targets −1/+1; one against the rest for more classes."""
 
 
-def check_rank(rank: Any, preconditioner: str) -> None:
-    """WrongParameter where a preconditioner cannot have this rank."""
-    if rank is None:
-        return
-    check_count("rank", rank, least=1)
-    if preconditioner == "none":
-        raise WrongParameter("rank", f"must be null without a preconditioner, got {rank}")
-
-
 USUAL = 40  # passes of a fit
 
 
-@serves(SolverServes(iterative=True, cost=f"{2 * USUAL}*(k + 1)*c*n*p"))
+@serves(
+    SolverServes(
+        iterative=True, cost=f"{2 * USUAL}*(k + 1)*c*n*p", without_map=f"{USUAL}*n*n*((d + t)/2 + (k + 1)*c)",
+        source="Frangella, Tropp and Udell, SIMAX 2023",
+    )
+)  # fmt: skip
 def make_pcg(
-    *, task: str, features: Any, memory: int | None = None, random_state: RandomState = None,
-    lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: LambdaScale = "n",
-    center: Center = True, scoring: Scoring = None, preconditioner: Preconditioning = "nystroem",
+    *, task: str, features: Any = None, kernel: str = "gaussian", gamma: float = 1.0, memory: int | None = None,
+    random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
+    lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
+    preconditioner: Literal["nystroem", "sketch", "rpcholesky", "uniform", "none"] | None = None,
     rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False,
-) -> PCGRidgeCV | PCGRidgeClassifierCV:  # fmt: skip
-    """Ridge on the features by preconditioned conjugate gradients; memory far below that of all columns squared.
+) -> PCGRidgeCV | PCGRidgeClassifierCV | PCGKernelRidgeCV | PCGKernelRidgeClassifierCV:  # fmt: skip
+    """Ridge on features, or on the kernel, by preconditioned conjugate gradients; no matrix of all columns or rows.
 
     Parameters
     ----------
@@ -174,16 +170,25 @@ def make_pcg(
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    preconditioner : nystroem, a Nyström approximation of ZᵀZ; sketch, random sums of rows; or none.
+    preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on the
+        kernel rpcholesky (null) or uniform, a Nyström approximation of K from so chosen rows; or none.
     rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
     budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     """
     check_scoring(scoring, task)
+    on_kernel = features is None
+    allowed: tuple[str, ...] = get_args(OnKernel if on_kernel else Preconditioning)
+    chosen = allowed[0] if preconditioner is None else preconditioner
+    if chosen not in allowed:
+        learnt = "without a feature map" if on_kernel else "on features"
+        raise WrongParameter("preconditioner", f"must be one of {', '.join(allowed)} {learnt}, got {preconditioner!r}")
     settings: dict[str, Any] = {
-        "features": features, "preconditioner": preconditioner, "rank": rank, "folds": folds,
-        "lambda_scale": lambda_scale, "center": center, "scoring": scoring, "budget": budget, "record": record,
-        "memory": memory, "random_state": random_state,
+        "preconditioner": chosen, "rank": rank, "folds": folds, "lambda_scale": lambda_scale, "center": center,
+        "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
     }  # fmt: skip
-    made = PCGRidgeClassifierCV if task == "classification" else PCGRidgeCV
-    return made(np.atleast_1d(lambda_).tolist(), **settings)
+    settings |= {"kernel": kernel, "gamma": gamma} if on_kernel else {"features": features}
+    on_rows, on_columns = PCGKernelRidgeCV, PCGRidgeCV
+    if task == "classification":
+        on_rows, on_columns = PCGKernelRidgeClassifierCV, PCGRidgeClassifierCV
+    return (on_rows if on_kernel else on_columns)(np.atleast_1d(lambda_).tolist(), **settings)

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
-from rffbench.parameters import check_choice, check_count, check_memory, check_positive
+from rffbench.linalg.threads import blas_for
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import Classifier, LambdaScale, no_singular
 from rffbench.solvers.iterative.budget import Budget, Clock
@@ -27,6 +28,8 @@ from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_
 
 Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
+RANK = 1000  # of a preconditioner, where no rank is given
+VECTORS = 8  # of the size of the right sides, that conjugate gradients work with
 SLACK = 2.0  # by which what is left, computed anew, may exceed what the steps have told
 
 
@@ -103,7 +106,7 @@ class IterativeRidge:
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> System:
         raise NotImplementedError
 
-    def _map(self) -> Any:
+    def _map(self, dtype: Any) -> Any:
         raise NotImplementedError
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
@@ -142,10 +145,11 @@ class IterativeRidge:
 
         least = self._passes
         try:
-            found = conjugate_gradients(
-                system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
-                precondition=system.precondition, after_step=after_step,
-            )  # fmt: skip
+            with blas_for(float(system.right.size) * RANK):
+                found = conjugate_gradients(
+                    system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
+                    precondition=system.precondition, after_step=after_step,
+                )  # fmt: skip
         except NotPositive as error:
             raise ValueError(self._not_positive(error, problems)) from error
         product, errors = system.judge(found.X[0], self.scoring)
@@ -219,13 +223,22 @@ class IterativeRidge:
     def _apply(self, X: Any, coef: Numbers) -> Numbers:
         """The columns of the map times coef (columns, t), block by block: (n, t)."""
         out = np.empty((X.shape[0], coef.shape[1]))
-        for rows, _, outputs in Tiles(X, self._map(), len(coef)).visit(lambda _, Z: Z @ coef):
+        for rows, _, outputs in Tiles(X, self._map(X.dtype), len(coef)).visit(lambda _, Z: Z @ coef):
             out[rows] = outputs
         return out
 
     def _linear(self, X: Any) -> Numbers:
         outputs = self._apply(X, np.atleast_2d(self.coef_).T) + self.intercept_
         return outputs[:, 0] if np.ndim(self.coef_) == 1 else outputs
+
+
+def check_rank(rank: Any, preconditioner: str) -> None:
+    """WrongParameter where a preconditioner cannot have this rank."""
+    if rank is None:
+        return
+    check_count("rank", rank, least=1)
+    if preconditioner == "none":
+        raise WrongParameter("rank", f"must be null without a preconditioner, got {rank}")
 
 
 def _of(value: Any, best: int) -> float:

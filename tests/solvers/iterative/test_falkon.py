@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import ConfigError, Fallback, MemoryBudgetError
+from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.kernels import Kernel, make_kernel
 from rffbench.solvers import check_map, make_solver
 from rffbench.solvers.iterative.falkon import FalkonClassifierCV, FalkonCV, whitened
@@ -51,15 +52,22 @@ def test_with_all_rows_as_landmarks_it_is_exact_kernel_ridge_and_chooses_as_that
     assert ours.alpha_ == exact.alpha_
 
 
-def test_equal_landmarks_do_no_harm_and_the_rank_is_kept():
-    twice = np.concatenate([X[:60], X[:60]])
+def test_landmarks_that_rounding_cannot_tell_apart_do_no_harm_and_the_rank_is_kept():
+    twice = np.concatenate([X[:60], X[:60] + 1e-12])
     target = np.concatenate([Y[:60], Y[:60]])
-    model = FalkonCV([1e-3], gamma=20.0, n_landmarks=120, budget=TIGHT, random_state=0)
-    model.fit(twice, target)
+    model = FalkonCV([1e-3], gamma=20.0, n_landmarks=120, budget=TIGHT, random_state=0).fit(twice, target)
     assert model.rank_ == 60
     assert model.metrics_["rank"] == 60
     exact = ExactKernelRidgeCV([1e-3], gamma=20.0).fit(twice, target)
     np.testing.assert_allclose(model.predict(NEW), exact.predict(NEW), atol=1e-6)
+    with pytest.raises(ValueError, match="120 landmarks need as many distinct rows, and X has 60"):
+        model.fit(np.concatenate([X[:60], X[:60]]), target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_of_landmarks_serves(rule):
+    model = FalkonCV([1e-4], kernel="laplacian", n_landmarks=60, landmarks=rule, budget=TIGHT, random_state=0)
+    np.testing.assert_allclose(model.fit(X, Y).predict(NEW), directly(model, X, Y, 1e-4, NEW), atol=1e-6)
 
 
 def test_the_landmarks_preconditioner_takes_far_fewer_passes():
@@ -82,9 +90,9 @@ class Negative(Kernel):
 
 def test_a_matrix_that_is_not_positive_names_the_eigenvalue():
     smallest = np.linalg.eigvalsh(Negative()(X[:50]))[0]
-    with pytest.raises(ValueError, match=rf"not positive semi-definite: it has an eigenvalue of {smallest:.3g}"):
+    with pytest.raises(ValueError, match=rf"not positive semi-definite: its smallest eigenvalue is {smallest:.3g}"):
         whitened(Negative()(X[:50]), np.float64)
-    with pytest.raises(ValueError, match="not positive semi-definite: it has an eigenvalue of -"):
+    with pytest.raises(ValueError, match="not positive semi-definite: its smallest eigenvalue is -"):
         FalkonCV([1e-3], kernel=Negative(), n_landmarks=50).fit(X, Y)
 
 

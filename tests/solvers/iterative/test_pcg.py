@@ -149,7 +149,7 @@ def test_curves_of_residual_and_test_error_run_to_what_was_found():
         ({"budget": {"pases": 9}}, r"budget has an unknown entry 'pases'; did you mean 'passes'"),
         ({"budget": 7}, r"budget must be null or \{passes, seconds, tolerance\}, got 7"),
         ({"budget": {"tolerance": 0}}, r"budget tolerance must be a positive number, got 0"),
-        ({"preconditioner": "nystrom"}, r"preconditioner must be one of 'nystroem', 'sketch', 'none'"),
+        ({"preconditioner": "nystrom"}, r"must be one of nystroem, sketch, none on features, got 'nystrom'"),
         ({"preconditioner": "none", "rank": 5}, r"rank must be null without a preconditioner, got 5"),
         ({"rank": 0}, r"rank must be a whole number, 1 or more, got 0"),
         ({"lambda": 0}, r"lambda must be a positive number"),

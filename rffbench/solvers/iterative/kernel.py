@@ -1,0 +1,269 @@
+"""Kernel ridge where K does not fit: conjugate gradients, whose every step computes K again, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Event
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from rffbench.features.data_dependent.landmarks import randomly_pivoted, rows_at
+from rffbench.kernels import Kernel, check_squares
+from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.linalg.conjugate_gradients import NotPositive
+from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.threads import side_by_side
+from rffbench.parameters import check_choice
+from rffbench.rowsource import Stopwatch, row_blocks
+from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
+from rffbench.solvers.iterative.falkon import whitened
+from rffbench.solvers.iterative.problems import Columns, Problems
+from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_rank
+from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
+from rffbench.solvers.ridge.fold_statistics import Solution
+from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring
+
+Numbers = NDArray[np.float64]
+Preconditioning = Literal["rpcholesky", "uniform", "none"]
+BLOCK = 1024  # rows and columns of a block of K: 8 MB
+
+
+class KernelMatrix:
+    """K of the rows X (n, d), as what it does to vectors: computed in blocks, the half of them that symmetry leaves."""
+
+    def __init__(self, kernel: Kernel, X: NDArray) -> None:
+        self.n, self.dtype = len(X), X.dtype
+        self._rows = [X[rows] for rows in row_blocks(len(X), BLOCK)]
+        self._columns = [KernelBlocks(kernel, rows, X.dtype) for rows in self._rows]
+
+    def times(self, V: Numbers) -> Numbers:
+        """KV, for V (n, t). No digit depends on the number of threads. An interrupt ends it within a block."""
+        V = V.astype(self.dtype, copy=False)
+        sums = [np.zeros(V.shape) for _ in range(AT_ONCE)]
+        interrupted = Event()  # set, it ends what other threads are at
+
+        def add(first: int) -> None:
+            try:
+                buffer = np.empty((BLOCK, BLOCK), self.dtype)
+                for i in range(first, len(self._rows), AT_ONCE):
+                    for j in range(i, len(self._rows)):
+                        if interrupted.is_set():
+                            return
+                        self._add_block(i, j, V, sums[first], buffer)
+            except BaseException:
+                interrupted.set()
+                raise
+
+        side_by_side([partial(add, first) for first in range(AT_ONCE)])
+        return np.sum(sums, axis=0)
+
+    def _add_block(self, i: int, j: int, V: NDArray, total: Numbers, buffer: NDArray) -> None:
+        here, there = (slice(at * BLOCK, at * BLOCK + len(self._rows[at])) for at in (i, j))
+        K = buffer.ravel()[: len(self._rows[i]) * len(self._rows[j])].reshape(len(self._rows[i]), -1)
+        self._columns[j].fill(self._rows[i], K)
+        total[here] += K @ V[there]
+        if i != j:
+            total[there] += K.T @ V[here]
+
+
+class KernelSystem:
+    """(DKD + cI)a = D(y − ȳ) for every fold and λ, D = 0 on the rows left out; with ``center='both'`` HDKDH, H taking
+    the mean of a fold's rows off. ``root`` F (n, r), K ≈ FFᵀ, is what it is preconditioned with."""
+
+    def __init__(self, matrix: KernelMatrix, problems: Problems, counting: Callable[[], object]) -> None:
+        self.matrix, self.problems, self._count = matrix, problems, counting
+        right, index = problems.right_sides()
+        self.right = right[:, index]
+        self.feature_s = self.precondition_s = 0.0
+        self.root: Numbers | None = None
+        self._spectra: dict[int, tuple[Numbers, Numbers]] = {}
+        self._means: Numbers | None = None  # of K's rows over those of each fold's fit, (n, folds + 1)
+        if problems.center == "both":
+            counting()
+            self._means = matrix.times(self._belonging()) / problems.rows
+
+    def _belonging(self) -> Numbers:
+        """1 where a row belongs to a fold's fit, else 0: (n, folds + 1)."""
+        ones = np.ones((self.problems.n, self.problems.folds + 1))
+        for fold in range(self.problems.folds):
+            ones[self.problems.held_out(fold), fold] = 0
+        return ones
+
+    def use(self, root: Numbers) -> None:
+        """Precondition with ``root``: its Gram matrix of each fold's rows is decomposed, once for all λ."""
+        self.root = root
+        whole, sums = root.T @ root, root.sum(axis=0)
+
+        def decompose(fold: int) -> None:
+            held = root[self.problems.held_out(fold)]
+            gram = whole - held.T @ held
+            if self.problems.center == "both":
+                mean = sums - held.sum(axis=0)
+                gram -= np.outer(mean, mean) / self.problems.rows[fold]
+            values, Q = eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
+            self._spectra[fold] = np.maximum(values, 0), Q
+
+        side_by_side([partial(decompose, fold) for fold in range(self.problems.folds + 1)])
+
+    def _projected(self, values: Numbers, columns: Columns) -> Numbers:
+        """DV, or with an intercept HDV; in place."""
+        problems = self.problems
+        problems.leave_out(values, slice(0, problems.n), columns)
+        if problems.center == "both":
+            values -= values.sum(axis=0) / problems.rows[problems.fold[columns]]
+            problems.leave_out(values, slice(0, problems.n), columns)
+        return values
+
+    def multiply(self, V: Numbers, columns: Columns) -> Numbers:
+        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        self._count()
+        return self._projected(self.matrix.times(V), columns) + self.problems.penalties[columns] * V
+
+    def precondition(self, R: Numbers, columns: Columns) -> Numbers:
+        """(FᵀF + cI)⁻¹ by the r×r matrices of Woodbury's formula: (I − F(FᵀF + cI)⁻¹Fᵀ)/c."""
+        problems = self.problems
+        if self.root is None:
+            return R / problems.penalties[columns]
+        inner = self.root.T @ R
+        for fold in np.unique(problems.fold[columns]):
+            of = problems.fold[columns] == fold
+            values, Q = self._spectra[fold]
+            inner[:, of] = Q @ ((Q.T @ inner[:, of]) / (values[:, None] + problems.penalties[columns][of]))
+        return self._projected(R - self.root @ inner, columns) / problems.penalties[columns]
+
+    def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
+        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        problems, every = self.problems, np.arange(len(self.problems))
+        self._count()
+        outputs = self.matrix.times(X)
+        errors = problems.errors(outputs + self._intercepts(X, every), slice(0, problems.n), every, scoring)
+        return self._projected(outputs, every) + problems.penalties * X, errors
+
+    def _intercepts(self, X: Numbers, columns: Columns) -> Numbers:
+        folds = self.problems.fold[columns]
+        means: Numbers = self.problems.y_means[folds, self.problems.target[columns]]
+        return means if self._means is None else means - np.einsum("ij,ij->j", self._means[:, folds], X)
+
+    def solution(self, X: Numbers, columns: Columns) -> Solution:
+        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        return X[:, columns], self._intercepts(X[:, columns], columns)
+
+
+def nystroem_root(kernel: Kernel, X: NDArray, landmarks: Numbers) -> Numbers:
+    """F (n, r) with FFᵀ = K_nS·K_SS⁺·K_Sn, S the landmarks, r ≤ their number the rank of K_SS."""
+    transform, _ = whitened(kernel(landmarks, landmarks), np.float64)
+    root, X = np.empty((len(X), transform.shape[1])), X.astype(np.float64, copy=False)
+    for rows, _, part in Tiles(X, KernelBlocks(kernel, landmarks), len(landmarks)).visit(lambda _, Z: Z @ transform):
+        root[rows] = part
+    return root
+
+
+class _PCGKernelRidge(Bandwidth, IterativeRidge):
+    preconditioner: str
+    rank: int | None
+
+    def __init__(
+        self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        preconditioner: str = "rpcholesky", rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n",
+        center: Center = True, scoring: Scoring = None, budget: Mapping[str, Any] | None = None,
+        record: bool = False, memory: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.preconditioner = preconditioner
+        self.rank = rank
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.scoring = scoring
+        self.budget = budget
+        self.record = record
+        self.memory = memory
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        super().check_parameters()
+        self._check_kernel()
+        check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
+        check_rank(self.rank, self.preconditioner)
+
+    def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> KernelSystem:
+        (n, d), itemsize = X.shape, np.dtype(X.dtype).itemsize
+        needed, rank = self._bytes(n, d, len(problems), itemsize), self._rank(n)
+        if self.preconditioner != "none":
+            self._check_budget(f"a preconditioner of rank {rank} for {n} rows", needed["preconditioner"])
+        self._check_budget(f"pcg on the kernel of {n} rows with {len(problems)} problems", sum(needed.values()))
+        self._learn_gamma(X)
+        self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
+        check_squares(self.X_fit_)
+        system = KernelSystem(KernelMatrix(self.kernel_, self.X_fit_), problems, self._count)
+        if self.preconditioner != "none":
+            with Stopwatch() as watch:
+                rng = generator(seed_sequence(self.random_state), "landmarks")
+                if self.preconditioner == "uniform":
+                    index = rng.choice(n, rank, replace=False)
+                else:
+                    index = randomly_pivoted(self.kernel_, self.X_fit_, rank, rng)
+                system.use(nystroem_root(self.kernel_, self.X_fit_, rows_at(self.X_fit_, index)))
+            system.precondition_s = watch.seconds
+        return system
+
+    def _not_positive(self, error: NotPositive, problems: Problems) -> str:
+        value = error.eigenvalue - float(problems.penalties.min())
+        return f"the kernel matrix is not positive semi-definite: it has an eigenvalue of {value:.3g} or below"
+
+    def _map(self, dtype: Any) -> KernelBlocks:
+        return KernelBlocks(self.kernel_, self.X_fit_, dtype)
+
+    def _rank(self, n: int) -> int:
+        return min(n, self.rank or RANK)
+
+    def _bytes(self, n: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
+        rank = self._rank(n)
+        return {
+            "preconditioner": 0 if self.preconditioner == "none" else 8 * (2 * n * rank + (self.folds + 4) * rank**2),
+            "vectors": 8 * problems * (VECTORS + AT_ONCE) * n,
+            "blocks": AT_ONCE * max(itemsize * BLOCK**2, 8 * Tiles.rows_of(n) * n) + 2 * 8 * n * d,
+        }
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
+        return sum(self._bytes(n, d, problems, 8).values())
+
+
+class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
+    """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ by preconditioned conjugate gradients, λ by
+    cross-validation: K (n, n) is never held.
+
+    Each step computes K again, in blocks, for all folds, λ and targets at once. The preconditioner is a Nyström
+    approximation FFᵀ of K with FᵀF of each fold's rows decomposed, once for all λ (M. Díaz, E. Epperly, Z. Frangella,
+    J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023). Memory is about
+    2·n·rank numbers, and some vectors (n,) for each fold, λ and target.
+
+    Parameters
+    ----------
+    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    kernel, gamma : as in `ExactKernelRidgeCV`.
+    preconditioner : 'rpcholesky', 'uniform' or 'none': the rule by which F's landmarks are chosen among the rows.
+    rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
+    folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
+    random_state : what the landmarks are drawn from.
+
+    Attributes
+    ----------
+    coef_ : of the training rows, (n,) or (t, n); intercept_ : float or (t,).
+    gamma_ : γ as a number.
+    alpha_, cv_results_, timing_, n_iter_, curves_, metrics_ : as in `PCGRidgeCV`.
+    """
+
+
+class PCGKernelRidgeClassifierCV(_PCGKernelRidge, Classifier):
+    """The sign of `PCGKernelRidgeCV` on targets −1/+1; one against the rest for more classes."""

@@ -1,0 +1,108 @@
+"""Exact kernel ridge by conjugate gradients: as solved directly, with K computed in blocks and never held."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.kernels import Kernel, make_kernel
+from rffbench.linalg import kernel_blocks
+from rffbench.solvers import make_solver
+from rffbench.solvers.iterative import kernel as kernel_module
+from rffbench.solvers.iterative.kernel import KernelMatrix, PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
+from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
+
+rng = np.random.default_rng(0)
+X, NEW = rng.uniform(size=(300, 3)), rng.uniform(size=(40, 3))
+Y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=300)
+TIGHT = {"tolerance": 1e-9}
+
+
+@pytest.mark.parametrize("center", [True, "both", False])
+@pytest.mark.parametrize("preconditioner", ["rpcholesky", "uniform", "none"])
+def test_it_agrees_with_the_direct_solve_and_chooses_as_that_does(preconditioner, center, monkeypatch):
+    monkeypatch.setattr(kernel_module, "BLOCK", 64)
+    alphas, settings = [1e-4, 1e-3, 1e-1], {"kernel": "laplacian", "gamma": 1.0, "center": center, "folds": 3}
+    exact = ExactKernelRidgeCV(alphas, **settings).fit(X, Y)
+    rank = None if preconditioner == "none" else 40
+    ours = PCGKernelRidgeCV(
+        alphas, preconditioner=preconditioner, rank=rank, budget=TIGHT, random_state=0, **settings
+    ).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(NEW), exact.predict(NEW), atol=1e-6)
+    assert ours.alpha_ == exact.alpha_
+    errors, wanted = (each.cv_results_["fold_test_error"] for each in (ours, exact))
+    np.testing.assert_allclose(errors, wanted, rtol=1e-3)
+
+
+def test_a_product_is_the_kernel_matrix_s_in_blocks_of_which_half_are_computed(monkeypatch):
+    monkeypatch.setattr(kernel_module, "BLOCK", 64)
+    values, fill = [], kernel_blocks.KernelBlocks.fill
+
+    def counted(self, rows, out):
+        values.append(out.size)
+        fill(self, rows, out)
+
+    monkeypatch.setattr(kernel_blocks.KernelBlocks, "fill", counted)
+    kernel, V = make_kernel("gaussian", 2.0), rng.normal(size=(300, 3))
+    matrix = KernelMatrix(kernel, X)
+    np.testing.assert_allclose(matrix.times(V), kernel(X) @ V, atol=1e-12)
+    assert sum(values) < 0.65 * 300**2
+    assert max(values) <= 64**2
+
+
+def test_a_preconditioner_takes_fewer_passes():
+    def passes(kind, rank=None):
+        model = PCGKernelRidgeCV([1e-6], gamma=5.0, preconditioner=kind, rank=rank, random_state=0)
+        return model.fit(X, Y).metrics_["passes"]
+
+    assert passes("rpcholesky", 150) < passes("rpcholesky", 40) < passes("none")
+
+
+def test_classes_stand_side_by_side():
+    labels = np.array(["a", "b", "c"])[np.digitize(Y, [0.2, 0.8])]
+    settings = {"kernel": "laplacian", "scoring": "accuracy", "folds": 3}
+    exact = ExactKernelRidgeClassifierCV([1e-3, 1e-1], **settings).fit(X, labels)
+    ours = PCGKernelRidgeClassifierCV([1e-3, 1e-1], rank=50, budget=TIGHT, random_state=0, **settings).fit(X, labels)
+    np.testing.assert_allclose(ours.decision_function(NEW), exact.decision_function(NEW), atol=1e-6)
+    np.testing.assert_allclose(ours.cv_results_["fold_test_error"], exact.cv_results_["fold_test_error"])
+
+
+@dataclass(frozen=True)
+class Negative(Kernel):
+    """tanh, which is no kernel."""
+
+    name: ClassVar[str] = "negative"
+
+    def matrix(self, X, Y):
+        return np.tanh(5 * X @ (X if Y is None else Y).T - 2)
+
+
+def test_a_kernel_matrix_that_is_not_positive_names_an_eigenvalue():
+    with pytest.raises(ValueError, match=r"kernel matrix is not positive .*definite: it has an eigenvalue of -\d"):
+        PCGKernelRidgeCV([1e-6], kernel=Negative(), preconditioner="none").fit(X, Y)
+    with pytest.raises(ValueError, match=r"of the landmarks is not positive .* eigenvalue is -\d"):
+        PCGKernelRidgeCV([1e-6], kernel=Negative(), preconditioner="uniform", rank=50).fit(X, Y)
+
+
+def test_equal_rows_do_no_harm():
+    rows, target = np.concatenate([X, X[:50]]), np.concatenate([Y, Y[:50]])
+    settings = {"kernel": "gaussian", "gamma": 5.0}
+    exact = ExactKernelRidgeCV([1e-3], **settings).fit(rows, target)
+    ours = PCGKernelRidgeCV([1e-3], rank=350, budget=TIGHT, random_state=0, **settings).fit(rows, target)
+    np.testing.assert_allclose(ours.predict(NEW), exact.predict(NEW), atol=1e-6)
+
+
+def test_memory_is_that_of_the_preconditioner_and_some_vectors():
+    model = PCGKernelRidgeCV([1e-3], rank=500)
+    assert model.bytes_to_fit(41_157, 9) < 1.2e9 < 8 * 41_157**2
+    with pytest.raises(MemoryBudgetError, match="a preconditioner of rank 300 for 300 rows needs"):
+        PCGKernelRidgeCV([1e-3], memory=10**6).fit(X, Y)
+
+
+def test_in_a_config_pcg_without_a_map_learns_on_the_kernel():
+    model = make_solver({"name": "pcg", "lambda": 0.1}, task="regression", kernel="laplacian", gamma=2.0)
+    assert (model.kernel, model.gamma, model.preconditioner) == ("laplacian", 2.0, "rpcholesky")
+    with pytest.raises(ConfigError, match="rpcholesky, uniform, none without a feature map, got 'nys"):
+        make_solver({"name": "pcg", "preconditioner": "nystroem"}, task="regression")
