@@ -17,10 +17,11 @@ from rffbench.report.figures.style import (
     bars,
     coinciding,
     headline,
+    is_narrow,
     legend_below,
+    legend_inside,
     legend_label,
     log_axis,
-    note_size,
     panels,
     size_axis,
     spread,
@@ -93,13 +94,14 @@ def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
     shades = mpl.colormaps["viridis"](np.linspace(0.1, 0.85, len(counts)))
     for n, shade in zip(counts, shades, strict=True):
         spectrum = mean_spectrum(found.curves, dataset, n)
-        panel.plot(spectrum["rank"], spectrum["eigenvalue"], color=shade, label=f"n = {n}", linewidth=1.0)
+        label = f"n = {n}" if not is_narrow(panel) or n in (counts[0], counts[-1]) else "_in between"
+        panel.plot(spectrum["rank"], spectrum["eigenvalue"], color=shade, label=label, linewidth=1.0)
     panel.axhline(1 / np.sqrt(counts[-1]), color="#888888", linewidth=0.8, linestyle=(0, (1, 1.2)))
     log_axis(panel.xaxis)
     log_axis(panel.yaxis)
     panel.set_xlabel("rank i")
     panel.set_title("(a) eigenvalues of K/n (dots: λ)")
-    panel.legend(fontsize=note_size(), frameon=False)
+    legend_inside(panel, *panel.get_legend_handles_labels())
     tidy_panel(panel)
 
 
@@ -107,7 +109,8 @@ def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
     for (metric, symbol), style in zip(DIMENSIONS.items(), STYLES, strict=False):
         by_n = kernels.groupby("points")[metric]
         slope = exponent_in_n(kernels, metric)
-        label = symbol if slope is None else f"{symbol}, exponent {slope.exponent:.2f}"
+        how = " ~ n^" if is_narrow(panel) else ", exponent "
+        label = symbol if slope is None else f"{symbol}{how}{slope.exponent:.2f}"
         panel.errorbar(by_n.mean().index, by_n.mean(), yerr=by_n.std().fillna(0), capsize=1.6, label=label, **style)
     panel.set_xscale("log")
     log_axis(panel.yaxis)
@@ -116,7 +119,7 @@ def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
     panel.set_xlabel("points n")
     panel.set_title("(b) dimensions of K")
     handles, labels = panel.get_legend_handles_labels()
-    panel.legend(without_bars(handles), labels, fontsize=note_size(), frameon=False)
+    legend_inside(panel, without_bars(handles), labels)
     tidy_panel(panel)
 
 

@@ -86,8 +86,8 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 @dataclass(frozen=True)
 class Style:
     """``widths`` are those that a figure may have, in inches, any if there are none; ``rc`` what it changes of ``RC``;
-    ``narrowest`` the width of a panel below which panels go on in the next row; ``note`` the size of small print;
-    ``panels`` the metrics that have panels, by name, where not those of each figure."""
+    ``narrowest`` the width of a panel below which panels go on in the next row, but for the second; ``note`` the size
+    of small print; ``panels`` the metrics that have panels, by name, where not those of each figure."""
 
     widths: tuple[float, ...] = ()
     rc: Mapping[Any, Any] = field(default_factory=dict)
@@ -169,17 +169,18 @@ def panels(
     above: float = 0.0,
     under: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of about this width and height, in inches, ``most`` in a row; it is at least
-    ``least`` wide, and has the height ``above`` besides. Each has another one of the height ``under`` below it, if that
-    is given: they are the second half of the list."""
+    """A figure with so many panels of about this width and height, in inches, ``most`` in a row; where a style makes
+    them narrower they are lower, too. It is at least ``least`` wide, and has the height ``above`` besides. Each has
+    another one of the height ``under`` below it, if that is given: they are the second half of the list."""
     columns = min(count, most)
     total = fitting(max(width * columns, least))
     narrowest = _current.get().narrowest
     if narrowest:
-        columns = min(columns, max(int(total / narrowest), 1))
+        columns = min(columns, max(int(total / narrowest), 2))
     rows = -(-count // columns)
     columns = -(-count // rows)
-    heights = [height, under] if under else [height]
+    smaller = min(1.0, max(total / columns / width, 0.75)) if narrowest else 1.0
+    heights = [smaller * each for each in (height, under) if each]
     figure = Figure(figsize=(total, sum(heights) * rows + above), layout="constrained")
     grid = figure.subplots(rows * len(heights), columns, squeeze=False, height_ratios=heights * rows)
     axes: list[Axes] = []
@@ -189,6 +190,23 @@ def panels(
         for unused in alike[count:]:
             unused.remove()
     return figure, axes
+
+
+def room(panel: Axes) -> float:
+    """The inches that a panel has of the figure's width, with the numbers beside it."""
+    place, figure = panel.get_subplotspec(), panel.get_figure(root=True)
+    return (figure.get_figwidth() if figure else 0.0) / (place.get_gridspec().ncols if place else 1)
+
+
+def is_narrow(panel: Axes) -> bool:
+    """Whether a panel has so little room that a legend in it needs short labels."""
+    return room(panel) < _current.get().narrowest
+
+
+def legend_inside(panel: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """A legend within a panel, in small print."""
+    tight: dict[str, Any] = {"handlelength": 1.2, "handletextpad": 0.4, "labelspacing": 0.2} if is_narrow(panel) else {}
+    panel.legend(handles, labels, fontsize=note_size(), frameon=False, **tight)
 
 
 def thinned(sizes: pd.DataFrame, most: int = MOST_SIZES) -> pd.DataFrame:
@@ -202,6 +220,8 @@ def headline(figure: Figure, title: str, *notes: str) -> None:
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
     figure.suptitle("\n".join(lines), fontsize=size)
+    if _current.get().narrowest:
+        figure.set_figheight(figure.get_figheight() + _LINE * max(0, len(lines) - _FEW_LINES))
 
 
 def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] = "bars") -> str:
@@ -292,7 +312,7 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
 
     A label that is wider than the figure breaks into lines, and a figure with a long legend is as much higher.
     """
-    width = figure.get_figwidth()
+    width, narrow = figure.get_figwidth(), bool(_current.get().narrowest)
     longest = int(0.9 * (width - _HANDLE) / _LETTER)  # some names have wide letters
     labels = [textwrap.fill(label, longest) if len(label) > longest else label for label in handles]
     widest = _HANDLE + _LETTER * max(len(line) for label in labels for line in label.split("\n"))
@@ -300,13 +320,14 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
     rows = -(-len(handles) // columns)
     columns = -(-len(handles) // rows)  # as many rows, and as equal as can be
     lines = rows + sum(label.count("\n") for label in labels)
-    figure.set_figheight(figure.get_figheight() + _LINE * max(0, lines - _LINES))
+    figure.set_figheight(figure.get_figheight() + _LINE * max(0, lines - (_FEW_LINES if narrow else _LINES)))
     figure.legend(without_bars(handles.values()), labels, loc="outside lower center", ncols=columns, frameon=False,
                   handlelength=3.2, columnspacing=1.6)  # fmt: skip
 
 
 _HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches that a legend's handle, a letter and a line of it take
 _LINES = 4  # of a legend that a figure's height has room for
+_FEW_LINES = 2  # of it, and of a headline, where panels may be small
 
 
 def without_bars(handles: Iterable[Any]) -> list[Any]:
@@ -331,10 +352,7 @@ def log_axis(axis: Axis) -> None:
 def small_print(panel: Axes, lines: Sequence[str], where: Literal["top", "bottom"]) -> None:
     """Write lines into a panel, those that are longer than it is wide in several, and lengthen its logarithmic y axis
     so that they hide no curve."""
-    place, figure = panel.get_subplotspec(), panel.get_figure(root=True)
-    columns = place.get_gridspec().ncols if place else 1
-    width = (figure.get_figwidth() if figure else 0.0) / columns - _TICK_LABELS
-    letters = max(int(width * 72 / (0.58 * note_size())), 12)
+    letters = max(int((room(panel) - _TICK_LABELS) * 72 / (0.58 * note_size())), 12)
     lines = [part for line in lines for part in textwrap.wrap(line, letters, subsequent_indent="   ")]
     panel.text(0.03, 0.03 if where == "bottom" else 0.97, "\n".join(lines), transform=panel.transAxes, va=where,
                fontsize=note_size(), bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1})  # fmt: skip
@@ -356,9 +374,19 @@ def tidy_panel(panel: Axes) -> None:
 # ---- Ticks -------------------------------------------------------------------------------------------------
 
 
+def _break_titles(figure: Figure) -> None:
+    """Titles longer than their panel is wide go on in a second line, in a style whose panels are narrow."""
+    if not _current.get().narrowest:
+        return
+    for panel in figure.axes:
+        letters = int(room(panel) * 72 / (0.66 * float(panel.title.get_fontsize())))
+        panel.set_title(textwrap.fill(panel.get_title(), letters))
+
+
 def settle_ticks(figure: Figure) -> None:
     """Fix every axis's ticks: on a logarithmic one all plain numbers or all powers of ten, never a lone one; and of
-    numbers that would run into each other only some are written."""
+    numbers that would run into each other only some are written. Titles that are too long for it get a second line."""
+    _break_titles(figure)
     figure.draw_without_rendering()
     every = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis) if axis.get_visible()]
     for axis in every:

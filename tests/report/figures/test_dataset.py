@@ -3,7 +3,7 @@
 import json
 import warnings
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -443,6 +443,24 @@ def test_papers_figures_have_the_width_asked_for_and_8_points_everywhere(tmp_pat
             if not (box.x0 > -1 and box.x1 < figure.bbox.width + 1)
         ]
         assert outside == []
+
+
+def test_five_panels_in_a_column_stand_two_in_a_row_and_fit_a_page_with_their_titles():
+    with style.drawn_in(style.figure_style("paper", 1)):
+        figure, axes = style.panels(5, 2.45, 2.55, above=0.35)
+        for panel in axes:
+            panel.plot([1, 2], [1, 2], label="a method")
+            panel.set_title("(a) kernel error at the best scale")
+        style.legend_below(figure, {f"method {n}": axes[0].lines[0] for n in range(8)})
+        style.headline(figure, "EEG", "what a reader must know " * 5)
+        style.settle_ticks(figure)
+        figure.draw_without_rendering()
+    assert figure.get_figheight() < 8
+    boxes = [panel.get_tightbbox() for panel in axes]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    rows = [round(panel.get_window_extent().y0) for panel in axes]
+    assert rows[0] == rows[1] > rows[2] == rows[3] > rows[4]
+    assert min(panel.get_window_extent().height for panel in axes) > 0.7 * figure.dpi
 
 
 def test_a_style_that_does_not_exist_or_has_no_columns_is_refused(tmp_path):
