@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from rffbench import (
+    MomentMatchingFeatures,
     OrthogonalRandomFeatures,
     PositiveFeatures,
+    QuadratureFeatures,
     QuasiMonteCarloFeatures,
     RandomFourierFeatures,
     StructuredOrthogonalFeatures,
 )
-from rffbench.kernels import GaussianKernel
+from rffbench.kernels import CauchyKernel, GaussianKernel
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 PAGE = (Path(__file__).parents[2] / "docs" / "maps.md").read_text(encoding="utf-8")
@@ -64,10 +66,10 @@ def test_the_errors_of_sequences():
     assert most - 0.5 < max(ratios) < most + 0.1
 
 
-def error_at_the_median(kind, inputs, mean=0.0, **given):
+def error_at_the_median(kind, inputs, mean=0.0, columns=256, family=GaussianKernel, **given):
     X, pairs = np.random.default_rng(0).normal(size=(60, inputs)), np.triu_indices(60, 1)
-    kernel = GaussianKernel(GaussianKernel.gamma_from_sigma(GaussianKernel.median_distance(X)))
-    maps = (kind(256, kernel=kernel, random_state=seed, **given) for seed in range(20))
+    kernel = family(family.gamma_from_sigma(family.median_distance(X)))
+    maps = (kind(columns, kernel=kernel, random_state=seed, **given) for seed in range(20))
     return np.sqrt(np.mean([(((Z := each.fit_transform(X + mean)) @ Z.T - kernel(X))[pairs]) ** 2 for each in maps]))
 
 
@@ -89,3 +91,22 @@ def test_the_errors_of_positive_features():
         (away / fourier, (fewest, greatest)),
     ):
         assert (ratios.min(), ratios.max()) == pytest.approx(bounds, rel=0.05)
+
+
+def test_the_errors_of_moment_matching():
+    pattern = (
+        r"64 columns have ([\d.]+) times the error of random Fourier features in 10 dimensions and ([\d.]+) in 32 "
+    )
+    pattern += (
+        r"\(orthogonal ones ([\d.]+) and ([\d.]+), quadrature ([\d.]+) and ([\d.]+)\); of the Cauchy kernel it is "
+    )
+    *gaussian, small, large = numbers(pattern + r"([\d.]+) and ([\d.]+)\.")
+
+    def ratios(kind, family=GaussianKernel):
+        given = {"columns": 64, "family": family}
+        return [error_at_the_median(kind, d, **given) / error_at_the_median(RandomFourierFeatures, d, **given)
+                for d in (10, 32)]  # fmt: skip
+
+    kinds = MomentMatchingFeatures, OrthogonalRandomFeatures, QuadratureFeatures
+    assert np.ravel([ratios(kind) for kind in kinds]) == pytest.approx(gaussian, rel=0.06)
+    assert ratios(MomentMatchingFeatures, CauchyKernel) == pytest.approx([small, large], rel=0.06)

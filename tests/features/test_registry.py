@@ -60,7 +60,7 @@ def test_parameters_reach_the_map():
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({}, "need a name: one of fourier, low-precision, qmc, "),
+        ({}, "need a name: one of fourier, moment-matching, low-precision, "),
         ({"name": "forier"}, r"unknown feature map 'forier'.*did you mean 'fourier'"),
         ({"name": "qmc", "sequnce": "sobol"}, r"parameter of feature map 'qmc': 'sequnce'.*mean 'sequence'"),
         ({"name": "fourier", "gamma": 2.0}, r"no parameter 'gamma' in a config, which says it by kernel: \{gamma: …\}"),

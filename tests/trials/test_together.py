@@ -162,6 +162,14 @@ def test_a_choice_of_few_from_a_large_pool_is_done_alone_unless_another_trial_ne
             same(result, run_trial(result.spec), rounding=1e-5)
 
 
+def test_frequencies_chosen_by_the_targets_are_those_of_a_trial_alone(monkeypatch):
+    for name in ("eerf", "kernel-alignment"):
+        monkeypatch.setitem(METHODS, name, {"name": name, "pool": 3})
+    for result in together(grid(("RFF", "Ours", "eerf", "kernel-alignment"), sizes=(6, 20))).values():
+        assert result.seconds["shared"]
+        same(result, run_trial(result.spec), rounding=1e-5)
+
+
 def test_solvers_that_share_nothing_are_left_to_be_done_alone():
     specs = grid(("RFF", "Ours"), sizes=(6,), solver={"name": "kernel-ridge"})
     heard = Heard()

@@ -4,6 +4,7 @@ from rffbench.features.lazy import classes_of
 
 FEATURES = {
     "fourier": "rffbench.features.fourier.random_fourier:RandomFourierFeatures",
+    "moment-matching": "rffbench.features.fourier.moment_matching:MomentMatchingFeatures",
     "low-precision": "rffbench.features.fourier.low_precision:LowPrecisionFeatures",
 }
 

@@ -103,7 +103,7 @@ def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
     that the map's kernel estimate is, on average over the drawing, the pool's own. A frequency drawn twice
     makes two pairs of columns. ``scores`` (l,) are the unnormalised pᵢ.
     """
-    probabilities = _normalised(scores)
+    probabilities = normalised(scores)
     drawn = np.repeat(np.arange(len(scores)), rng.multinomial(s, probabilities))
     weights = 1 / (len(scores) * probabilities[drawn])
     return Selection(
@@ -112,6 +112,18 @@ def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
         offset=None,
         weights=weights,
         probabilities=probabilities[drawn],
+    )
+
+
+def unweighted(chosen: NDArray[np.int64], probabilities: NDArray[np.float64] | None = None) -> Selection:
+    """The frequencies ``chosen`` (s,) of a pool, alike, with their ``probabilities``; 1/s where nothing was drawn."""
+    s = len(chosen)
+    return Selection(
+        index=np.tile(chosen, 2),
+        amplitude=np.full(2 * s, 1 / np.sqrt(s)),
+        offset=None,
+        weights=np.ones(s),
+        probabilities=np.full(s, 1 / s) if probabilities is None else probabilities,
     )
 
 
@@ -129,7 +141,7 @@ def reweight(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.flo
     with the phases inside; with l = s, as published, all the pool's columns are kept. q is held at ε² or
     above, the rounding level of a squared sum.
     """
-    q = np.maximum(_normalised(column_scores), EPS**2)
+    q = np.maximum(normalised(column_scores), EPS**2)
     kept = np.argsort(-q, kind="stable")[: 2 * s]
     return Selection(
         index=kept % (len(q) // 2),
@@ -140,7 +152,8 @@ def reweight(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.flo
     )
 
 
-def _normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores over their sum; ValueError where that is 0 or not finite."""
     total = scores.sum()
     if total == 0:
         raise ValueError(
