@@ -15,7 +15,7 @@ SURROGATE = "surrogate-RFF"
 REWEIGHTED = "reweighted"
 STORED_VARIANT = "as-released"  # what rows have for `variant: reweighted`, and older configs say
 _REWEIGHTING = ("leverage", "surrogate-leverage")  # maps with that variant
-MEANT_WITHOUT = {"sorf": {"lengths": "fixed"}}
+MEANT_WITHOUT = {"sorf": {"lengths": "fixed"}, "nystroem": {"landmarks": "uniform"}}
 """Parameters of maps that came after the first rows, and whose default is not what the map did until then: what keys,
 rows and resolved configs without them mean."""
 

@@ -14,6 +14,7 @@ from rffbench.parts import MapServes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rffbench.features.data_dependent.nystroem import KernelValues
     from rffbench.features.weighted.pool import Distinct
 
 
@@ -43,6 +44,9 @@ class Hooks:
     fill: Callable[[NDArray, NDArray], object] | None = None
     """``fill(X, out)`` writes the features of X into ``out``, both of one dtype, without checks; None: ``transform``
     makes them."""
+    unmixed: KernelValues | None = None
+    """Of a fitted map φ(x) = R⁻¹·k(x): the cheaper columns k(x), and R. Ridge then adds up KᵀK and applies R to the
+    sums, not to every row."""
     bytes_to_fit: int = 0
     """What ``fit`` holds at once, besides the rows."""
     bytes_to_map: int = 0

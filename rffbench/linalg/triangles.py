@@ -199,6 +199,13 @@ class Triangle:
         if info:
             raise LinAlgError(f"not positive definite: the leading minor of order {info} is not positive")
 
+    def mix(self, R: NDArray[np.float64]) -> None:
+        """Replace the matrix A by R⁻¹·A·R⁻ᵀ, R (p, p) lower triangular and invertible."""
+        root = np.asfortranarray(R) if self.row_step == 1 else np.ascontiguousarray(R)
+        _call(
+            "dsygst", 1, self._uplo, self.p, self._pointer, self._leading_dimension, _address(root), max(1, self.p), 0,
+        )  # fmt: skip
+
     def solve(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
         """A⁻¹B for B (p, t), where this triangle holds the Cholesky factor of A."""
         X = np.array(B, dtype=np.float64, order="F", ndmin=2)

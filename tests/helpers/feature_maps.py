@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 from rffbench.features import MAPS, make_features, served
+from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.hooks import hook
 from rffbench.kernels import ProductKernel, with_trait
 from rffbench.parts import kernels_served
@@ -62,6 +63,7 @@ WAYS = {
     "rom": [Way(), Way({"products": 1}), Way({"lengths": "fixed"}, ("gaussian",))],
     "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
     "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],
+    "nystroem": [Way({"landmarks": rule}) for rule in RULES],
     "activation": [
         Way({"weights": weights}, gamma=1.0, faster=weights == "qmc")
         for weights in ("iid", "orthogonal", "sorf", "qmc", "quadrature")

@@ -1,45 +1,69 @@
-"""The Nyström approximation: features from the kernel's values at some of the training rows."""
+"""The Nyström approximation: features from the kernel's values at landmarks."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import svd
-from scipy.sparse import issparse
-from sklearn.kernel_approximation import Nystroem
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpstrf
 
 from rffbench.features.base import FeatureMap
+from rffbench.features.data_dependent.landmarks import (
+    RULES,
+    Landmarks,
+    Rule,
+    choose_landmarks,
+    not_positive,
+    own_landmarks,
+)
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import chosen_rows
+from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-SMALLEST_EIGENVALUE = 1e-12  # of K_ll, as scikit-learn has it
+PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
+NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 is the kernel's own
+
+
+class KernelValues(NamedTuple):
+    """Columns before they are mixed: φ(x) = R⁻¹·k(x), ``blocks`` the kernel's values k(x), ``root`` R (r, r), lower
+    triangular."""
+
+    blocks: KernelBlocks
+    root: NDArray[np.float64]
 
 
 class NystroemFeatures(FeatureMap):
-    """Nyström features: φ(x) = K_ll^(−1/2)·k(landmarks, x), l = ``n_components`` training rows as landmarks.
+    """Nyström features: φ(x) = R⁻¹·k(landmarks, x), RRᵀ = K_ll, of l = ``n_components`` landmarks.
 
-    The landmarks are drawn from the stream, uniformly without replacement. Computed in float64, by scikit-learn's
-    Nystroem for the kernels that it has by name; φ(x)ᵀφ(x′) is the kernel itself if x or x′ is a landmark. Only the
-    landmarks are random.
+    R is the pivoted Cholesky factor of the landmarks' own kernel matrix, which stops where what is left is rounding:
+    where K_ll is singular to working precision, r < l landmarks are kept, and the columns beyond r are zero. Computed
+    in float64; φ(x)ᵀφ(x′) is the kernel itself if x or x′ is a landmark. Only the landmarks are random.
 
     Parameters
     ----------
     n_components : l, the number of landmarks and of output columns. Where there are fewer training rows, all of
-        them are landmarks and the columns beyond are zero.
+        them are landmarks and the columns beyond are zero. Of more rows, rules other than uniform need l distinct ones.
+    landmarks : uniform, without replacement; kmeans, the centres of k-means; rls, by recursive ridge leverage scores;
+        bless, by leverage scores of falling λ; rpcholesky, randomly pivoted Cholesky; greedy, large residuals. In
+        Python also one's own: row numbers (l,) or points (l, d).
     kernel : any of `rffbench.kernels`, by its name or as a Kernel.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
     Attributes
     ----------
-    landmarks_ : their row numbers, (l,) or, with fewer rows, (n,), ascending.
-    nystroem_ : the fitted `sklearn.kernel_approximation.Nystroem`; None for a kernel that it does not have.
-    rows_ : the landmarks (l, d) float64, and normalization_ : K_ll^(−1/2) (l, l), for such a kernel.
+    landmarks_ : their row numbers, (l,) or, with fewer rows, (n,), ascending where they are uniform, else in the order
+        in which they were chosen; None of centres and of given points.
+    points_ : the landmarks that are kept, (r, d) float64, an array or a CSR matrix.
+    rank_ : r, the rank of K_ll to working precision.
+    root_ : R, (r, r) float64, lower triangular, for the landmarks in the order of ``points_``.
 
     References
     ----------
@@ -48,29 +72,47 @@ class NystroemFeatures(FeatureMap):
 
     serves: ClassVar[MapServes] = MapServes(
         bias="the best columns for the rows it was fitted to", fits_on="inputs",
-        row_cost="D*(d + t + D)", fit_cost="d*D**2 + 10*D**3",
+        row_cost="D*(d + t + D/2)", fit_cost="d*D**2 + D**3/6 + a*n*D*(d + t + D/2)",
         source="Williams and Seeger, NIPS 2000",
     )  # fmt: skip
     accepts_sparse = True
 
-    landmarks_: NDArray[np.int64]
-    nystroem_: Nystroem | None
-    rows_: NDArray[np.float64]
-    normalization_: NDArray[np.float64]
+    choices: ClassVar[dict[str, tuple]] = {"landmarks": RULES}
+
+    landmarks_: NDArray[np.int64] | None
+    points_: Any
+    rank_: int
+    root_: NDArray[np.float64]
 
     def __init__(
-        self, n_components: int = 100, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
-        random_state: RandomState = None,
+        self, n_components: int = 100, *, landmarks: Rule | Any = "uniform", kernel: str | Kernel = "gaussian",
+        gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
+        self.landmarks = landmarks
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
         self.random_state = random_state
 
+    def check_parameters(self) -> None:
+        """As of every map; landmarks of one's own are checked against the rows."""
+        if isinstance(self.landmarks, str):
+            super().check_parameters()
+            return
+        others = copy.copy(self)
+        others.landmarks = "uniform"
+        others.check_parameters()
+
+    def letters(self, d: int) -> dict[str, float]:
+        """a of the formulas: how often the rule comes to look at all rows, about."""
+        return {"a": PASSES.get(self.landmarks, 0.0) if isinstance(self.landmarks, str) else 0.0}
+
     @property
     def bytes_to_fit(self) -> int:
-        """What ``fit`` holds at once: the landmarks' kernel matrix, its singular vectors, and LAPACK's copies."""
-        return 8 * 10 * self.n_components**2
+        """What ``fit`` holds at once: the landmarks' kernel matrix, its factor and copies of it, and a block of kernel
+        values; a rule that looks at the rows holds two matrices more."""
+        m = self.n_components
+        return 8 * m * (8 * m + 2 * BLOCK_ROWS)
 
     @property
     def bytes_to_map(self) -> int:
@@ -81,33 +123,54 @@ class NystroemFeatures(FeatureMap):
         """Choose the landmarks among the rows X (n, d); y is not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
-        n, count = X.shape[0], min(self.n_components, X.shape[0])
-        rng = generator(seed_sequence(self.random_state), "landmarks")
-        self.landmarks_ = np.sort(rng.choice(n, count, replace=False))
-        landmarks = chosen_rows(X, self.landmarks_).astype(np.float64, copy=False)
-        check_squares(landmarks)
-        kernel = self.kernel_
-        if kernel.sklearn_name:
-            self.nystroem_ = Nystroem(
-                kernel=kernel.sklearn_name, gamma=kernel.gamma, n_components=count, random_state=0
-            ).fit(kernel.scaled(landmarks))
-            return self
-        self.nystroem_, self.rows_ = None, _dense(landmarks)
-        U, values, V = svd(kernel(self.rows_))
-        self.normalization_ = (U / np.sqrt(np.maximum(values, SMALLEST_EIGENVALUE))) @ V
+        points, self.landmarks_ = self._chosen(X)
+        check_squares(points)
+        self.root_, kept = positive_root(KernelBlocks(self.kernel_, points)(points))
+        self.rank_, self.points_ = len(kept), points[kept]
+        self._blocks = KernelBlocks(self.kernel_, self.points_)
         return self
+
+    def _chosen(self, X: Any) -> Landmarks:
+        n, sequence = X.shape[0], seed_sequence(self.random_state)
+        count = min(self.n_components, n)
+        if not isinstance(self.landmarks, str):
+            found = own_landmarks(X, self.landmarks)
+            if found.points.shape[0] != self.n_components:
+                given = found.points.shape[0]
+                raise WrongParameter("n_components", f"must be {given}, the landmarks given, got {self.n_components}")
+            return found
+        if self.landmarks != "uniform" and count < n:
+            return choose_landmarks(cast("Rule", self.landmarks), self.kernel_, X, count, sequence)
+        numbers = np.sort(generator(sequence, "landmarks").choice(n, count, replace=False))
+        return Landmarks(chosen_rows(X, numbers).astype(np.float64, copy=False), numbers)
+
+    @property
+    def unmixed(self) -> KernelValues:
+        """What sums over rows may be made of instead of the features (`rffbench.features.hooks`)."""
+        return KernelValues(self._blocks, self.root_)
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
-        landmarks, kernel = len(self.landmarks_), self.kernel_
+        buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), self.rank_))
         for rows in row_blocks(X.shape[0]):
-            block = X[rows].astype(np.float64, copy=False)
-            if self.nystroem_ is not None:
-                out[rows, :landmarks] = self.nystroem_.transform(kernel.scaled(block))
-            else:
-                out[rows, :landmarks] = kernel(_dense(block), self.rows_) @ self.normalization_.T
-        out[:, landmarks:] = 0
+            K = buffer[: rows.stop - rows.start]
+            self._blocks.fill(X[rows], K)
+            out[rows, : self.rank_] = dtrsm(1.0, self.root_, K.T, lower=1, overwrite_b=1).T
+        out[:, self.rank_ :] = 0
 
 
-def _dense(rows: Any) -> NDArray[np.float64]:
-    return rows.toarray() if issparse(rows) else rows
+def positive_root(K: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """R (r, r), lower triangular in Fortran's order, and the rows (r,) of which it is: RRᵀ = K[rows][:, rows], by
+    Cholesky with pivots until what is left of K (m, m) is below m·ε of its largest diagonal entry. ValueError, naming
+    the eigenvalue, where K is not positive semi-definite."""
+    factor, pivots, rank, _ = dpstrf(K, lower=1)
+    order, kept = pivots - 1, np.arange(rank)
+    rest = order[rank:]
+    if len(rest):
+        left = factor[rank:, :rank]
+        scale = len(K) * np.finfo(np.float64).eps * np.abs(K.diagonal()).max()
+        if np.abs(K[np.ix_(rest, rest)] - left @ left.T).max(initial=0.0) > NEGATIVE * scale:
+            values = np.linalg.eigvalsh(K)
+            if values[0] < -NEGATIVE * scale:
+                raise ValueError(not_positive(float(values[0])))
+    return np.asfortranarray(np.tril(factor[:rank, :rank])), order[kept].astype(np.int64)

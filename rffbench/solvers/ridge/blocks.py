@@ -111,6 +111,7 @@ class _BlockedRidge(_StreamedRidge):
     """The strategy of both estimators: one pass over the rows, by workers."""
 
     blocks: str
+    _unmixes = False
 
     def check_parameters(self) -> None:
         super().check_parameters()

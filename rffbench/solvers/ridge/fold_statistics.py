@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, solve_triangular
 
 from rffbench.errors import Fallback
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
@@ -131,6 +131,13 @@ class FoldStatistics:
         moments.y_sums += y.sum(axis=0) if weights is None else ones @ y
         moments.y_squares += np.einsum("ij,ij->j", y, y)
         return seconds
+
+    def mix(self, R: NDArray[np.float64]) -> None:
+        """Become the statistics of the columns Z·R⁻ᵀ, R (p, p) lower triangular."""
+        for gram, moments in zip(self._grams, self._moments, strict=True):
+            gram.mix(R)
+            moments.right = solve_triangular(R, moments.right, lower=True)
+            moments.sums = solve_triangular(R, moments.sums, lower=True)
 
     def packed(self, fold: int) -> tuple[NDArray[np.float64], Moments]:
         """What a fold has gathered, to be sent to another process: its Gram triangle, packed, and its moments."""

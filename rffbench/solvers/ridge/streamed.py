@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
 from rffbench.errors import MemoryBudgetError
@@ -62,11 +63,13 @@ from rffbench.solvers.ridge.settings import (
     chosen_method,
 )
 from rffbench.solvers.ridge.svd import FoldFactors, solve_svd_cv
+from rffbench.solvers.ridge.unmixed import Unmixed, UnmixedColumns
 from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
 FEWEST_BLOCK_ROWS = 64  # thinner blocks make the rank-k update slow
 MOST_ROWS_READ, NUMBERS_READ = 1 << 16, 1 << 20  # to predict: rows read at a time, and the numbers in them
 TILES = 4  # to predict: parts of a block, which threads share out
+WORTH_UNMIXING = 2  # rows, in units of folds times columns, from which on mixing sums is quicker than mixing rows
 WORTH_THREADS = 1 << 17  # features of which to make a part each pays
 
 
@@ -96,6 +99,8 @@ class _StreamedRidge:
     _origin: NDArray[np.float64] | float = 0.0  # what is taken off the columns, where there is an intercept
     _map: Any  # what makes the columns that are solved for: ``features_``, or that without equal columns
     _distinct: Any
+    _unmixes = True  # whether rows are gone through here, so that sums may be of columns before they are mixed
+    _root: NDArray[np.float64] | None = None  # R, where they are
     _unmapped: int  # rows that have not been mapped once
     _again_s: float  # seconds of mapping rows again
     _statistics: FoldStatistics | FoldFactors | None = None  # of the rows so far, between calls of partial_fit
@@ -124,7 +129,7 @@ class _StreamedRidge:
         if known is not None:  # so that what cannot fit is refused before the map is fitted
             self._plan(self._size(X), known, Y.shape[1], folds, len(alphas))
         self._fit_map(X, Y, y)
-        kept = held_bytes(getattr(self, "features_", None))
+        kept = held_bytes(getattr(self, "features_", None)) + self._unmix(X, alphas, folds)
         plan = self._plan(self._size(X), self._columns, Y.shape[1], folds, len(alphas), kept)
         with no_singular():
             solution = plan.fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
@@ -149,7 +154,7 @@ class _StreamedRidge:
                     )
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self._unmapped, self._again_s = n, 0.0
-        self._map = self._distinct = self._statistics = None
+        self._map = self._distinct = self._statistics = self._root = None
         return alphas, folds
 
     def _fit_map(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
@@ -159,6 +164,24 @@ class _StreamedRidge:
                 self._take(fitted_map(self.features, X, y, Y))
             self.timing_["feature_s"] += watch.seconds
         self._columns = self._count_columns(X)
+
+    def _unmix(self, X: Any, alphas: list[float], folds: int) -> int:
+        """Have sums be of a map's columns before they are mixed, `UnmixedColumns`, where that is quicker, and as exact
+        as λ asks for. The bytes that this takes."""
+        values = hook(getattr(self, "features_", None), "unmixed")
+        if values is None or not self._unmixes or self._by_svd:
+            return 0
+        found = UnmixedColumns(values, self._map.n_components)
+        penalty = min(alphas) * (1.0 if self.lambda_scale == 1 else X.shape[0])
+        if X.shape[0] < WORTH_UNMIXING * folds * found.n_components or not found.keeps(penalty, X.shape[0]):
+            return 0
+        self._map, self._distinct, self._root = found, Unmixed(found, found), found.root
+        self._columns = found.n_components
+        return int(found.root.nbytes)
+
+    def _raw(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the columns solved for as those of the columns that blocks of rows have."""
+        return coef if self._root is None else solve_triangular(self._root, coef, lower=True, trans="T")
 
     def _become(self, alphas: list[float], solution: RidgeSolution, *, single: bool) -> None:
         """Become fitted with a solution on the columns mapped, of one target or of several."""
@@ -221,7 +244,7 @@ class _StreamedRidge:
 
     def _take(self, features: Any) -> None:
         """Map with the fitted ``features``, each of equal columns once where they can tell."""
-        self.features_ = features
+        self.features_, self._root = features, None
         distinct = hook(features, "distinct")
         self._distinct = distinct() if distinct is not None else None
         self._map = features if self._distinct is None else self._distinct.features
@@ -338,7 +361,8 @@ class _StreamedRidge:
                     Z = dense_rows(Z) if issparse(Z) else Z
                 elif fill is not None:
                     if buffer is None:
-                        buffer = np.empty((min(rows, stop - start), self._columns), dtype=Z.dtype)
+                        dtype = Z.dtype if self._root is None else np.float64
+                        buffer = np.empty((min(rows, stop - start), self._columns), dtype=dtype)
                     part = buffer[: block.stop - first]
                     fill(Z, part)
                     Z = part
@@ -383,6 +407,10 @@ class _StreamedRidge:
                 self.timing_["gram_s"] += watch.seconds
         if not statistics.finite:
             raise ValueError(self._not_finite())
+        if self._root is not None and isinstance(statistics, FoldStatistics):
+            with Stopwatch() as watch:
+                statistics.mix(self._root)
+            self.timing_["solve_s"] += watch.seconds
 
     def _not_finite(self) -> str:
         made = "X" if self.features is None else f"what {type(self.features).__name__} makes of the rows"
@@ -405,7 +433,7 @@ class _StreamedRidge:
         def errors(fold: int, solutions: Solutions) -> list[float]:
             start, stop = bounds[fold], bounds[fold + 1]
             wrong = np.zeros(len(solutions))
-            spreaded = [None if each is None else (spread(each[0]), each[1]) for each in solutions]
+            spreaded = [None if each is None else (self._raw(spread(each[0])), each[1]) for each in solutions]
             for block, Z in self._blocks(X, start, stop, rows):
                 Z = self._shifted(Z)
                 for index, each in enumerate(spreaded):
@@ -437,8 +465,8 @@ class _StreamedRidge:
 
     def _restore_origin(self, solution: RidgeSolution) -> RidgeSolution:
         if self.center == "both":
-            solution.intercept = solution.intercept - self._origin @ solution.coef
-            solution.path = [each and (each[0], each[1] - self._origin @ each[0]) for each in solution.path]
+            solution.intercept = solution.intercept - self._origin @ self._raw(solution.coef)
+            solution.path = [each and (each[0], each[1] - self._origin @ self._raw(each[0])) for each in solution.path]
         return solution
 
     def _solve(
@@ -488,7 +516,7 @@ class _StreamedRidge:
         for fold in range(folds):
             training = [(0, 0, bounds[fold]), (0, bounds[fold + 1], n)]
             solutions = self._solve_rows(X, Y, alphas, training, rows).solutions
-            solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
+            solved = [(at, (self._raw(each[0]), each[1])) for at, each in enumerate(solutions) if each is not None]
             errors = np.zeros(len(alphas))
             for block, Z in self._blocks(X, bounds[fold], bounds[fold + 1], rows):
                 with Stopwatch() as watch:
@@ -615,7 +643,8 @@ class _StreamedRidge:
             rows, products = rows_of(X, read), output[read]
 
             def apply(part: slice, rows: Any = rows, products: NDArray = products) -> None:
-                buffer = buffers.pop() if buffers else np.empty((tile, self._columns), dtype=rows.dtype)
+                dtype = rows.dtype if self._root is None else np.float64
+                buffer = buffers.pop() if buffers else np.empty((tile, self._columns), dtype=dtype)
                 Z = buffer[: part.stop - part.start]
                 fill(rows[part], Z)
                 products[part] = Z @ coef

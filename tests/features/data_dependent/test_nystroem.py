@@ -1,0 +1,81 @@
+"""Nyström features: of any landmarks, of singular kernel matrices, and a refusal of those that are not positive."""
+
+import numpy as np
+import pytest
+
+from rffbench import NystroemFeatures
+from rffbench.features.data_dependent.landmarks import RULES
+from rffbench.features.data_dependent.nystroem import positive_root
+from rffbench.kernels import LaplacianKernel, make_kernel
+from rffbench.labels import stored_features
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 3))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_features_of_every_rule_are_exact_at_its_landmarks(rule):
+    features = NystroemFeatures(30, landmarks=rule, gamma=0.3, random_state=0).fit(X)
+    at = features.points_
+    found = features.transform(X) @ features.transform(at).T
+    np.testing.assert_allclose(found, make_kernel("gaussian", 0.3)(X, at), atol=1e-7)
+
+
+def test_landmarks_of_one_s_own_are_row_numbers_or_points():
+    by_number = NystroemFeatures(3, landmarks=[7, 2, 40], gamma=0.3).fit(X)
+    assert by_number.landmarks_.tolist() == [7, 2, 40]
+    by_points = NystroemFeatures(3, landmarks=X[[7, 2, 40]], gamma=0.3).fit(X)
+    np.testing.assert_array_equal(by_number.transform(X), by_points.transform(X))
+    with pytest.raises(ValueError, match="n_components must be 3, the landmarks given, got 5"):
+        NystroemFeatures(5, landmarks=[7, 2, 40]).fit(X)
+
+
+def test_a_singular_matrix_says_the_rank_that_is_kept():
+    rows = np.repeat(X[:10], 4, axis=0)
+    features = NystroemFeatures(40, gamma=0.3, random_state=0).fit(rows)
+    assert features.rank_ == 10
+    Z = features.transform(rows)
+    assert Z.shape == (40, 40)
+    assert not Z[:, 10:].any()
+    np.testing.assert_allclose(Z @ Z.T, make_kernel("gaussian", 0.3)(rows), atol=1e-7)
+
+
+def test_a_nearly_singular_matrix_loses_no_more_than_rounding():
+    smooth = make_kernel("gaussian", 1e-3)
+    features = NystroemFeatures(200, gamma=1e-3, random_state=0).fit(X)
+    assert features.rank_ < 200
+    Z = features.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, smooth(X), atol=1e-6)
+
+
+def test_a_matrix_that_is_not_positive_is_named_with_its_eigenvalue():
+    K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    with pytest.raises(ValueError, match=r"not positive semi-definite: its smallest eigenvalue is -0\.273"):
+        positive_root(K)
+
+
+def test_rows_beyond_the_perceptron_s_ball_are_refused():
+    with pytest.raises(ValueError, match="its smallest eigenvalue is -"):
+        NystroemFeatures(50, kernel="perceptron", gamma=1.0, random_state=0).fit(20 * X)
+
+
+def test_chosen_landmarks_have_less_error_than_uniform_ones_on_uneven_rows():
+    rows = np.concatenate([0.1 * X, X + 15])
+    kernel = make_kernel(LaplacianKernel(0.2))
+    exact = kernel(rows)
+
+    def error(rule):
+        Z = NystroemFeatures(100, landmarks=rule, kernel=kernel, gamma=0.2, random_state=0).fit_transform(rows)
+        return np.trace(exact - Z @ Z.T)
+
+    assert error("rpcholesky") < error("uniform")
+
+
+def test_a_config_without_landmarks_keeps_its_key():
+    assert stored_features({"name": "nystroem", "landmarks": "uniform"}) == {"name": "nystroem"}
+    assert stored_features({"name": "nystroem", "landmarks": "rls"}) == {"name": "nystroem", "landmarks": "rls"}
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="landmarks must be one of 'uniform', 'kmeans'"):
+        NystroemFeatures(3, landmarks="best").fit(X)
