@@ -56,6 +56,7 @@ BUILT_IN = {
     "gradient-boosting": "rffbench.solvers.baselines:make_gradient_boosting",
     "pcg": "rffbench.solvers.iterative.pcg:make_pcg",
     "falkon": "rffbench.solvers.iterative.falkon:make_falkon",
+    "eigenpro": "rffbench.solvers.iterative.eigenpro:make_eigenpro",
 }
 
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)

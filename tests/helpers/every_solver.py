@@ -140,6 +140,7 @@ PROMISES = {
         Promise(restricted_kernel_ridge, {"preconditioner": kind, "lambda": [1e-4, 1e-2]}, ONE | TIGHT, seeded=seeded)
         for kind, seeded in (("falkon", False), ("krill", False))
     ],
+    "eigenpro": [Promise(kernel_ridge, {"lambda": 0.1}, ONE | TIGHT)],
     "plug-in": [Promise(ridge, maps=True, tasks=BOTH[:1])],
 }  # fmt: skip
 

@@ -1,0 +1,272 @@
+"""The solver ``eigenpro``: kernel ridge by stochastic gradient steps with steep directions damped (EigenPro 2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+
+from rffbench.errors import Fallback, MemoryBudgetError
+from rffbench.features.data_dependent.landmarks import diagonal_of, not_positive
+from rffbench.kernels import Kernel, check_squares
+from rffbench.kernels.bandwidth import Bandwidth
+from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory
+from rffbench.parts import SolverServes, serves
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
+from rffbench.solvers.iterative.budget import Budget, Clock
+from rffbench.solvers.iterative.kernel import KernelMatrix
+from rffbench.solvers.iterative.tiles import Tiles
+from rffbench.solvers.ridge.fold_statistics import penalty
+from rffbench.solvers.ridge.settings import Center, check_penalties
+
+Numbers = NDArray[np.float64]
+SAMPLE = 2000  # rows whose kernel matrix is decomposed
+BATCH = 256  # rows of a step
+GROWN = 3.0  # a residual so many times the least so far: the steps are too long
+SLACK = 2.0  # by which what is left, computed anew, may exceed the tolerance
+
+
+class Damping(NamedTuple):
+    """Of the kernel matrix of a sample of rows, ``index``, its q leading eigenvectors ``vectors`` (s, q), and
+    ``factors`` (q,) = (1 − σ_{q+1}/σ_i)/σ_i of its eigenvalues σ; and the length of a step, for one row."""
+
+    index: NDArray[np.int64]
+    vectors: Numbers
+    factors: Numbers
+    step: float
+
+
+class _EigenPro(Bandwidth):
+    def __init__(
+        self, alpha: float = 1e-3, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        lambda_scale: LambdaScale = "n", center: Center = True, batch: int = BATCH, sample: int = SAMPLE,
+        budget: Mapping[str, Any] | None = None, record: bool = False, memory: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.batch = batch
+        self.sample = sample
+        self.budget = budget
+        self.record = record
+        self.memory = memory
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_penalties([self.alpha], self.lambda_scale, self.center)
+        if self.center == "both":
+            raise WrongParameter("center", "must be True, 'target' or False, got 'both'")
+        self._check_kernel()
+        check_count("batch", self.batch, least=1)
+        check_count("sample", self.sample, least=2)
+        check_choice("record", self.record, (True, False))
+        check_memory(self.memory)
+        Budget.of(self.budget)
+
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Any:
+        """Fit to y, values (n,) or (n, t), or labels (n,). X, and ``eval_set``, as in `PCGRidgeCV`."""
+        self._eval_set = eval_set
+        try:
+            self._fit_targets(*self._targets(X, y))  # type: ignore[attr-defined]
+        finally:
+            del self._eval_set
+        return self
+
+    def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
+        self.check_parameters()
+        n, d = X.shape
+        if self.memory is not None and (needed := self._bytes(n, d, Y.shape[1])) > self.memory:
+            raise MemoryBudgetError(f"eigenpro on {n} rows", needed, self.memory)
+        budget, elapsed = Budget.of(self.budget), Clock()
+        tolerance, told = budget.within(X.dtype)
+        if told:
+            warnings.warn(told, Fallback, stacklevel=3)
+        self._learn_gamma(X)
+        self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
+        check_squares(self.X_fit_)
+        self.intercept_ = Y.mean(axis=0) if self.center else np.zeros(Y.shape[1])
+        added = penalty(float(self.alpha), n, self.lambda_scale)
+        with Stopwatch() as damping_s:
+            damping = self._damping(added)
+        with Stopwatch() as solving:
+            coef, left, passes = self._descend(Y - self.intercept_, added, damping, budget, tolerance, elapsed)
+        if left > SLACK * tolerance:
+            warnings.warn(
+                f"eigenpro at lambda={self.alpha:g} has not converged: {left:.0e} is left of the right side after "
+                f"{passes} passes, not {tolerance:.0e}; give the budget more passes or seconds, or a larger lambda",
+                ConvergenceWarning, stacklevel=3,
+            )  # fmt: skip
+        if y.ndim == 1 and Y.shape[1] == 1:
+            coef, self.intercept_ = coef[:, 0], float(self.intercept_[0])
+        self.coef_ = coef
+        self.alpha_, self.n_iter_ = float(self.alpha), passes
+        self.timing_ = {"feature_s": 0.0, "gram_s": damping_s.seconds, "solve_s": solving.seconds}
+        self.metrics_ = {"model_size": float(n), "passes": float(passes), "residual": left}
+
+    def _damping(self, added: float) -> Damping:
+        """Ma and Belkin's choice: as many directions are damped that a batch is as large as still speeds up."""
+        n, rng = len(self.X_fit_), generator(seed_sequence(self.random_state), "eigenpro")
+        size = min(n, self.sample)
+        index = np.sort(rng.choice(n, size, replace=False))
+        kernel, rows = self.kernel_, self.X_fit_[index].astype(np.float64, copy=False)
+        K = kernel(rows, rows)
+        K[np.diag_indices(size)] += added
+        values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        if values[0] < -size * np.finfo(np.float64).eps * values[-1]:
+            raise ValueError(not_positive(float(values[0] - added)))
+        values, Q = values[::-1], Q[:, ::-1]
+        largest = float(diagonal_of(kernel, rows).max()) + added
+        # β of the damped kernel is at most that of the kernel; a batch of m rows may take a step of m/β up to m = β/σ.
+        wanted = largest * size / min(self.batch, n)
+        q = int(min(np.searchsorted(-values, -wanted), size - 1))
+        left = float(values[q]) / size  # the largest eigenvalue of the damped operator
+        m = min(self.batch, n)
+        step = 1 / (largest + (m - 1) * left)
+        kept = values[:q]
+        return Damping(index, Q[:, :q], (1 - values[q] / kept) / kept, step)
+
+    def _descend(
+        self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock
+    ) -> tuple[Numbers, float, int]:  # fmt: skip
+        """The coefficients (n, t), what is left of the right side, and the passes."""
+        X, n = self.X_fit_, len(Y)
+        rng = generator(seed_sequence(self.random_state), "batches")
+        norm, step, blocks = float(np.linalg.norm(Y)) or 1.0, damping.step, KernelBlocks(self.kernel_, X, X.dtype)
+        coef, least, passes, last = np.zeros_like(Y), np.inf, 0, elapsed.seconds
+        place = np.full(n, -1)
+        place[damping.index] = np.arange(len(damping.index))
+        rows: list[dict[str, float]] = []
+        buffer = np.empty((min(self.batch, n), n), X.dtype)
+        while passes < budget.passes - 1:
+            squares, order = 0.0, rng.permutation(n)
+            for first in range(0, n, self.batch):
+                at = order[first : first + self.batch]
+                K = buffer[: len(at)]
+                blocks.fill(X[at], K)
+                gradient = K @ coef.astype(X.dtype, copy=False) + added * coef[at] - Y[at]
+                squares += float(np.einsum("ij,ij->", gradient, gradient))
+                sampled = K[:, damping.index].T.astype(np.float64)
+                mine = place[at] >= 0  # k + added·1[x = x'] is the kernel that is interpolated with
+                sampled[place[at][mine], np.flatnonzero(mine)] += added
+                coef[at] -= step * gradient
+                damped = damping.vectors.T @ (sampled @ gradient)
+                coef[damping.index] += step * (damping.vectors @ (damping.factors[:, None] * damped))
+            passes += 1
+            residual, now = np.sqrt(squares) / norm, elapsed.seconds
+            with elapsed:
+                self._note(rows, coef, passes, now, residual)
+            if not residual <= GROWN * least:  # NaN is not, either
+                coef, step, least = np.zeros_like(Y), step / 2, np.inf
+                continue
+            least = min(least, residual)
+            if residual <= tolerance or (budget.seconds is not None and 2 * now - last > budget.seconds):
+                break
+            last = now
+        if self.record:
+            self.curves_ = {name: [row[name] for row in rows] for name in (rows or [{}])[0]}
+        found = KernelMatrix(self.kernel_, X).times(coef) + added * coef
+        return coef, float(np.linalg.norm(found - Y)) / norm, passes + 1
+
+    def _note(self, rows: list[dict[str, float]], coef: Numbers, passes: int, now: float, residual: float) -> None:
+        if not self.record:
+            return
+        row = {"passes": float(passes), "time": now, "residual": float(residual)}
+        if self._eval_set is not None:
+            X, y = self._eval_set
+            self.coef_ = coef
+            outputs = self._linear(X)
+            if isinstance(self, Classifier):
+                chosen = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+                row["test_error"] = float(np.mean(np.asarray(y) != self.classes_[chosen]))
+            else:
+                row["test_error"] = float(np.sqrt(np.mean((np.asarray(y).reshape(outputs.shape) - outputs) ** 2)))
+        rows.append(row)
+
+    def _linear(self, X: Any) -> Numbers:
+        out = np.empty((X.shape[0], *self.coef_.shape[1:]))
+        blocks = KernelBlocks(self.kernel_, self.X_fit_, X.dtype)
+        for rows, _, outputs in Tiles(X, blocks, len(self.X_fit_)).visit(lambda _, Z: Z @ self.coef_):
+            out[rows] = outputs
+        return out + self.intercept_
+
+    def _bytes(self, n: int, d: int, t: int) -> int:
+        size = min(n, self.sample)
+        return 8 * (4 * size**2 + 2 * min(self.batch, n) * n + 2 * n * d + 8 * n * t)
+
+    def bytes_to_fit(self, n: int, d: int) -> int:
+        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        return self._bytes(n, d, 1)
+
+
+class EigenProRegressor(_EigenPro, Regressor):
+    """Exact kernel ridge (K + nλI)a = y − ȳ by preconditioned stochastic gradient descent (S. Ma and M. Belkin, "Kernel
+    machines that adapt to GPUs for effective large batch training", MLSys 2019: EigenPro 2).
+
+    A step takes a batch of rows b: a_b ← a_b − η·g, g = k(b, X)a + nλa_b − y_b, and the q leading eigenvectors of the
+    kernel matrix of a sample of rows take out what the step moves too far. It is interpolation with the kernel
+    k + nλ·1[x = x′], of which the paper's own is λ → 0. q is the least with which a whole batch may be one long step.
+    K is never held: an epoch is a pass, which computes each row once.
+
+    Parameters
+    ----------
+    alpha : λ ≥ 0; at 0 it interpolates, where the passes suffice.
+    kernel, gamma, lambda_scale : as in `ExactKernelRidgeCV`; ``center`` is not 'both'.
+    batch : rows of a step.
+    sample : rows whose kernel matrix is decomposed.
+    budget, record, memory : as in `PCGRidgeCV`; the tolerance is of ‖y − ȳ − (K + nλI)a‖/‖y − ȳ‖.
+    random_state : what the sample and the order of the rows are drawn from.
+
+    Attributes
+    ----------
+    coef_ : a, (n,) or (n, t); intercept_ : ȳ.
+    gamma_, alpha_, timing_, n_iter_, metrics_, curves_ : as in `PCGKernelRidgeCV`.
+    """
+
+
+class EigenProClassifier(_EigenPro, Classifier):
+    """The sign of `EigenProRegressor` on targets −1/+1; one against the rest for more classes."""
+
+
+USUAL = 30  # passes of a fit
+
+
+@serves(SolverServes(
+    uses="kernel rows", iterative=True, cost=f"{USUAL}*n*n*(d + t + c)", source="Ma and Belkin, MLSys 2019"
+))  # fmt: skip
+def make_eigenpro(
+    *, task: str, kernel: str, gamma: float, memory: int | None = None, random_state: RandomState = None,
+    lambda_: float | Sequence[float] = 1e-3, lambda_scale: LambdaScale = "n", center: Center = True,
+    batch: int = BATCH, sample: int = SAMPLE, budget: dict[str, Any] | None = None, record: bool = False,
+) -> EigenProRegressor | EigenProClassifier:  # fmt: skip
+    """Exact kernel ridge by stochastic gradient steps with the steepest directions damped (EigenPro 2).
+
+    Parameters
+    ----------
+    lambda_ : λ, one number.
+    lambda_scale : the penalty: n·λ, or λ itself.
+    center : true or target: centre y; false: do not.
+    batch : rows of a step.
+    sample : rows whose kernel matrix is decomposed.
+    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    record : whether the residual and the test error after each pass are kept.
+    """
+    values = np.atleast_1d(lambda_).tolist()
+    if len(values) > 1:
+        raise WrongParameter("lambda", f"must be one number for eigenpro, got {values}")
+    made = EigenProClassifier if task == "classification" else EigenProRegressor
+    return made(
+        values[0], kernel=kernel, gamma=gamma, lambda_scale=lambda_scale, center=center, batch=batch, sample=sample,
+        budget=budget, record=record, memory=memory, random_state=random_state,
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""EigenPro 2: the direct solve's answer where it converges, in fewer passes for the directions that it damps."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from rffbench.errors import ConfigError, MemoryBudgetError
+from rffbench.kernels import Kernel
+from rffbench.solvers import make_solver
+from rffbench.solvers.iterative.eigenpro import EigenProClassifier, EigenProRegressor
+from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
+
+rng = np.random.default_rng(0)
+X, NEW = rng.uniform(size=(300, 3)), rng.uniform(size=(40, 3))
+Y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=300)
+BUDGET = {"tolerance": 1e-8}
+
+
+@pytest.mark.parametrize("sample", [300, 80])
+@pytest.mark.parametrize(("kernel", "gamma"), [("laplacian", 1.0), ("gaussian", 5.0)])
+def test_it_agrees_with_the_direct_solve(kernel, gamma, sample):
+    exact = ExactKernelRidgeCV([1e-2], kernel=kernel, gamma=gamma).fit(X, Y)
+    model = EigenProRegressor(
+        1e-2, kernel=kernel, gamma=gamma, batch=64, sample=sample, budget=BUDGET, random_state=0
+    ).fit(X, Y)
+    np.testing.assert_allclose(model.predict(NEW), exact.predict(NEW), atol=1e-6)
+    assert model.metrics_["residual"] < 2e-8
+
+
+def test_damping_takes_far_fewer_passes():
+    def passes(sample):
+        model = EigenProRegressor(1e-2, kernel="laplacian", batch=64, sample=sample, random_state=0)
+        return model.fit(X, Y).metrics_["passes"]
+
+    assert 3 * passes(200) < passes(2)
+
+
+def test_at_lambda_0_it_comes_to_interpolate():
+    model = EigenProRegressor(
+        0.0, kernel="laplacian", gamma=20.0, center=False, batch=64, budget=BUDGET, random_state=0
+    )
+    np.testing.assert_allclose(model.fit(X, Y).predict(X), Y, atol=1e-6)
+
+
+def test_classes_stand_side_by_side_and_curves_run_to_what_was_found():
+    labels = np.array(["a", "b", "c"])[np.digitize(Y, [0.2, 0.8])]
+    exact = ExactKernelRidgeClassifierCV([1e-2], kernel="laplacian").fit(X, labels)
+    model = EigenProClassifier(1e-2, kernel="laplacian", batch=64, budget=BUDGET, record=True, random_state=0)
+    model.fit(X, labels, eval_set=(NEW, exact.predict(NEW)))
+    np.testing.assert_allclose(model.decision_function(NEW), exact.decision_function(NEW), atol=1e-6)
+    assert set(model.curves_) == {"passes", "time", "residual", "test_error"}
+    assert len(model.curves_["passes"]) == model.metrics_["passes"] - 1
+    assert model.curves_["test_error"][-1] == 0
+    assert model.curves_["residual"][-1] <= 1e-8
+
+
+def test_what_has_not_converged_says_so_and_a_budget_is_kept():
+    model = EigenProRegressor(1e-8, batch=64, budget={"passes": 6}, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"eigenpro at lambda=1e-08 has not converged: .* after 6 passes"):
+        model.fit(X, Y)
+    assert model.metrics_["passes"] == 6
+
+
+@dataclass(frozen=True)
+class Negative(Kernel):
+    """tanh, which is no kernel."""
+
+    name: ClassVar[str] = "negative"
+
+    def matrix(self, X, Y):
+        return np.tanh(5 * X @ (X if Y is None else Y).T - 2)
+
+
+def test_wrong_input_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"is not positive semi-definite: its smallest eigenvalue is -\d"):
+        EigenProRegressor(1e-6, kernel=Negative()).fit(X, Y)
+    with pytest.raises(MemoryBudgetError, match="eigenpro on 300 rows needs"):
+        EigenProRegressor(memory=10**5).fit(X, Y)
+    with pytest.raises(ConfigError, match=r"lambda must be one number for eigenpro, got \[0.1, 1.0\]"):
+        make_solver({"name": "eigenpro", "lambda": [0.1, 1.0]}, task="regression")
+    with pytest.raises(ConfigError, match="center must be True, 'target' or False, got 'both'"):
+        make_solver({"name": "eigenpro", "center": "both"}, task="regression")
