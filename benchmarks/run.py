@@ -30,6 +30,7 @@ TITLES = {
     "cluster": "On a dask cluster",
     "features": "Feature maps",
     "leverage": "Leverage scores and their surrogate",
+    "iterative": "Iterative solvers",
     "load": "Long logs and small tasks",
     "maps": "Every map against its bound and its peers",
     "logistic": "Logistic regression of several classes",

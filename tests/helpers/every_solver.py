@@ -13,6 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from rffbench import RandomFourierFeatures
 from rffbench.kernels import make_kernel
 from rffbench.solvers import NONE, make_solver, solver_names
+from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
 from tests.helpers import plug_ins
 
 BOTH, CLASSES = ("regression", "classification"), ("classification",)
@@ -133,7 +134,7 @@ PROMISES = {
     "linear": [Promise(linear, tight=ONE)],
     "gradient-boosting": [Promise(trees, {"trees": 20}, seeded=False)],
     "pcg": [
-        Promise(ridge, {"preconditioner": kind}, ONE | TIGHT, maps=True)
+        Promise(ridge, tight=ONE | TIGHT | {"preconditioner": kind}, maps=True)
         for kind in ("nystroem", "sketch", "none")
     ] + [Promise(kernel_ridge, {"preconditioner": kind}, ONE | TIGHT) for kind in ("rpcholesky", "uniform")],
     "falkon": [
@@ -175,4 +176,5 @@ with plug_ins.installed():
         pytest.param(name, promise, task, id=", ".join([name, *map(str, promise.parameters.values()), task]))
         for name in REGISTERED if name in PROMISES for promise in promises(name) for task in promise.tasks
     ]  # fmt: skip
-    CONTRACT = [made(*each.values) for each in ALL]
+    # pcg without a map learns on the kernel.
+    CONTRACT = [*(made(*each.values) for each in ALL), PCGRidgeCV(random_state=0), PCGRidgeClassifierCV(random_state=0)]

@@ -35,10 +35,10 @@ SLACK = 2.0  # by which what is left, computed anew, may exceed the tolerance
 
 
 class Damping(NamedTuple):
-    """Of the kernel matrix of a sample of rows, ``index``, its q leading eigenvectors ``vectors`` (s, q), and
+    """Of the kernel matrix of a sample of rows, ``rows``, its q leading eigenvectors ``vectors`` (s, q), and
     ``factors`` (q,) = (1 − σ_{q+1}/σ_i)/σ_i of its eigenvalues σ; and the length of a step, for one row."""
 
-    index: NDArray[np.int64]
+    rows: NDArray[np.int64]
     vectors: Numbers
     factors: Numbers
     step: float
@@ -130,7 +130,7 @@ class _EigenPro(Bandwidth):
         largest = float(diagonal_of(kernel, rows).max()) + added
         # β of the damped kernel is at most that of the kernel; a batch of m rows may take a step of m/β up to m = β/σ.
         wanted = largest * size / min(self.batch, n)
-        q = int(min(np.searchsorted(-values, -wanted), size - 1))
+        q = min(int(np.count_nonzero(values > wanted)), size - 1)
         left = float(values[q]) / size  # the largest eigenvalue of the damped operator
         m = min(self.batch, n)
         step = 1 / (largest + (m - 1) * left)
@@ -146,7 +146,7 @@ class _EigenPro(Bandwidth):
         norm, step, blocks = float(np.linalg.norm(Y)) or 1.0, damping.step, KernelBlocks(self.kernel_, X, X.dtype)
         coef, least, passes, last = np.zeros_like(Y), np.inf, 0, elapsed.seconds
         place = np.full(n, -1)
-        place[damping.index] = np.arange(len(damping.index))
+        place[damping.rows] = np.arange(len(damping.rows))
         rows: list[dict[str, float]] = []
         buffer = np.empty((min(self.batch, n), n), X.dtype)
         while passes < budget.passes - 1:
@@ -157,12 +157,12 @@ class _EigenPro(Bandwidth):
                 blocks.fill(X[at], K)
                 gradient = K @ coef.astype(X.dtype, copy=False) + added * coef[at] - Y[at]
                 squares += float(np.einsum("ij,ij->", gradient, gradient))
-                sampled = K[:, damping.index].T.astype(np.float64)
+                sampled = K[:, damping.rows].T.astype(np.float64)
                 mine = place[at] >= 0  # k + added·1[x = x'] is the kernel that is interpolated with
                 sampled[place[at][mine], np.flatnonzero(mine)] += added
                 coef[at] -= step * gradient
                 damped = damping.vectors.T @ (sampled @ gradient)
-                coef[damping.index] += step * (damping.vectors @ (damping.factors[:, None] * damped))
+                coef[damping.rows] += step * (damping.vectors @ (damping.factors[:, None] * damped))
             passes += 1
             residual, now = np.sqrt(squares) / norm, elapsed.seconds
             with elapsed:
