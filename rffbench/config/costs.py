@@ -168,8 +168,8 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
     """About what one trial comes to hold besides its process and the rows, within a budget of ``memory`` bytes.
 
     It is what the solver says of a fit, or the kernel matrix of the points on which the map is measured and what the
-    measures take; a block of rows; and the frequencies, as drawn and as kept. None of a solver that cannot say, and
-    where a GPU does the work. Raises MemoryBudgetError where the budget is too small.
+    measures take; a block of rows; the frequencies, as drawn and as kept; and what else the map keeps. None of a solver
+    that cannot say, and where a GPU does the work. Raises MemoryBudgetError where the budget is too small.
     """
     if spec.device != "cpu":
         return None
@@ -192,7 +192,8 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
     of_frequencies = any(name in METRICS and METRICS[name].of_frequencies for name in spec.measures)
     projections = 5 * frequencies if of_frequencies else 0
     measuring = 8 * points * (2 * points + columns + projections)
-    return int(max(fitting, measuring)) + 8 * 2 * d * frequencies
+    kept = hook(features, "bytes_kept")
+    return int(max(fitting, measuring)) + 8 * 2 * d * frequencies + (kept(n) if kept else 0)
 
 
 def inputs(spec: TrialSpec) -> int:

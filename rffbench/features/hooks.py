@@ -49,6 +49,8 @@ class Hooks:
     sums, not to every row."""
     bytes_to_fit: int = 0
     """What ``fit`` holds at once, besides the rows."""
+    bytes_kept: Callable[[int], int] | None = None
+    """``bytes_kept(n)``: what it keeps at most, fitted to n rows, besides frequencies; None: nothing."""
     bytes_to_map: int = 0
     """What mapping a block of rows holds, besides its features."""
     base: Hashable | None = None

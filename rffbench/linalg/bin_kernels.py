@@ -5,7 +5,6 @@ import numpy as np
 
 FARTHEST_CELL = 2.0**62  # cells beyond count as one: 64-bit numbers of points that far apart are wider than a cell
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
-FEWEST_SLOTS = 16
 
 
 @numba.njit(nogil=True, cache=True)

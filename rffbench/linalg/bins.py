@@ -10,7 +10,14 @@ from scipy.sparse import issparse
 
 from rffbench.linalg.threads import in_threads
 
+FEWEST_SLOTS = 16
 WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisecond
+
+
+def table_bytes(count: int) -> int:
+    """What the table of a grid holds that has met ``count`` cells: a hash and a number in each slot, of which it has
+    a power of two, and twice as many as cells."""
+    return (8 + 4) * max(FEWEST_SLOTS, 1 << (2 * count - 1).bit_length())
 
 
 class Grids:
@@ -25,8 +32,6 @@ class Grids:
     def __init__(
         self, pitches: NDArray[np.float64], shifts: NDArray[np.float64], multipliers: NDArray[np.uint64]
     ) -> None:
-        from rffbench.linalg.bin_kernels import FEWEST_SLOTS
-
         self._per_pitch = np.ascontiguousarray((1 / pitches).T)
         self._offsets = np.ascontiguousarray(shifts.T) * self._per_pitch
         self._multipliers = multipliers

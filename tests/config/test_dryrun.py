@@ -4,16 +4,19 @@ import re
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from rffbench import RandomBinningFeatures
 from rffbench.cli import cli
-from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares
+from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares, train_rows
 from rffbench.config.dryrun import describe, estimate
 from rffbench.config.experiment import Experiment
 from rffbench.execution.log import read_rows
 from rffbench.features import feature_class
+from rffbench.linalg.bins import table_bytes
 from rffbench.linalg.threads import thread_count
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers.tiny_config import TINY
@@ -128,6 +131,21 @@ def test_a_map_is_asked_how_many_columns_a_frequency_makes(features, columns):
     )  # fmt: skip
     mapping = getattr(feature_class(features["features"])(1000), "bytes_to_map", 0)
     assert bytes_needed(made.grid()[0]) - mapping == pytest.approx(bytes_needed(paired.grid()[0]), rel=0.2)
+
+
+def test_the_tables_of_random_binning_are_counted(monkeypatch):
+    given = {"kernel": {"name": "laplacian", "gamma": 50.0}, "datasets": ["breast-cancer"], "timing": "shared"}
+    methods = {"RB": {"features": "random-binning"}}
+    spec = experiment(**given, solver={"name": "none"}, n_features=[64], methods=methods).grid()[0]
+    rows = np.random.default_rng(0).uniform(size=(455, 30))
+    features = RandomBinningFeatures(64, gamma=1e6, random_state=0).fit(rows)
+    assert features.n_columns_ == 64 * 455
+    tables = features.grids_.nbytes - 2 * 8 * 30 * 64
+    assert tables == features.bytes_kept(455) == 64 * table_bytes(455)
+    assert 24 <= tables / features.n_columns_ <= 48
+    needed, counted = bytes_needed(spec), features.bytes_kept(train_rows(spec))
+    monkeypatch.setattr(RandomBinningFeatures, "bytes_kept", None)
+    assert needed - bytes_needed(spec) == counted
 
 
 def test_what_cannot_be_estimated_is_said_so():

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rffbench.features.base import FeatureMap
 from rffbench.kernels import BinningKernel, Kernel, make_kernel_with
-from rffbench.linalg.bins import Grids
+from rffbench.linalg.bins import Grids, table_bytes
 from rffbench.parts import MapServes
 from rffbench.rowsource import row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
@@ -91,6 +91,10 @@ class RandomBinningFeatures(FeatureMap):
     def letters(self, d: int) -> dict[str, float]:
         """R of the formulas."""
         return {"R": self.n_components}
+
+    def bytes_kept(self, n: int) -> int:
+        """The tables of bins, where each of n rows has a bin of its own in each grid."""
+        return self.n_components * table_bytes(n)
 
     def fit(self, X: Any, y: Any = None) -> RandomBinningFeatures:
         """Draw the grids, and give each bin that a row of X (n, d) is in a column; y is not used."""
