@@ -179,6 +179,8 @@ class Case:
 POLYNOMIAL = {"kernel": "polynomial", "gamma": 1.0}
 CASES = [
     Case("fourier", peers={"scikit-learn": PEER, "rfflearn": PEER, "gpytorch": PEER}),
+    Case("low-precision"),
+    Case("moment-matching"),
     Case("qmc"),
     Case("orthogonal"),
     Case("simplex"),
@@ -186,6 +188,8 @@ CASES = [
     Case("gauss-hermite"),
     Case("leverage"),
     Case("surrogate-leverage", fits_y=True),
+    Case("eerf", fits_y=True),
+    Case("kernel-alignment", fits_y=True),
     Case("sorf", three_transforms, peers={"xGPR": PEER}),
     Case("sorf", three_transforms, {"kernel": "matern"}, {"xGPR": PEER}, asked="sorf-matern"),
     Case("rom", three_transforms),
@@ -196,6 +200,7 @@ CASES = [
     Case("tefm", product_and_projection, columns=512),
     Case("nystroem", landmarks_and_whitening, columns=1_024, peers={"scikit-learn": 1.3}),
     Case("activation", product_of_columns, {"kernel": "arc-cosine", "gamma": 1.0}),
+    Case("positive", product_of_columns, {"kernel": "exponential", "form": "exp"}, {"performer-pytorch": PEER}),
     Case("perceptron", product_of_columns, {"kernel": "perceptron", "gamma": 0.3}),
     Case("maclaurin", products_of_degrees),
     Case("complex-to-real", products_of_degrees),
