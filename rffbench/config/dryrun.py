@@ -198,6 +198,12 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     return lines
 
 
+def run_seconds(specs: Sequence[TrialSpec], workers: int, rows: Iterable[Row] = ()) -> float:
+    """About how long a run of these trials takes, with the log's ``rows`` of earlier ones; what is not estimated is
+    left out."""
+    return _seconds(estimate(specs, rows), workers)
+
+
 def _seconds(estimate: Estimate, workers: int) -> float:
     return RUN_S + estimate.seconds + estimate.timing + estimate.aside / min(workers, thread_count())
 

@@ -50,7 +50,7 @@ class Reference:
 
 def references(path: Path = REFERENCES) -> dict[str, Reference]:
     """The frozen references, by dataset."""
-    rows = pd.read_csv(path, float_precision="round_trip").to_dict("records")
+    rows = pd.read_csv(path).to_dict("records")
     return {str(row["dataset"]): Reference(**{str(key): value for key, value in row.items()}) for row in rows}
 
 
