@@ -29,6 +29,7 @@ MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
     "cluster": "On a dask cluster",
     "features": "Feature maps",
+    "landmarks": "Landmarks of the Nyström map",
     "leverage": "Leverage scores and their surrogate",
     "iterative": "Iterative solvers",
     "load": "Long logs and small tasks",
