@@ -164,12 +164,12 @@ def nystroem_root(kernel: Kernel, X: NDArray, landmarks: Numbers) -> Numbers:
 
 
 class _PCGKernelRidge(Bandwidth, IterativeRidge):
-    preconditioner: str
+    preconditioner: str | None
     rank: int | None
 
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
-        preconditioner: str = "rpcholesky", rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n",
+        preconditioner: str | None = None, rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n",
         center: Center = True, scoring: Scoring = None, budget: Mapping[str, Any] | None = None,
         record: bool = False, memory: int | None = None, random_state: RandomState = None,
     ) -> None:  # fmt: skip
@@ -191,23 +191,23 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         super().check_parameters()
         self._check_kernel()
-        check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
-        check_rank(self.rank, self.preconditioner)
+        check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
+        check_rank(self.rank, self._kind)
 
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> KernelSystem:
         (n, d), itemsize = X.shape, np.dtype(X.dtype).itemsize
         needed, rank = self._bytes(n, d, len(problems), itemsize), self._rank(n)
-        if self.preconditioner != "none":
+        if self._kind != "none":
             self._check_budget(f"a preconditioner of rank {rank} for {n} rows", needed["preconditioner"])
         self._check_budget(f"pcg on the kernel of {n} rows with {len(problems)} problems", sum(needed.values()))
         self._learn_gamma(X)
         self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
         check_squares(self.X_fit_)
         system = KernelSystem(KernelMatrix(self.kernel_, self.X_fit_), problems, self._count)
-        if self.preconditioner != "none":
+        if self._kind != "none":
             with Stopwatch() as watch:
                 rng = generator(seed_sequence(self.random_state), "landmarks")
-                if self.preconditioner == "uniform":
+                if self._kind == "uniform":
                     index = rng.choice(n, rank, replace=False)
                 else:
                     index = randomly_pivoted(self.kernel_, self.X_fit_, rank, rng)
@@ -219,6 +219,10 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         value = error.eigenvalue - float(problems.penalties.min())
         return f"the kernel matrix is not positive semi-definite: it has an eigenvalue of {value:.3g} or below"
 
+    @property
+    def _kind(self) -> str:
+        return self.preconditioner or "rpcholesky"
+
     def _map(self, dtype: Any) -> KernelBlocks:
         return KernelBlocks(self.kernel_, self.X_fit_, dtype)
 
@@ -228,7 +232,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
     def _bytes(self, n: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
         rank = self._rank(n)
         return {
-            "preconditioner": 0 if self.preconditioner == "none" else 8 * (2 * n * rank + (self.folds + 4) * rank**2),
+            "preconditioner": 0 if self._kind == "none" else 8 * (2 * n * rank + (self.folds + 4) * rank**2),
             "vectors": 8 * problems * (VECTORS + AT_ONCE) * n,
             "blocks": AT_ONCE * max(itemsize * BLOCK**2, 8 * Tiles.rows_of(n) * n) + 2 * 8 * n * d,
         }
@@ -252,7 +256,8 @@ class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     ----------
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     kernel, gamma : as in `ExactKernelRidgeCV`.
-    preconditioner : 'rpcholesky', 'uniform' or 'none': the rule by which F's landmarks are chosen among the rows.
+    preconditioner : None, 'rpcholesky', 'uniform' or 'none'
+        The rule by which F's landmarks are chosen among the rows; None stands for 'rpcholesky'.
     rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
     folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
     random_state : what the landmarks are drawn from.

@@ -26,12 +26,12 @@ from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scori
 
 class _PCGRidge(IterativeRidge):
     features: Any
-    preconditioner: str
+    preconditioner: str | None
     rank: int | None
     random_state: RandomState
 
     def __init__(
-        self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, preconditioner: str = "nystroem",
+        self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, preconditioner: str | None = None,
         rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True,
         scoring: Scoring = None, budget: Mapping[str, Any] | None = None, record: bool = False,
         memory: int | None = None, random_state: RandomState = None,
@@ -53,8 +53,8 @@ class _PCGRidge(IterativeRidge):
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         super().check_parameters()
         check_map(self.features)
-        check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
-        check_rank(self.rank, self.preconditioner)
+        check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
+        check_rank(self.rank, self._kind)
 
     def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> FeatureSystem:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
@@ -69,19 +69,23 @@ class _PCGRidge(IterativeRidge):
         self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
         tiles = Tiles(X, self._map(), columns)
         system = FeatureSystem(tiles, problems, counting=self._count)
-        system.begin(self.preconditioner, self._rank(columns), seed_sequence(self.random_state))  # type: ignore[arg-type]
+        system.begin(self._kind, self._rank(columns), seed_sequence(self.random_state))
         return system
+
+    @property
+    def _kind(self) -> Any:
+        return self.preconditioner or "nystroem"
 
     def _map(self, dtype: Any = None) -> Any:
         return getattr(self, "features_", None)
 
     def _rank(self, columns: int) -> int:
-        return min(columns if self.preconditioner == "nystroem" else 4 * columns, self.rank or RANK)
+        return min(columns if self._kind == "nystroem" else 4 * columns, self.rank or RANK)
 
     def _check_bytes(self, shape: tuple[int, int], p: int, problems: int, dtype: Any, kept: int = 0) -> None:
         needed = self._bytes(*shape, p, problems, np.dtype(dtype).itemsize)
         rank = self._rank(p)
-        if self.preconditioner != "none":
+        if self._kind != "none":
             self._check_budget(f"a preconditioner of rank {rank} for {p} columns", kept + needed["preconditioner"])
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
@@ -89,7 +93,7 @@ class _PCGRidge(IterativeRidge):
         block, rank = AT_ONCE * Tiles.rows_of(p), self._rank(p)
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
-            "preconditioner": 8 * of_rank[self.preconditioner],
+            "preconditioner": 8 * of_rank[self._kind],
             "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n) + block * (itemsize * (p + problems) + 16 * d),
             "map": int(hook(self.features, "bytes_to_map")),
         }
@@ -117,7 +121,7 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
-    preconditioner : 'nystroem', 'sketch' or 'none'
+    preconditioner : None, 'nystroem', 'sketch' or 'none'; None stands for 'nystroem'
         'nystroem': the randomised Nyström approximation of ZᵀZ of ``rank`` columns (Frangella, Tropp & Udell 2023).
         'sketch': ``rank`` random sums of rows of Z, a CountSketch (Avron, Clarkson & Woodruff 2017). Both are
         decomposed once, for all folds and λ.
@@ -179,12 +183,11 @@ def make_pcg(
     check_scoring(scoring, task)
     on_kernel = features is None
     allowed: tuple[str, ...] = get_args(OnKernel if on_kernel else Preconditioning)
-    chosen = allowed[0] if preconditioner is None else preconditioner
-    if chosen not in allowed:
+    if preconditioner is not None and preconditioner not in allowed:
         learnt = "without a feature map" if on_kernel else "on features"
         raise WrongParameter("preconditioner", f"must be one of {', '.join(allowed)} {learnt}, got {preconditioner!r}")
     settings: dict[str, Any] = {
-        "preconditioner": chosen, "rank": rank, "folds": folds, "lambda_scale": lambda_scale, "center": center,
+        "preconditioner": preconditioner, "rank": rank, "folds": folds, "lambda_scale": lambda_scale, "center": center,
         "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
     }  # fmt: skip
     settings |= {"kernel": kernel, "gamma": gamma} if on_kernel else {"features": features}

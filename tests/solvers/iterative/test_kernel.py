@@ -103,6 +103,6 @@ def test_memory_is_that_of_the_preconditioner_and_some_vectors():
 
 def test_in_a_config_pcg_without_a_map_learns_on_the_kernel():
     model = make_solver({"name": "pcg", "lambda": 0.1}, task="regression", kernel="laplacian", gamma=2.0)
-    assert (model.kernel, model.gamma, model.preconditioner) == ("laplacian", 2.0, "rpcholesky")
+    assert (type(model), model.kernel, model.gamma) == (PCGKernelRidgeCV, "laplacian", 2.0)
     with pytest.raises(ConfigError, match="rpcholesky, uniform, none without a feature map, got 'nys"):
         make_solver({"name": "pcg", "preconditioner": "nystroem"}, task="regression")
