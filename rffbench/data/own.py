@@ -43,6 +43,7 @@ from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, re
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
+from rffbench.plaintext import in_one_line
 
 PACKED = (".gz", ".bz2", ".xz")
 KINDS = {
@@ -401,7 +402,7 @@ def described(seen: Seen) -> list[tuple[str, str]]:
     rows = len(content.target)
     said = [("file", seen.path.name), ("format", layout["kind"]), ("rows", f"{rows}"), ("inputs", f"{content.columns}")]
     if content.names:
-        shown = ", ".join(content.names[:NAMES_SHOWN])
+        shown = ", ".join(in_one_line(name) or "''" for name in content.names[:NAMES_SHOWN])
         said.append(("", shown + (", …" if len(content.names) > NAMES_SHOWN else "")))
     if layout["kind"] == "csv":
         delimiter = {"\t": "tab", " ": "space"}.get(layout["delimiter"], layout["delimiter"])

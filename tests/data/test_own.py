@@ -293,6 +293,8 @@ def test_a_description_is_not_longer_for_more_classes_and_a_label_is_one_line(tm
     assert ("class", "0 kg: 2, 0.0%") in said
     assert ("", "and 4961 classes more") in said
     assert len(said) < 60
+    named = own.described(look(file(tmp_path, "z.csv", 'a,"b\nc",,t\n' + "1,2,3,4.5\n" * 3)))
+    assert ("", "a, b c, ''") in named
     pair = own.described(look(file(tmp_path, "y.csv", '1,"a\nb"\n2,c\n')))
     assert ("class", "a b: 1, 50.0% (−1)") in pair
 
