@@ -115,7 +115,11 @@ def test_the_maps_that_ship_stand_beside_it_where_the_protocol_is_the_same(board
     assert [row["map"] for row in rows_of(table)] == ["QMC", "QMC"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"a,b\n1,2\n"), gzip.compress(b"")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", gzip.compress(b"a,b\n1,2\n", mtime=0), gzip.compress(b"", mtime=0)],
+    ids=["empty", "text", "other columns", "no rows"],
+)
 def test_a_board_s_file_of_another_version_is_told_and_the_rest_goes_on(board, tmp_path, monkeypatch, content):
     path = tmp_path / "small.csv.gz"
     path.write_bytes(content)
