@@ -23,7 +23,7 @@ def test_a_page_says_what_its_results_say(finding):
         pytest.fail(f"{finding.page} must have:\n  {computed}\nnearest to it is:\n  {''.join(nearest)}")
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.PAGE)
+@pytest.mark.parametrize("module", [each for each in MODULES if hasattr(each, "PAGE")], ids=lambda module: module.PAGE)
 def test_a_page_has_no_number_that_no_finding_computes(module):
     texts = [finding.compute() for finding in FINDINGS if finding.page == module.PAGE]
     found = unaccounted(module.PAGE, texts, module.DESCRIBED)

@@ -23,7 +23,7 @@ def made(name, gamma=0.7, **parameters):
     return make_kernel(name, gamma if KERNELS[name].has_bandwidth else 1.0, **parameters)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "low-precision"])  # rounds by the row's bytes
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
 def test_a_map_of_a_kernel_with_lengths_is_the_plain_map_of_scaled_rows(name, kind):
     served = kernels_served(MAPS.factory(name).serves.kernels)[0]

@@ -184,7 +184,7 @@ def test_every_measure_of_a_map_and_every_metric_of_a_built_in_solver_has_a_name
     assert not MEASURES.keys() - METRICS.keys()
     assert {"objective", "model_size", "training_bytes", "newton_steps", "passes", "nonzeros"} <= METRICS.keys()
     assert METRICS["train_s"].label == "training time (s)"
-    assert set(TIMES) == {"feature_s", "fit_s", "train_s", "predict_s"}
+    assert set(TIMES) == {"bandwidth_s", "feature_s", "fit_s", "train_s", "predict_s"}
     assert set(SCORES + MAP_MEASURES) <= {name for name, metric in METRICS.items() if metric.better}
 
 

@@ -20,8 +20,11 @@ SOLVER_SPECS = [
     {"features": {"name": "fourier"}, "solver": {"name": "ridge"}},
     {"features": {"name": "surrogate-leverage"}, "solver": {"name": "linear-svm"}},
     {"features": {"name": "fourier"}, "solver": {"name": "logistic"}},
-    *({"features": NONE, "solver": {"name": name}} for name in ("kernel-ridge", "kernel-svm", "sparse-rf", "boosting")),
-]
+    {"features": {"name": "fourier"}, "solver": {"name": "pcg"}},
+    {"features": NONE, "solver": {"name": "falkon"}, "count": "columns", "n_features": 16},
+    *({"features": NONE, "solver": {"name": name}} for name in (
+        "kernel-ridge", "kernel-svm", "sparse-rf", "boosting", "eigenpro", "linear", "gradient-boosting")),
+]  # fmt: skip
 
 
 def measured(**asked):
