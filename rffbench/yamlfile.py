@@ -243,7 +243,8 @@ def problem(error: Any, model: type[BaseModel] | None = None) -> str:
         case "string_pattern_mismatch":
             return f"must be {_PATTERNS.get(context['pattern'], context['pattern'])}{given}"
         case "too_short" | "string_too_short":
-            return "must not be empty" if context["min_length"] == 1 else f"must have {context['min_length']} or more{given}"
+            least = context["min_length"]
+            return "must not be empty" if least == 1 else f"must have {least} or more{given}"
         case "too_long" | "string_too_long":
             return f"must be {context['max_length']} long at most{given}"
         case "greater_than":

@@ -70,7 +70,7 @@ WRONG = [
     ("title: [a]", "title: must be text, not ['a']"),
     ("datasets:", "must be a list, such as [a, b], not nothing"),
     ("datasets: []", "datasets: must not be empty"),
-    ("kernel: {name: gaussian, sigma: {times_median: [1.0], columns: 64, rows: 100}}", "times_median: must have 2 or more, not [1.0]"),
+    ("kernel: {sigma: {times_median: [1.0], columns: 64, rows: 100}}", "times_median: must have 2 or more, not [1.0]"),
     ("datasets: digits", "must be a list, such as [a, b], not 'digits'"),
     (f"datasets: [{'d' * 300}]", "datasets.1: unknown dataset 'ddd"),  # which could be the name of no file
     ("datasets: [digits, digits]", "'digits' is given twice"),
