@@ -12,7 +12,7 @@ from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.features.structured.simplex import SimplexRandomFeatures
-from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel
+from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel, check_squares
 from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.threads import in_threads
 from rffbench.linalg.waves import TILE_BYTES, WORTH_A_THREAD
@@ -139,6 +139,7 @@ class PositiveFeatures(FeatureMap):
         total, squares = np.zeros(d), 0.0
         for rows in row_blocks(n):
             block = self.kernel_.scaled(X[rows]).astype(np.float64, copy=False)
+            check_squares(block)
             total += np.asarray(block.sum(axis=0)).ravel()
             squares += squared_lengths(block).sum()
         mean = total / n

@@ -59,7 +59,7 @@ def choose_landmarks(rule: Rule, kernel: Kernel, X: Any, count: int, sequence: S
     check_choice("landmarks", rule, RULES)
     n, rng = X.shape[0], generator(sequence, "landmarks")
     if count > n:
-        raise ValueError(too_many(count, n))
+        raise TooFewRows(count, n)
     if rule == "kmeans":
         return Landmarks(_centres(kernel, X, count, rng, sequence), None)
     orders: dict[str, Callable[[Kernel, Any, int, Generator], NDArray[np.int64]]] = {
@@ -86,9 +86,14 @@ def own_landmarks(X: Any, rows: Any) -> Landmarks:
     return Landmarks(rows_at(X, index), index)
 
 
-def too_many(count: int, distinct: int) -> str:
-    """What is wrong where there are fewer distinct rows than landmarks."""
-    return f"{count} landmarks need as many distinct rows, and X has {distinct}; take fewer (n_components)"
+class TooFewRows(ValueError):
+    """There are fewer rows, or fewer ``distinct`` ones, than landmarks."""
+
+    def __init__(self, count: int, distinct: int) -> None:
+        super().__init__(
+            f"{count} landmarks need as many distinct rows, and X has {distinct}; take fewer (n_components)"
+        )
+        self.distinct = distinct
 
 
 # ---- Rows ----
@@ -134,7 +139,7 @@ def first_distinct(X: Any, order: NDArray[np.int64], count: int, rng: Generator)
         kept.append(index[new])
         if len(seen) == count:
             return Landmarks(_stacked(parts), np.concatenate(kept))
-    raise ValueError(too_many(count, len(seen)))
+    raise TooFewRows(count, len(seen))
 
 
 def _contents(rows: Any) -> Iterator[bytes]:

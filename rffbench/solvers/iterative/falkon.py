@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rffbench.errors import Fallback
-from rffbench.features.data_dependent.landmarks import RULES, Rule, choose_landmarks, not_positive
+from rffbench.features.data_dependent.landmarks import RULES, Rule, TooFewRows, choose_landmarks, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.kernel_blocks import KernelBlocks
 from rffbench.parameters import check_choice, check_count
 from rffbench.parts import SolverServes, serves
-from rffbench.rowsource import Stopwatch
+from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import RandomState, seed_sequence
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
 from rffbench.solvers.iterative.features import FeatureSystem
 from rffbench.solvers.iterative.preconditioners import Spectrum
 from rffbench.solvers.iterative.problems import Problems
@@ -70,17 +70,15 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
         n, d = X.shape
         count = min(self.n_landmarks, n)
-        if count < self.n_landmarks:
-            told = f"{self.n_landmarks} landmarks are more than there are rows: all {n} rows are landmarks"
-            warnings.warn(told, Fallback, stacklevel=4)
         needed = self._bytes(count, d, len(problems), np.dtype(X.dtype).itemsize)
         self._check_budget(f"the preconditioner of {count} landmarks", needed["preconditioner"])
         self._check_budget(f"falkon with {count} landmarks and {len(problems)} problems", sum(needed.values()))
         self._learn_gamma(X)
         sequence = seed_sequence(self.random_state)
         with Stopwatch(X) as choosing:
-            self.landmarks_ = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence).points  # type: ignore[arg-type]
-            check_squares(self.landmarks_)
+            self.landmarks_ = self._chosen(X, count, sequence)
+            for rows in row_blocks(n):
+                check_squares(checked_rows(X, rows))
         self.timing_["feature_s"] = choosing.seconds
         with Stopwatch() as whitening:
             transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
@@ -94,6 +92,17 @@ class _Falkon(Bandwidth, IterativeRidge):
             system.preconditioner = Spectrum(None, values * (n / count))
         system.precondition_s += whitening.seconds
         return system
+
+    def _chosen(self, X: Any, count: int, sequence: Any) -> Any:
+        """The landmarks; all distinct rows, with a warning, where these are fewer than ``n_landmarks``."""
+        try:
+            points = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence).points  # type: ignore[arg-type]
+        except TooFewRows as few:
+            points = choose_landmarks(self.landmarks, self.kernel_, X, few.distinct, sequence).points  # type: ignore[arg-type]
+        if points.shape[0] < self.n_landmarks:
+            told = f"{self.n_landmarks} landmarks are more than the distinct rows: all {points.shape[0]} are landmarks"
+            warnings.warn(told, Fallback, stacklevel=5)
+        return points
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         super()._fit_targets(X, Y, y)

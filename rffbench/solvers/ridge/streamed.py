@@ -632,7 +632,8 @@ class _StreamedRidge:
             in_a_row = self.features.n_components if makes_sparse(self.features) else self._columns
             try:
                 for block, Z in self._blocks(X, 0, n, min(n, self.block_rows or default_block_rows(in_a_row))):
-                    output[block] = Z @ coef
+                    with np.errstate(invalid="ignore", over="ignore"):  # of infinite numbers; outputs are checked
+                        output[block] = Z @ coef
             finally:
                 self.timing_, self._again_s = kept  # predicting does not count as fitting
             return output
