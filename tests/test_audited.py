@@ -78,6 +78,7 @@ def test_balanced_classes_count_the_weights_of_rows_not_the_rows():
 # ---- Runs --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_trial_that_has_begun_has_its_own_time_limit_not_that_of_all_that_wait():
     specs = [execution_workers.spec("sleep_forever", 0), *(execution_workers.spec("measure", n) for n in range(1, 6))]
     results = {}

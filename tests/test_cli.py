@@ -541,6 +541,7 @@ def test_on_a_terminal_a_bar_counts_on_stderr(tiny, tmp_path, environment):
     assert b"4/4" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["methods"], ["datasets", "list"]], ids=" ".join)
 def test_a_list_is_no_wider_than_the_terminal_and_whole_without_one(command, rffbench, environment):
     parent, child = pty.openpty()

@@ -26,6 +26,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/
 PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["include_tables.py", "reproduction.py"])
 def test_what_the_pages_show_are_the_results(script):
     command = [sys.executable, f"scripts/{script}", "--check"]

@@ -29,6 +29,7 @@ def test_a_run_whose_standard_streams_are_all_closed_measures_its_trials(shell, 
     assert [row["status"] for row in rows] == ["ok", "ok"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_behind_standard_output_is_named(shell):
     told = shell("R methods > /dev/full")

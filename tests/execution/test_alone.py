@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not local.CAN_STAND_STILL, reason="workers stand still on Linux alone")
 
 
+@pytest.mark.slow
 def test_while_one_worker_times_the_others_do_nothing(tmp_path):
     results = run(trials("work_and_time", 4, tmp_path), workers=3)
     assert [result.status for result in results] == ["ok"] * 4

@@ -56,6 +56,7 @@ def test_a_device_that_is_there_is_taken_and_the_cpu_needs_no_torch(monkeypatch)
     check_device("cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("torch", "message"),
     [

@@ -142,6 +142,7 @@ def test_a_function_may_record_an_error_and_go_on():
     assert "purple" in results[specs[1].key].error["traceback"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("do", "status"),
     [("leave_no_file_to_open", "ok"), ("open_files_without_end", "error"), ("map_opens_them", "error")],
@@ -155,6 +156,7 @@ def test_what_leaves_a_process_no_file_to_open_is_no_fault_of_the_next_trial_in_
         assert result.error.get("environment", False) is (do != "map_opens_them"), "of the machine, or of the map"
 
 
+@pytest.mark.slow
 def test_time_in_which_the_parent_stood_still_counts_for_no_trial_s_limit(monkeypatch):
     """As where a container is paused, or a laptop's lid is shut: parent and workers stand still together."""
     step, wait, frozen = local._Worker.step, local.connection.wait, []

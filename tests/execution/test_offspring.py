@@ -25,6 +25,7 @@ def started(file):
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("do", ["start_a_daemon", "start_a_daemon_and_die", "start_a_daemon_and_hang"])
 def test_a_child_in_a_session_of_its_own_ends_with_the_task(do, tmp_path):
     executor = LocalExecutor(work="tests.helpers.execution_workers:do_all", workers=1, threads=1, time_limit=10.0)

@@ -295,6 +295,7 @@ def script():
         process.communicate()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_run_and_the_same_call_carries_on(tmp_path, script):
     process = script(tmp_path, 2, "measure", "measure", "sleep_forever", "sleep_forever")
     below = process.hanging(2)

@@ -88,6 +88,7 @@ def test_a_map_whose_features_no_seed_changes_is_told_so(tmp_path, monkeypatch, 
     assert (seed.ok, seed.found[:39]) == (True, "every seed gives the same features: rig")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fit", "transform"])
 @pytest.mark.parametrize(
     ("does", "said"),

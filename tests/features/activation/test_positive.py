@@ -45,6 +45,7 @@ def test_weights_are_the_frequencies_of_the_map_of_that_name():
     np.testing.assert_array_equal(map_.frequencies_, other.frequencies_)
 
 
+@pytest.mark.slow
 @every_form
 def test_variances_are_those_of_the_papers(form):
     x = np.array([[0.3, 0.1, -0.2], [0.1, 0.4, 0.3]])

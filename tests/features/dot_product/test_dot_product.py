@@ -105,6 +105,7 @@ def test_variances_are_those_of_the_papers(degree):
         assert abs(estimates.mean() - t**degree) < 4.5 * np.sqrt(variance / s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "degrees"), [("polynomial", "optimised"), ("polynomial", "product"), ("exponential", "optimised")]
 )

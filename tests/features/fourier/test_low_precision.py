@@ -42,6 +42,7 @@ def test_the_mean_of_a_rounded_number_is_the_number():
     assert np.abs(correlations).max() < 4.5 / np.sqrt(40_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [1, 2, 4])
 def test_rounding_adds_the_variance_that_it_says_and_no_bias_but_of_the_diagonal(bits):
     rows, columns, draws = X[:2] / 3, 32, 2000
