@@ -477,6 +477,33 @@ def pool_at_the_edge_of_lambda() -> str:
 
 
 @finding(README)
+def losses_with_large_pools() -> str:
+    """No other interval of the largest pools lies below 0."""
+    largest = {
+        (dataset, multiple, method): 10 if (method, multiple) == ("leverage-RFF", 16) else 32
+        for dataset, multiple in [
+            ("eeg", 4),
+            ("eeg", 16),
+            ("magic04", 4),
+            ("magic04", 16),
+            ("cod-rna", 4),
+            ("cod-rna", 16),
+        ]
+        for method in ("surrogate-RFF", "leverage-RFF")
+    }
+    below = {
+        (dataset, multiple, method)
+        for (dataset, multiple, method), pool in largest.items()
+        if mean_interval(_from_pool(dataset, multiple, method, pool))[1] < 0
+    }
+    assert below == {("cod-rna", 4, "surrogate-RFF"), ("cod-rna", 4, "leverage-RFF"), ("magic04", 16, "leverage-RFF")}
+    return (
+        f"Small losses stay with large pools: {_loss('cod-rna', 4, 32)} on cod-RNA at 4d with l = 32s, and "
+        f"{_loss('magic04', 16, 10, 'leverage-RFF')} of leverage-RFF on magic04 at 16d with l = 10s."
+    )
+
+
+@finding(README)
 def losses_in_short() -> str:
     return (
         f"With l = s, as the paper runs it, surrogate-RFF less RFF is {_loss('eeg', 16, 1)} points on EEG at 16d; with "
