@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from scipy.sparse import csr_array
 
+from benchmarks.bench_structured import crossing
 from benchmarks.measure import compare, single, thread_counts, threads
 from benchmarks.peers import PeerError, peer
 from rffbench.features import MAPS
@@ -168,7 +169,6 @@ class Case:
     inputs: int = INPUTS
     columns: int = COLUMNS
     asked: str = ""  # of the peers, where they call it otherwise
-    fits_y: bool = False
     plain: Callable[[Any, NDArray], Work] | None = None
 
     def __str__(self) -> str:
@@ -187,9 +187,9 @@ CASES = [
     Case("quadrature"),
     Case("gauss-hermite"),
     Case("leverage"),
-    Case("surrogate-leverage", fits_y=True),
-    Case("eerf", fits_y=True),
-    Case("kernel-alignment", fits_y=True),
+    Case("surrogate-leverage"),
+    Case("eerf"),
+    Case("kernel-alignment"),
     Case("sorf", three_transforms, peers={"xGPR": PEER}),
     Case("sorf", three_transforms, {"kernel": "matern"}, {"xGPR": PEER}, asked="sorf-matern"),
     Case("rom", three_transforms),
@@ -271,8 +271,7 @@ def _crossing(
         )  # fmt: skip
         ratios[d] = found["ratio"]
         yield found
-    behind = max((d for d, ratio in ratios.items() if ratio <= 1), default=0)
-    first = float(min((d for d in ratios if d > behind), default=np.inf))
+    first = crossing(ratios)
     goal = 128 if dtype == "float64" else 256
     yield single(f"{name} is ahead from this dimension on, {where}", [first], first, goal=goal, peer="the dense map",
                  unit="columns", dtype=dtype, threads=count)  # fmt: skip

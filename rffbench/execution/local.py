@@ -142,7 +142,7 @@ class LocalExecutor:
         self._run(parts[True], done, faults, 1, times)
 
     def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool) -> None:
-        """Do these with at most so many workers, which may ask for the machine where some ``times`` are theirs."""
+        """Do these with ``workers`` workers at most. With ``times`` they may ask for the machine."""
         queue = deque(tasks)
         workers = max(1, min(workers, len(queue)))
         threads = self.threads or max(1, processors() // workers)

@@ -42,6 +42,13 @@ class _GradientBoosting:
     learning_rate: float
     random_state: RandomState
 
+    def __init__(
+        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
+    ) -> None:  # fmt: skip
+        self.trees = trees
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
         check_count("trees", self.trees, least=1)
@@ -66,13 +73,6 @@ class GradientBoostingRegressor(_GradientBoosting, Regressor):
     models_ : the fitted models of scikit-learn.
     """
 
-    def __init__(
-        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
-    ) -> None:  # fmt: skip
-        self.trees = trees
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         X, settings = read_rows(X), self._settings()
         self.models_ = [HistGradientBoostingRegressor(**settings).fit(X, target) for target in Y.T]
@@ -96,13 +96,6 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
     ----------
     model_ : the fitted model of scikit-learn.
     """
-
-    def __init__(
-        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
-    ) -> None:  # fmt: skip
-        self.trees = trees
-        self.learning_rate = learning_rate
-        self.random_state = random_state
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         labels = Y.argmax(axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0).astype(int)

@@ -79,13 +79,12 @@ class _Falkon(Bandwidth, IterativeRidge):
             self.landmarks_ = self._chosen(X, count, sequence)
             for rows in row_blocks(n):
                 check_squares(checked_rows(X, rows))
+        count = len(self.landmarks_)
         self.timing_["feature_s"] = choosing.seconds
         with Stopwatch() as whitening:
             transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
         self.rank_ = len(values)
-        system = FeatureSystem(
-            Tiles(X, self._map(X.dtype), len(self.landmarks_)), problems, transform=transform, counting=self._count
-        )
+        system = FeatureSystem(Tiles(X, self._map(X.dtype), count), problems, transform=transform, counting=self._count)
         kind: Any = "sketch" if self.preconditioner == "krill" else "none"
         system.begin(kind, SKETCHED * count, sequence)
         if self.preconditioner == "falkon":
@@ -121,7 +120,7 @@ class _Falkon(Bandwidth, IterativeRidge):
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
-        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
+        problems = self._problems
         return sum(self._bytes(min(self.n_landmarks, n), d, problems, 8).values()) + 8 * problems * n
 
 
@@ -153,7 +152,7 @@ class FalkonCV(_Falkon, Regressor):
     ----------
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     kernel, gamma : as in the feature maps.
-    n_landmarks : m; all rows where there are fewer.
+    n_landmarks : m; all distinct rows, with a warning, where there are fewer.
     landmarks : the rule that chooses them: 'uniform', 'kmeans', 'rls', 'bless', 'rpcholesky' or 'greedy', as in
         `NystroemFeatures`.
     preconditioner : 'falkon', 'krill' or 'none'

@@ -239,8 +239,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
-        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
-        return sum(self._bytes(n, d, problems, 8).values())
+        return sum(self._bytes(n, d, self._problems, 8).values())
 
 
 class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):

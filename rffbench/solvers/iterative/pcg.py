@@ -101,8 +101,7 @@ class _PCGRidge(IterativeRidge):
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
         columns = d if self.features is None else int(getattr(self.features, "n_components", d))
-        problems = (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
-        needed = sum(self._bytes(n, d, columns, problems).values())
+        needed = sum(self._bytes(n, d, columns, self._problems).values())
         return max(needed, hook(self.features, "bytes_to_fit"))
 
 

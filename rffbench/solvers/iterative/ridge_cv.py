@@ -99,6 +99,11 @@ class IterativeRidge:
             del self._eval_set
         return self
 
+    @property
+    def _problems(self) -> int:
+        """The systems that a fit to one target solves: a fold left out, or none, at each λ."""
+        return (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
+
     def _count(self) -> None:
         """A pass over the rows begins."""
         self._passes += 1
