@@ -51,7 +51,8 @@ from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
 LEARNT = ("fit_s", "train_s", "predict_s")  # of something trained
 OF_SCORES = (*SCORES, "error_rate")  # of what is tuned for them
-OF_MAPS = (*MAP_MEASURES, "entry_quantile", "feature_s")  # of a map alone, whatever is learnt on it
+ERRORS_OF_MAPS = (*MAP_MEASURES, "entry_quantile")  # against the kernel, and so against its bandwidth
+OF_MAPS = (*ERRORS_OF_MAPS, "feature_s")  # of a map alone, whatever is learnt on it
 
 
 @dataclass(frozen=True)
@@ -256,6 +257,7 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
     trials_of = {label: measured.trials(dataset, label) for label in labels}
     _check_finished(dataset, trials_of)
     _check_measured(test.metric, trials_of, measured.results)
+    _check_same_kernel(test.metric, trials_of)
     values = {label: measured.values(dataset, label, test.metric) for label in labels}
     shared = _Shared.of(claim, dataset, labels, measured.results)
     if isinstance(test, Slope):
@@ -350,6 +352,19 @@ def _check_measured(metric: str, trials: Mapping[str, pd.DataFrame], results: Re
     if metric in TIMES and disturbed:
         of = "" if len(disturbed) == len(trials) else f" of {_listed(disturbed)}"
         raise _NotMeasured(f"all seconds{of} were taken while other work used the processors")
+
+
+def _check_same_kernel(metric: str, trials: Mapping[str, pd.DataFrame]) -> None:
+    """_NotMeasured where methods would be compared by their errors to kernels of different bandwidths."""
+    if metric not in ERRORS_OF_MAPS or len(trials) < 2:
+        return
+    first, second = (mine.set_index(["n_features", "trial"])["gamma"] for mine in trials.values())
+    both = pd.concat([first, second], axis=1).dropna()
+    if (differ := both.iloc[:, 0] != both.iloc[:, 1]).any():
+        raise _NotMeasured(
+            f"each method has chosen its own γ, another one in {differ.sum()} of {len(both)} trials: "
+            f"the {CLAIMED[metric].label} is to different kernels"
+        )
 
 
 def _sizes(table: pd.DataFrame) -> list[int]:

@@ -290,6 +290,24 @@ def test_the_model_of_a_map_has_its_columns_but_a_learner_without_a_map_has_a_si
     assert verdict(ratio([0.5, 1.5], metric="model_size"), results) == (NOT_MEASURED, "no trial of Ours has model size")
 
 
+def test_errors_to_kernels_of_different_bandwidths_are_not_compared():
+    rows = [
+        ("eeg", 16, label, trial, {"kernel_error": error + trial / 100, "accuracy": 80.0 + trial, "gamma": gamma})
+        for label, error, gammas in (("RFF", 0.4, (1.0, 2.0, 2.0)), ("Ours", 0.1, (1.0, 2.0, 0.5)))
+        for trial, gamma in enumerate(gammas)
+    ]
+    smaller = claim(ratio={"metric": "kernel_error", "method": "Ours", "baseline": "RFF", "within": [None, 1]})
+    judged, evidence = verdict(smaller, log.results(rows, CONFIG))
+    assert (judged, evidence) == (
+        NOT_MEASURED,
+        "each method has chosen its own γ, another one in 1 of 3 trials: "
+        "the relative kernel error is to different kernels",
+    )
+    assert verdict(difference(), log.results(rows, CONFIG))[0] != NOT_MEASURED
+    same = [row for row in rows if row[3] < 2]
+    assert verdict(smaller, log.results(same, CONFIG))[0] != NOT_MEASURED
+
+
 def test_what_is_measured_of_a_map_counts_once_however_many_solvers_follow_it():
     slope = claim(slope={"metric": "sup_error", "method": "RFF", "within": [-0.6, -0.4]})
     values = {m: [m**-0.5, 2 * m**-0.5] for m in (16, 64, 256)}
