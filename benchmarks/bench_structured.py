@@ -125,7 +125,8 @@ def _tefm(columns: int, repeats: int) -> list[dict[str, Any]]:
         f"TEFM-G, q={q}": TrainingEfficientFeatureMap(columns, power=q, gamma=PCA_GAMMA, random_state=0)
         for q in (0, 1, 2)
     }
-    for name, sketch in (("TEFM-S", "srht"), ("TEFM, CountSketch–Gaussian, q=0", "countsketch")):
+    others = {"TEFM-S": "srht", "TEFM, CountSketch–Gaussian, q=0": "countsketch", "TEFM without a sketch": "none"}
+    for name, sketch in others.items():
         maps[name] = TrainingEfficientFeatureMap(
             columns, sketch=sketch, power=0, gamma=PCA_GAMMA, random_state=0
         )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyrk
 
 from rffbench.features.structured.projected import ProjectedFeatures
@@ -25,6 +26,7 @@ _SKETCHES: dict[str, Callable[[int, int, int, SeedSequence], Sketch]] = {
     "srht": lambda n, k, m, sequence: SRHT(n, k, sequence),
     "countsketch": lambda n, k, m, sequence: CountSketchGaussian(n, k, m, sequence),
 }
+_WITHOUT_POWER = ("srht", "none")
 
 
 class TrainingEfficientFeatureMap(ProjectedFeatures):
@@ -47,9 +49,10 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         is completed to l orthonormal ones by directions that the training rows have nothing in.
     sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
-        (Kapralov et al. 2016).
+        (Kapralov et al. 2016); 'none', no sketch: Q are the leading eigenvectors of FᵀF themselves. Where FᵀF is
+        summed anyway, for a power q ≥ 1 and m ≤ 4ql, 'none' has the least error and takes less time.
     expansion : m/l, 1 or more.
-    power : q, a whole number. With 'srht' it is ignored, and q is 0, as in Algorithm 2.
+    power : q, a whole number. With 'srht' it is ignored, and q is 0, as in Algorithm 2; with 'none', too.
     kernel : 'gaussian', 'laplacian' or 'cauchy'.
     gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
 
@@ -69,7 +72,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         fits_on="inputs", row_cost="d*m/2 + t*m + m*D",
         fit_sums="n*m*((1 + a)*(d/2 + t) + D + 2*a*D + g*m/2)", fit_cost="4*m*D**2", source="Chen et al., IJCAI 2015",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"sketch": tuple(_SKETCHES)}
+    choices: ClassVar[dict[str, tuple]] = {"sketch": (*_SKETCHES, "none")}
 
     components_: NDArray[np.float64]
     power_: int
@@ -92,7 +95,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
     def letters(self, d: int) -> dict[str, float]:
         """m of the formulas, and how FᵀF is applied: g = 1, summed; a, in so many passes over the rows again."""
-        again = 0 if self.sketch == "srht" or self._sums_gram else self.power
+        again = 0 if self.sketch in _WITHOUT_POWER or self._sums_gram else self.power
         return {**super().letters(d), "g": float(self._sums_gram), "a": again}
 
     @property
@@ -105,15 +108,26 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     @property
     def _sums_gram(self) -> bool:
         """Whether FᵀF is summed, n·m² operations, and not multiplied by, 4n·m·l for each power."""
-        return self.sketch != "srht" and 0 < self.n_expanded <= 4 * self.power * self.n_components
+        if self.sketch in _WITHOUT_POWER:
+            return self.sketch == "none"
+        return 0 < self.n_expanded <= 4 * self.power * self.n_components
 
     def fit(self, X: Any, y: Any = None) -> TrainingEfficientFeatureMap:
         """Find Q on the rows X (n, d); y is not used."""
         X = self._expand(X)
         m, directions = self.n_expanded, min(self.n_components, X.shape[0])
-        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
-        self.power_ = 0 if self.sketch == "srht" else self.power
+        self.power_ = 0 if self.sketch in _WITHOUT_POWER else self.power
         gram = np.zeros((m, m), order="F") if self._sums_gram else None
+        if self.sketch == "none":
+            for _ in self._blocks(X, gram):
+                pass
+            Q = eigh(gram, lower=False, overwrite_a=True, subset_by_index=[m - self.n_components, m - 1])[1][:, ::-1]
+            largest = np.take_along_axis(Q, np.abs(Q).argmax(axis=0)[None], axis=0)
+            self.components_ = np.ascontiguousarray(
+                Q * np.sign(largest)
+            )  # the sign of an eigenvector is not determined
+            return self
+        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
         Y = np.zeros((m, self.n_components))
         Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
         Q = _orthonormal(Y)

@@ -16,6 +16,7 @@ from tests.helpers.kernel_rates import ServedRows
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 SKETCHES = ["gaussian", "srht", "countsketch"]
+OR_NONE = [*SKETCHES, "none"]
 X = np.random.default_rng(0).uniform(size=(700, 3))
 GAMMA = 0.8
 
@@ -60,7 +61,22 @@ def test_it_is_the_dense_algorithm(sketch, power, expansion):
     np.testing.assert_allclose(map_.components_.T @ map_.components_, np.eye(10), atol=1e-12)
 
 
-@pytest.mark.parametrize("sketch", SKETCHES)
+@pytest.mark.parametrize("rows", [700, 8])  # 8: fewer than columns
+def test_without_a_sketch_it_is_the_best_approximation_of_its_rank(rows):
+    map_ = tefm(10, sketch="none", power=2).fit(X[:rows])
+    assert map_.power_ == 0
+    F = map_.fourier_.transform(X[:rows])
+    U, singular, _ = np.linalg.svd(F, full_matrices=False)
+    best = (U[:, :10] * singular[:10] ** 2) @ U[:, :10].T
+    found = map_.transform(X[:rows])
+    np.testing.assert_allclose(found @ found.T, best, atol=1e-10)
+    np.testing.assert_allclose(map_.components_.T @ map_.components_, np.eye(10), atol=1e-12)
+    sketched = [tefm(10, sketch=each, power=1).fit(X[:rows]).components_ for each in SKETCHES]
+    least = np.linalg.norm(F - found @ map_.components_.T)
+    assert all(least <= np.linalg.norm(F - F @ Q @ Q.T) + 1e-12 for Q in sketched)
+
+
+@pytest.mark.parametrize("sketch", OR_NONE)
 def test_many_blocks_of_rows_make_the_same_map_as_one(sketch, monkeypatch):
     whole = tefm(sketch=sketch).fit(X)
     for module in ("rowsource", "features.data_dependent.tefm"):
@@ -216,7 +232,7 @@ def test_fewer_rows_than_columns_are_mapped_by_the_other_sketches(sketch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"sketch": "sparse"}, "sketch must be one of 'gaussian', 'srht', 'countsketch', got 'sparse'"),
+        ({"sketch": "sparse"}, "sketch must be one of 'gaussian', 'srht', 'countsketch', 'none', got 'sparse'"),
         ({"power": -1}, "power must be a whole number, 0 or more, got -1"),
         ({"power": 1.5}, "power must be a whole number"),
         ({"expansion": 0.5}, "expansion must be a number, 1 or more, so that at least the 20 columns to keep"),
