@@ -254,10 +254,14 @@ class Results:
             found = diff(Path(folder), self.folder, tolerance, (name, str(self.folder)))
         return Difference(found.cells, found.costs, found.notes, found.outside, to_text(found))
 
-    def plot(self, formats: Sequence[str] = ("png",), *, style: Literal["screen", "paper"] = "screen") -> Figures:
+    def plot(
+        self, formats: Sequence[str] = ("png",), *, style: Literal["screen", "paper"] = "screen",
+        columns: Literal[1, 2] | None = None, panels: Sequence[str] = (),
+    ) -> Figures:  # fmt: skip
         """Draw the figures into the folder's ``figures`` and write its tables again; the files. A notebook shows them.
 
-        ``formats``: png, pdf and svg. ``style='paper'``: as wide as the columns of an article, in 8 pt.
+        ``formats``: png, pdf and svg. ``style='paper'``: in 8 pt, as wide as ``columns`` of an article.
+        ``panels``: the metrics that have a panel, `time`, `memory` or columns of ``summary``.
         """
         from rffbench.report import redraw
 
@@ -268,7 +272,10 @@ class Results:
                 raise ValueError(unknown("format", each, known))
         if style not in ("screen", "paper"):
             raise ValueError(unknown("style", style, ("screen", "paper")))
-        return Figures(path for path in redraw(self.folder, formats, style) if path.suffix[1:] in known)
+        if columns is not None and (style != "paper" or columns not in (1, 2)):
+            raise ValueError(f"columns must be 1 or 2, with style='paper', got {columns!r} with style={style!r}")
+        drawn = redraw(self.folder, formats, style, columns, panels)
+        return Figures(path for path in drawn if path.suffix[1:] in known)
 
     def __repr__(self) -> str:
         ok = int((self.trials["status"] == "ok").sum())

@@ -111,6 +111,9 @@ def test_figures_are_files_that_a_notebook_shows(tiny):
     assert "data:image/png;base64," in figures._repr_html_()
     with pytest.raises(ValueError, match=r"unknown format 'gif'"):
         tiny.plot("gif")
+    with pytest.raises(ValueError, match=r"columns must be 1 or 2, with style='paper', got 2 with style='screen'"):
+        tiny.plot(columns=2)
+    assert len(tiny.plot("pdf", style="paper", columns=1, panels=["accuracy"])) >= 1
 
 
 @pytest.mark.parametrize(
