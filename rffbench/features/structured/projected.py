@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +12,14 @@ from rffbench.features.base import FeatureMap
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import SpectralKernel
 from rffbench.linalg.hadamard import next_power_of_two
+from rffbench.linalg.threads import side_by_side
 from rffbench.parameters import WrongParameter, is_number
 from rffbench.parts import MapServes
+from rffbench.rowsource import row_blocks
 from rffbench.seeds import seed_sequence
 
-TILE_ROWS = 512  # rows whose Fourier features exist at a time when mapping
+TILE_ROWS = 512  # rows whose Fourier features a thread has at a time when mapping
+AT_ONCE = 4  # threads at most
 
 
 class ProjectedFeatures(FeatureMap):
@@ -48,8 +52,8 @@ class ProjectedFeatures(FeatureMap):
 
     @property
     def bytes_to_map(self) -> int:
-        """What mapping a block of rows holds besides its features: a tile of F, and of what it is padded to."""
-        return 8 * TILE_ROWS * (self.n_expanded + next_power_of_two(self.n_expanded))
+        """What mapping a block of rows holds besides its features: tiles of F, and of what it is padded to."""
+        return 8 * AT_ONCE * TILE_ROWS * (self.n_expanded + next_power_of_two(self.n_expanded))
 
     def _expand(self, X: Any) -> Any:
         """Check everything and draw F for X's columns; X as an array or row source."""
@@ -62,13 +66,13 @@ class ProjectedFeatures(FeatureMap):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
-        n = X.shape[0]
-        F = np.empty((min(n, TILE_ROWS), self.n_expanded), X.dtype)
-        for start in range(0, n, TILE_ROWS):
-            rows = slice(start, min(n, start + TILE_ROWS))
-            tile = F[: rows.stop - start]
+
+        def fill_rows(rows: slice) -> None:
+            tile = np.empty((rows.stop - rows.start, self.n_expanded), X.dtype)
             self.fourier_.fill(X[rows], tile)
             self._project(tile, out[rows])
+
+        side_by_side([partial(fill_rows, rows) for rows in row_blocks(X.shape[0], TILE_ROWS)], AT_ONCE)
 
     def _project(self, F: NDArray, out: NDArray) -> None:
         """Write what becomes of the Fourier features F (n, m) into ``out`` (n, l)."""
