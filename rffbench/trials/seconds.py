@@ -12,7 +12,7 @@ from rffbench.process import Contention
 
 SHORT_S = 0.05  # of work that takes less the spread is to be known
 ENOUGH_S = 0.12  # seconds: by then the ticks of the system's clock can tell whether others were at work
-BRIEF_S = 0.03  # seconds, of a trial after an undisturbed one
+BRIEF_S = 0.01  # seconds, of a trial after an undisturbed one
 FEWEST, MOST = 5, 1000  # repeats of short work
 ATTEMPTS = 3  # how often work is timed, where others disturbed it or it cannot be told
 FRESH_S = 5.0  # for how long what was timed before tells of the present
