@@ -1,5 +1,5 @@
-"""Row sources: matrices that serve their rows on demand, so that nothing of size n×d need be in memory; and what work
-on them takes, fetching rows left out."""
+"""Row sources: matrices that serve their rows on demand, so that nothing of size n×d need be in memory; and clocks that
+leave out the time for fetching rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_row_source(X: Any) -> bool:
 
 
 def part(X: Any, rows: slice) -> Any:
-    """X[rows], for another process: as it says itself by ``part``, which may be little to send; else as an array."""
+    """X[rows] for another process: ``X.part(rows)`` if X has that, which may be small to send, else an array."""
     return X.part(rows) if hasattr(X, "part") else X[rows]
 
 
@@ -34,41 +34,41 @@ BLOCK_ROWS = 2048
 
 
 def row_blocks(n: int, rows: int | None = None) -> Iterator[slice]:
-    """Slices of at most so many ``rows``, BLOCK_ROWS unless given, that cover n rows in order."""
+    """Slices of at most ``rows`` rows, BLOCK_ROWS unless given, that cover n rows in order."""
     rows = rows or BLOCK_ROWS
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 
 def dense_rows(X: Any) -> np.ndarray:
-    """The rows X, an array or a sparse matrix of few rows, as a C-ordered array, copied only if they are not."""
+    """X, an array or a sparse matrix of few rows, as a C-ordered array; copied only if necessary."""
     return X.toarray() if hasattr(X, "toarray") else np.ascontiguousarray(X)
 
 
-_stood_still: Sequence[float] = (0.0,)
+_paused_s: Sequence[float] = (0.0,)
 
 
 def clock() -> float:
-    """Wall seconds since some moment, without those in which this process was made to stand still."""
-    return perf_counter() - _stood_still[0]
+    """Wall seconds since some moment, without the time for which the parent paused this process."""
+    return perf_counter() - _paused_s[0]
 
 
 def since(started: float) -> float:
-    """Seconds by `clock` since it was ``started``. It may have gone back a little: who makes this process stand still
-    does not know to the microsecond when it did."""
+    """Seconds by `clock` since ``started``, at least 0: the clock may go back a little, because the parent does not
+    know a pause to the microsecond."""
     return max(0.0, clock() - started)
 
 
-def stands_still(seconds: Sequence[float]) -> None:
-    """Have `clock` leave out what ``seconds[0]`` says, then and later: for how long this process has stood still."""
-    global _stood_still
-    _stood_still = seconds
+def subtract_pauses(seconds: Sequence[float]) -> None:
+    """Have `clock` subtract the paused time, ``seconds[0]``, which may still grow."""
+    global _paused_s
+    _paused_s = seconds
 
 
 class Stopwatch:
     """The seconds by `clock` that a ``with`` block takes, less those that a lazy X spends on fetching rows meanwhile.
 
-    ``seconds`` holds them after the block; entered again, it adds up. X says in an attribute ``seconds`` what it has
-    spent on its rows so far; of one without it (an array, None), every second counts.
+    ``seconds`` holds them after the block; further blocks are added. A lazy X has an attribute ``seconds``, the time
+    that it has spent on its rows so far. For X without it (an array, None), every second counts.
 
     >>> with Stopwatch() as watch:
     ...     total = sum(range(1000))

@@ -1,8 +1,8 @@
-"""The client's side of a cluster, whatever it is made of: tasks go out whole, rows come back one by one.
+"""The client's side of a cluster of any kind: it sends whole tasks, and receives one row at a time.
 
-The unit sent is the task, whose trials share work: a cluster never does more than one machine would. A task that is
-lost with its worker is sent again, without the trials whose results had come; the third time its trials are ``lost``.
-One whose dataset a node cannot have goes elsewhere.
+A job is a task, whose trials share work, so that a cluster does no more work than one machine would. If a worker is
+lost, its task is sent again without the trials that have results; after the third loss its trials are ``lost``. If a
+node lacks the dataset, the task goes to another node.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults
 from rffbench.execution.local import ENSURE, WORK
-from rffbench.execution.node import Errand, Report, software
+from rffbench.execution.node import Job, Report, software
 from rffbench.trials.spec import Timing, TrialResult
 
 AGAIN = 2  # how often a lost task is tried again
 
 
 class News(NamedTuple):
-    """What is heard of an errand: a result, and how it ended."""
+    """A message about a job: one of its results, or how it ended."""
 
-    errand: str
+    job: str
     kind: Literal["result", "end"]
     value: Any  # TrialResult; Report, or how it was lost
 
 
 @dataclass
 class _Sent:
-    """A task that is to be done or away, and how often it has been lost."""
+    """A task that waits or is away, and how often it has been lost."""
 
     specs: Task
     losses: int = 0
@@ -45,7 +45,7 @@ class ClusterExecutor(ABC):
 
     Attributes
     ----------
-    machines : what is known of each node, by its name; the manifest lists them
+    machines : facts about each node, by its name; the manifest lists them
     lacking : for each dataset the nodes that cannot have it, and why
     """
 
@@ -78,7 +78,7 @@ class ClusterExecutor(ABC):
         return None
 
     def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
-        """See `rffbench.execution.Executor`. Tasks that have to be alone all go to one node while it is there."""
+        """See `rffbench.execution.Executor`. Tasks that need a whole machine go to one node while it is there."""
         alone = timing != "shared"
         queue = deque(_Sent(list(task)) for task in tasks if task)
         waiting = {spec.key for sent in queue for spec in sent.specs}
@@ -103,8 +103,8 @@ class ClusterExecutor(ABC):
                         give_up(sent, next(iter(lacking.values())))
                         continue
                     card = for_other_machines(sent.specs[0].dataset)
-                    errand = Errand(sent.specs, alone=alone, card=card, **self._settings)
-                    away[self._send(errand)] = sent
+                    job = Job(sent.specs, alone=alone, card=card, **self._settings)
+                    away[self._send(job)] = sent
                 for name, kind, value in self._news():
                     if kind == "result":
                         tell(value)
@@ -120,8 +120,8 @@ class ClusterExecutor(ABC):
             self._cancel(list(away))
 
     def _end(self, sent: _Sent, value: Report | str) -> Failure | None:
-        """Take in how an errand ended: by its report, or lost, and how. Why those of its trials that have no result are
-        not sent again; None where they may be."""
+        """Note how a job ended: ``value`` is its report, or says how it was lost. Returns why its trials without a
+        result are not sent again, or None if they may be."""
         if isinstance(value, Report):
             if value.machine:
                 self.machines[value.node] = value.machine
@@ -140,23 +140,23 @@ class ClusterExecutor(ABC):
 
     @abstractmethod
     def _most(self) -> int:
-        """How many errands may be away at a time."""
+        """The most jobs that may be away at a time."""
 
     @abstractmethod
     def _elsewhere(self, avoid: Iterable[str]) -> bool:
-        """Whether there may be a node that is none of these."""
+        """Whether there may be another node than these."""
 
     @abstractmethod
-    def _send(self, errand: Errand) -> str:
-        """Have an errand done by a node that does not lack its dataset; its name in `News`."""
+    def _send(self, job: Job) -> str:
+        """Submit a job to a node that does not lack its dataset; the job's name in `News`."""
 
     @abstractmethod
     def _news(self) -> Iterator[News]:
-        """What has been heard; waits a little where there is nothing."""
+        """The messages received; waits a little if there are none."""
 
     @abstractmethod
-    def _cancel(self, errands: list[str]) -> None:
-        """End these errands, and what was started for them."""
+    def _cancel(self, jobs: list[str]) -> None:
+        """End these jobs and everything that was started for them."""
 
 
 def another_software(node: str, difference: str) -> str:

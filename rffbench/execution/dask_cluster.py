@@ -1,8 +1,8 @@
 """Trials on the workers of dask: a cluster on this machine, made for the run, or one whose scheduler is there.
 
-Every result is told to the client by an event of dask's scheduler as soon as it is there, and a report ends the errand;
-nothing is kept on the workers. Dask starts a task again whose worker is gone: the second start does none of it (it may
-be what took the worker), but tells the client, which then sends what is left of it as a new one.
+Each result goes to the client as an event of dask's scheduler, as soon as it is there, and a report ends the job; the
+workers keep nothing. Dask restarts a task whose worker is gone. The second start does no work, because the task may
+have killed the worker; it informs the client, which submits what is left as a new job.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rffbench.execution.cluster import ClusterExecutor, News, another_software
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.local import default_workers, uninterrupted
-from rffbench.execution.node import Errand, carry_out, differences, machine, ready, software
+from rffbench.execution.node import Job, carry_out, differences, machine, ready, software
 
 try:
     import distributed
@@ -42,7 +42,7 @@ LOOK_S = 0.5  # how often the client looks whether scheduler and workers are the
 TIMEOUT_S = 30.0  # how long a scheduler has to answer, and a first worker to be there
 MAX_PORT = 65535
 LOGGERS = ("distributed", "tornado", "asyncio")  # with all below them
-AHEAD = 2  # errands away for each that is done: so that no worker waits for the client
+AHEAD = 2  # jobs away for each that is being done, so that no worker waits for the client
 
 
 class DaskExecutor(ClusterExecutor):
@@ -78,8 +78,8 @@ class DaskExecutor(ClusterExecutor):
         self._topic = f"rffbench-{uuid.uuid4().hex}"
         self._inbox: SimpleQueue[tuple[str, str, Any]] = SimpleQueue()
         self._futures: dict[str, Any] = {}
-        self._on: dict[str, str] = {}  # where each errand was started
-        self._only: dict[str, list[str]] = {}  # the workers that an errand was sent to, where not to any
+        self._on: dict[str, str] = {}  # where each job was started
+        self._only: dict[str, list[str]] = {}  # the workers that a job was sent to, where not to any
         self._slots: dict[str, int] = {}  # each worker's threads
         self._looked = self._had_workers = 0.0
         self._alone = ""  # the worker of the tasks that are to be alone
@@ -148,19 +148,19 @@ class DaskExecutor(ClusterExecutor):
     def _elsewhere(self, avoid: Iterable[str]) -> bool:
         return not self._slots or bool(self._slots.keys() - set(avoid))  # without workers, the next may have it
 
-    def _send(self, errand: Errand) -> str:
+    def _send(self, job: Job) -> str:
         client = self.open()
-        lacking = self.lacking[errand.specs[0].dataset]
+        lacking = self.lacking[job.specs[0].dataset]
         able = [address for address in self._slots if address not in lacking]
         name = f"rffbench-{uuid.uuid4().hex}"
-        if errand.alone and able:
+        if job.alone and able:
             self._alone = self._alone if self._alone in able else able[0]
             self._only[name] = [self._alone]
         elif lacking and able:
             self._only[name] = able
         future = client.submit(
-            do_errand,
-            pickle.dumps((errand, self._topic, self._crowded())),
+            do_job,
+            pickle.dumps((job, self._topic, self._crowded())),
             key=name,
             workers=self._only.get(name),
             pure=False,
@@ -188,7 +188,7 @@ class DaskExecutor(ClusterExecutor):
             return
         if kind == "result":
             yield News(name, "result", pickle.loads(value))
-        elif name not in self._futures:  # ended, or of an errand that was given up
+        elif name not in self._futures:  # ended, or of a job that was given up
             return
         elif kind == "started":
             self._on[name] = value
@@ -200,8 +200,8 @@ class DaskExecutor(ClusterExecutor):
             yield self._over(name)
 
     def _over(self, name: str) -> News:
-        """An errand without a report: the scheduler has forgotten it, its worker closed or was lost too often for dask,
-        or its function raised."""
+        """A job ended without a report: the scheduler has forgotten it, its worker closed or was lost too often for
+        dask, or its function raised."""
         future = self._futures[name]
         where = self._on.get(name, "a worker")
         if future.status == "cancelled":
@@ -243,15 +243,15 @@ class DaskExecutor(ClusterExecutor):
             )
 
     def _scheduler_gone(self) -> EnvironmentFault:
-        self._futures.clear()  # there is nobody to be told
+        self._futures.clear()  # nobody is left to inform
         return EnvironmentFault(
             f"executor {self.name}: the connection to the scheduler is lost, or it has been restarted; what was "
             "measured is kept, and the same command carries on once a scheduler is there"
         )
 
-    def _cancel(self, errands: list[str]) -> None:
-        futures = [self._futures.pop(name) for name in errands if name in self._futures]
-        for name in errands:
+    def _cancel(self, jobs: list[str]) -> None:
+        futures = [self._futures.pop(name) for name in jobs if name in self._futures]
+        for name in jobs:
             self._on.pop(name, None)
             self._only.pop(name, None)
         if futures and self._client and self._client.status == "running":
@@ -262,14 +262,14 @@ class DaskExecutor(ClusterExecutor):
 
 
 class Unwanted(Exception):
-    """The client, or the scheduler, has given an errand up."""
+    """The client, or the scheduler, has given a job up."""
 
 
-def do_errand(message: bytes) -> None:
-    """Do the errand of a message of `DaskExecutor`, in a thread of a worker."""
+def do_job(message: bytes) -> None:
+    """Do the job in a message of `DaskExecutor`, in a thread of a worker."""
     worker = distributed.get_worker()
     name = str(worker.get_current_task())
-    errand, topic, crowded = pickle.loads(message)
+    job, topic, crowded = pickle.loads(message)
     slots = crowded.get(host(worker.address), worker.state.nthreads)
 
     def watch() -> None:
@@ -284,7 +284,7 @@ def do_errand(message: bytes) -> None:
     worker.log_event(topic, (name, "started", worker.address))
     try:
         report = carry_out(
-            errand,
+            job,
             lambda result: worker.log_event(topic, (name, "result", pickle.dumps(result))),
             node=worker.address,
             threads=max(1, processors() // slots),
@@ -297,7 +297,7 @@ def do_errand(message: bytes) -> None:
 
 
 def begun_before(worker: distributed.Worker, name: str) -> bool:
-    """Whether a worker has begun this errand before; if none has, the scheduler remembers that this one did."""
+    """Whether a worker has begun this job before; if not, the scheduler remembers that this one has."""
 
     async def ask() -> bool:
         before: bool = await worker.scheduler.event_is_set(name=name)

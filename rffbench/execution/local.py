@@ -37,16 +37,16 @@ HINTS: dict[int, str] = {
     signal.SIGBUS: " (a disk may be full, or a mapped file has been cut off)",
 }
 POLL_S = 0.05  # how often memory and clocks are looked at
-LATE_S = 1.0  # a look later than this after the last: this process stood still, and that time is no trial's
-STACK_S = 1.0  # how long a hanging worker has to write down where it hangs
-STACK_LOOK_S = 0.03  # how often its file is looked at: it is whole when it ends a line and has not grown since
-START_S = 120.0  # how long a process has to be ready, libraries loaded
-CAN_STAND_STILL = sys.platform == "linux"  # elsewhere a process that stands still could outlive its parent
+LATE_S = 1.0  # a longer gap between two looks: this process was frozen, and that time counts for no trial
+STACK_S = 1.0  # how long a hanging worker has to write its stack
+STACK_LOOK_S = 0.03  # how often its file is read: it is complete when it ends with a line and no longer grows
+START_S = 120.0  # how long a process may take to load its libraries
+CAN_PAUSE = sys.platform == "linux"  # elsewhere a paused process could outlive its parent
 # Python's resource tracker removes the semaphores of killed workers, and would say so as the last line of a run.
 TRACKER_QUIET = "ignore:resource_tracker:UserWarning"
 OPEN_FILES = 64  # that this process needs at least: sockets, libraries, some a worker
-REAP_S = 5.0  # how long a process that has done its work, or was killed, has to be gone
-# Named, not imported: workers load them, the parent never loads data or compiles kernels.
+REAP_S = 5.0  # how long a process may take to end after its work, or after it was killed
+# Names, not imports: workers load these modules; the parent loads no data and compiles no kernels.
 WORK = "rffbench.trials.tasks:run_group"  # does one task
 ENSURE = "rffbench.data:ensure"  # makes one dataset ready in the cache
 # Loaded once, in the process that workers are forked from.
@@ -56,31 +56,30 @@ MOST_WORKERS = 8  # a processor; more would do little but go back and forth betw
 LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 
 
-_STARTING = threading.Lock()  # held while a process is started: until then it is not known for one of ours
+_STARTING = threading.Lock()  # held while a process is started, until it is known as one of ours
 
 
 class LocalExecutor:
     """Does tasks in worker processes, at most ``workers`` at a time.
 
-    With ``timing: features`` workers solve beside each other. Where one times, which it asks for by `Channel.alone`,
-    the others stand still, and so do the clocks of their time limits.
+    With ``timing: features`` workers solve side by side. Timing runs alone: a worker asks for it by `Channel.alone`,
+    and meanwhile the others pause, with the clocks of their time limits.
 
     Parameters
     ----------
-    workers : how many processes run at a time, or what says so when it is asked for
+    workers : how many processes run at a time, or a function that returns it
     threads : BLAS, OpenMP and numba threads of each; the processors shared out unless given
     time_limit : seconds a trial may take; work shared by a task's trials may take their limits together
     memory_limit : bytes a worker and what it starts may hold, without mapped files (Linux; elsewhere not enforced)
     work : ``module:name`` of what does a task: ``work(specs, channel)``, see `rffbench.execution.channel.Channel`
     ensure : ``module:name`` of what makes a dataset ready: ``ensure(name)``
-    preload : modules that workers start with; the first executor of a process decides
-    beside : how many tasks others do on this machine at the same time
-    watch : called some times a second while tasks run; what it raises ends the work and goes on to the caller
+    preload : modules that workers have loaded at their start; the first executor of a process decides
+    beside : how many tasks other processes do on this machine at the same time
+    watch : called a few times a second while tasks run; an exception of it ends the work and reaches the caller
     needs_machine : which tasks get the whole machine; they come last, one at a time
 
-    A trial that crosses a limit is killed and its row says so, as does that of a trial whose worker dies; the
-    other trials of that task are done in a new worker. Where work shared by a task's trials is lost, each of
-    them is tried on its own.
+    A trial that crosses a limit is killed, and its row says so; so does the row of a trial whose worker dies. The
+    task's other trials are done in a new worker. If work that they share is lost, each of them is tried on its own.
     """
 
     name = "local"
@@ -132,7 +131,7 @@ class LocalExecutor:
         """See `rffbench.execution.Executor`."""
         _have_preloaded(self.preload)
         given = [list(task) for task in tasks if task]
-        alone = timing == "exclusive" or (timing == "features" and not CAN_STAND_STILL)
+        alone = timing == "exclusive" or (timing == "features" and not CAN_PAUSE)
         parts: dict[bool, list[Task]] = {False: [], True: []}
         for task in given:
             parts[alone or self.needs_machine(task)].append(task)
@@ -154,16 +153,16 @@ class LocalExecutor:
                 while queue or running:
                     self.watch()
                     while queue and len(running) < workers and not machine.taken:
-                        files = (folder / f"{what}-{started}" for what in ("stack", "still"))
+                        files = (folder / f"{what}-{started}" for what in ("stack", "paused"))
                         settings = Settings(self.work, workers + self.beside, threads, self.memory_limit, times, *files)
                         with uninterrupted():  # or a worker might be started and never known
                             running.append(_Worker(queue.popleft(), settings, self.time_limit))
                         started += 1
                     connection.wait([each for worker in running for each in worker.signs()], POLL_S)
                     looked, since = time.monotonic(), looked
-                    stood_still = max(0.0, looked - since - LATE_S)
+                    frozen = max(0.0, looked - since - LATE_S)
                     for worker in list(running):
-                        worker.leave_out(stood_still)
+                        worker.leave_out(frozen)
                         results = worker.step(looked)
                         if worker.over:
                             running.remove(worker)
@@ -376,21 +375,21 @@ class _Child:
 class _Worker(_Child):
     """A child that does one task, as its parent sees it.
 
-    ``over`` once it has ended; then ``leftover`` holds what is to be tried again in new workers.
+    ``over`` once it has ended; ``leftover`` then holds the tasks to try again in new workers.
     """
 
     def __init__(self, specs: Task, settings: Settings, time_limit: float | None) -> None:
-        self._stood_still = shared_seconds(settings.still, new=True)  # by our signals, so far
+        self._paused_s = shared_seconds(settings.paused, new=True)  # by our signals, so far
         super().__init__(work, specs, settings)
         self.settings = settings
         self.time_limit = time_limit
         self.account = TaskAccount(specs)
-        self.since = time.monotonic()  # when it last said something, without the time that it stood still
+        self.since = time.monotonic()  # when its last message came, without the time for which it was paused
         self.asks = False  # for the machine
         self.has_machine = False
         self.timer: Timer | None = None  # with which it timed last
         self.ready = False
-        self.still_since: float | None = None  # since when it, and its clock, stand still: stopped, or waiting for that
+        self.paused_since: float | None = None  # since when it, and its clock, are paused: stopped, or waiting to time
         self.over = False
         self.leftover: list[Task] = []
         self.unready: Failure | None = None  # why it died before it could begin
@@ -407,7 +406,7 @@ class _Worker(_Child):
         dead = not self.process.is_alive()
         results, ended = self._receive()
         if self._done or not self.account.waiting:
-            if not (dead or ended or (self.still_since is None and now - self.since > REAP_S)):
+            if not (dead or ended or (self.paused_since is None and now - self.since > REAP_S)):
                 return results  # it puts its things away
             return results + self._end(NO_RESULT)
         if self._failure:
@@ -426,7 +425,7 @@ class _Worker(_Child):
                 slow = Failure("killed", "NotReady", message, self._ask_for_stack())
                 return results + self._end(slow)
             return results
-        if self.time_limit is not None and self.still_since is None:
+        if self.time_limit is not None and self.paused_since is None:
             limit = self.time_limit * (1 if self.account.open else len(self.account.waiting))
             if now - self.since > limit:
                 message = f"no result within {limit:g} s"
@@ -442,7 +441,7 @@ class _Worker(_Child):
     def leave_out(self, seconds: float) -> None:
         """The parent stood still for so long (its container was paused, its disk waited), and the worker may have, too:
         for the limits that time has not passed."""
-        if self.still_since is None:
+        if self.paused_since is None:
             self.since += seconds
 
     def _receive(self) -> tuple[list[TrialResult], bool]:
@@ -463,7 +462,7 @@ class _Worker(_Child):
                 elif kind == "alone":  # it asks for the machine, or gives its timer back; it may have asked again since
                     self.asks, self.has_machine = value is None, False
                     self.timer = value or self.timer
-                    self._clock(still=self.asks)
+                    self._clock(paused=self.asks)
                 elif result := self.account.hear(kind, value):
                     results.append(result)
         except (EOFError, OSError):
@@ -473,29 +472,29 @@ class _Worker(_Child):
     def take_machine(self, timer: Timer) -> None:
         """Tell it that the machine is its own, with the timer of who had it before."""
         self.asks, self.has_machine = False, True
-        self._clock(still=False)
+        self._clock(paused=False)
         with contextlib.suppress(OSError):  # it has died, as `step` will see
             self.pipe.send(timer)
 
-    def stand_still(self, still: bool) -> None:
-        """Stop it with all that it has started, or let it go on."""
-        if still is (self._stopped_since is not None):
+    def pause(self, paused: bool) -> None:
+        """Pause it with everything that it has started, or let it continue."""
+        if paused is (self._stopped_since is not None):
             return
         if self._stopped_since is not None:
-            self._stood_still[0] += time.monotonic() - self._stopped_since  # told before it goes on
+            self._paused_s[0] += time.monotonic() - self._stopped_since  # written before it continues
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid or 0, signal.SIGSTOP if still else signal.SIGCONT)
-        self._stopped_since = time.monotonic() if still else None
-        self._clock(still=still or self.asks)
+            os.killpg(self.process.pid or 0, signal.SIGSTOP if paused else signal.SIGCONT)
+        self._stopped_since = time.monotonic() if paused else None
+        self._clock(paused=paused or self.asks)
 
-    def _clock(self, *, still: bool) -> None:
-        """Have the clock of its limits stand still, or go on."""
+    def _clock(self, *, paused: bool) -> None:
+        """Pause or continue the clock of its limits."""
         now = time.monotonic()
-        if still and self.still_since is None:
-            self.still_since = now
-        elif not still and self.still_since is not None:
-            self.since += now - self.still_since
-            self.still_since = None
+        if paused and self.paused_since is None:
+            self.paused_since = now
+        elif not paused and self.paused_since is not None:
+            self.since += now - self.paused_since
+            self.paused_since = None
 
     def _end(self, failure: Failure, held: int | None = None) -> list[TrialResult]:
         """Kill the worker, lay ``failure`` to the trial it was at, and leave over what can be tried again."""
@@ -531,8 +530,7 @@ class _Worker(_Child):
 
 
 class _Machine:
-    """Who has the machine: nobody, and all workers share it, or one that times something while the others stand
-    still."""
+    """Who has the machine: no worker, and all share it, or one that is timing while the others pause."""
 
     def __init__(self) -> None:
         self._holder: _Worker | None = None
@@ -544,15 +542,15 @@ class _Machine:
 
     def pass_on(self, running: Sequence[_Worker]) -> None:
         """Take it back from a worker that has timed, or ended, and give it to one that asks for it, once all are ready:
-        one that has not settled in would stand still for ever if this process died."""
+        a worker that has not settled in would stay paused for ever if this process died."""
         if self._holder and (self._holder.over or not self._holder.has_machine):
             self._timer, self._holder = self._holder.timer or self._timer, None
             for worker in running:
-                worker.stand_still(False)
+                worker.pause(False)
         asking = [worker for worker in running if worker.asks]
         if self._holder or not asking or not all(worker.ready for worker in running):
             return
-        self._holder = min(asking, key=lambda worker: worker.still_since or 0.0)  # who has waited longest
+        self._holder = min(asking, key=lambda worker: worker.paused_since or 0.0)  # who has waited longest
         for worker in running:
-            worker.stand_still(worker is not self._holder)
+            worker.pause(worker is not self._holder)
         self._holder.take_machine(self._timer)

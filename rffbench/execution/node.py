@@ -1,6 +1,6 @@
 """The node's side of a cluster: another machine does a task as ``local`` would, in a child process with its limits.
 
-What goes there is an `Errand`, what comes back is a `Report` and, before it, each result as soon as it is there. A
+What goes there is an `Job`, what comes back is a `Report` and, before it, each result as soon as it is there. A
 worker of dask and a job of SLURM both call `carry_out`.
 """
 
@@ -29,7 +29,7 @@ _READY: set[tuple[str, str]] = set()  # the datasets that this process has made 
 
 
 @dataclass(frozen=True)
-class Errand:
+class Job:
     """A task for another machine: its trials, their limits, and the software they are to be done with.
 
     ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; a task that is ``alone`` gets
@@ -48,9 +48,9 @@ class Errand:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of an errand: ``done``, or why the node did none of it.
+    """How a job ended: ``done``, or why the node refused it.
 
-    ``lacking``: the node cannot have the dataset. ``refused``: its software is another, and how.
+    ``lacking``: why the node does not have the dataset. ``refused``: how its software differs.
     """
 
     node: str
@@ -61,7 +61,7 @@ class Report:
 
 
 def carry_out(
-    errand: Errand,
+    job: Job,
     tell: Callable[[TrialResult], None],
     *,
     node: str,
@@ -69,25 +69,25 @@ def carry_out(
     beside: int,
     watch: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Do an errand on this machine; ``tell`` is called with each trial's result as it comes.
+    """Do a job on this machine; ``tell`` is called with each trial's result as it comes.
 
     ``threads`` are a task's share of the machine, ``beside`` the tasks that others do on it meanwhile; ``watch`` is
     called some times a second, and what it raises ends the work.
     """
-    if difference := differences(errand.software, software()):
+    if difference := differences(job.software, software()):
         return Report(node, machine(), refused=difference)
-    if failure := ready(errand.specs[0].dataset, errand.ensure, errand.specs[0].data_hash, errand.card):
+    if failure := ready(job.specs[0].dataset, job.ensure, job.specs[0].data_hash, job.card):
         return Report(node, machine(), lacking=failure)
     executor = _in_children(
-        threads=None if errand.alone else threads,
-        time_limit=errand.time_limit,
-        memory_limit=errand.memory_limit,
-        work=errand.work,
-        ensure=errand.ensure,
-        beside=0 if errand.alone else beside,
+        threads=None if job.alone else threads,
+        time_limit=job.time_limit,
+        memory_limit=job.memory_limit,
+        work=job.work,
+        ensure=job.ensure,
+        beside=0 if job.alone else beside,
         watch=watch,
     )
-    executor.run([errand.specs], tell, timing="exclusive" if errand.alone else "shared")
+    executor.run([job.specs], tell, timing="exclusive" if job.alone else "shared")
     return Report(node, machine(), done=True)
 
 

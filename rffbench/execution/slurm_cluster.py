@@ -1,4 +1,4 @@
-"""Trials as jobs of SLURM, by submitit: each task is an element of a job array, of which so many run at a time.
+"""Trials as jobs of SLURM, by submitit: each task is an element of a job array, of which ``workers`` run at a time.
 
 A job writes what it has to tell into a file of its own, which the client reads: its folder must be on a file system
 that the nodes share with it. ``cluster=local`` runs the jobs as processes of this machine, to try a config out.
@@ -25,7 +25,7 @@ from rffbench.errors import ConfigError, EnvironmentFault, unknown
 from rffbench.execution import Experiment, option
 from rffbench.execution.cluster import AGAIN, ClusterExecutor, News
 from rffbench.execution.environment import processors
-from rffbench.execution.node import Errand, carry_out
+from rffbench.execution.node import Job, carry_out
 from rffbench.process import SAFE_PATH, environment, safe_path
 from rffbench.yamlfile import shown
 
@@ -55,10 +55,10 @@ TAKEN = {"array_parallelism", "job_name", "time"}  # parameters of submitit that
 
 
 @dataclass
-class _Job:
+class _Submitted:
     """A job and the file it writes to, read so far; ``began`` once it has said so."""
 
-    job: Any
+    handle: Any
     path: Path
     read: int = 0
     began: bool = False
@@ -94,8 +94,8 @@ class SlurmExecutor(ClusterExecutor):
         self.folder = folder.absolute() / f"{experiment.name}-{uuid.uuid4().hex[:8]}"
         self._parameters = {"name": f"rffbench-{experiment.name}", **(parameters or {})}
         self._array = array
-        self._jobs: dict[str, _Job] = {}
-        self._outbox: dict[str, Errand] = {}  # errands of the next array
+        self._submitted: dict[str, _Submitted] = {}
+        self._outbox: dict[str, Job] = {}  # jobs of the next array
         self._any_began = self._any_lost = False
 
     def close(self) -> None:
@@ -106,26 +106,26 @@ class SlurmExecutor(ClusterExecutor):
     def _most(self) -> int:
         if self.cluster == "local":
             return self.workers
-        return 0 if self._jobs else self._array
+        return 0 if self._submitted else self._array
 
     def _elsewhere(self, avoid: Iterable[str]) -> bool:
         avoided = len(set(avoid))
         return avoided <= AGAIN if self.cluster == "slurm" else not avoided
 
-    def _send(self, errand: Errand) -> str:
+    def _send(self, job: Job) -> str:
         name = uuid.uuid4().hex
-        self._outbox[name] = errand
+        self._outbox[name] = job
         return name
 
     def _submit(self) -> None:
         """The outbox as job arrays: one for each set of nodes to be left out."""
         groups: dict[tuple[str, bool], list[str]] = {}
-        for name, errand in self._outbox.items():
-            lacking = ",".join(sorted(self.lacking[errand.specs[0].dataset]))
-            groups.setdefault((lacking, errand.alone), []).append(name)
+        for name, job in self._outbox.items():
+            lacking = ",".join(sorted(self.lacking[job.specs[0].dataset]))
+            groups.setdefault((lacking, job.alone), []).append(name)
         for (lacking, alone), names in groups.items():
             special = {"slurm_exclude": lacking} if lacking else {}
-            paths = [self.folder / f"{name}.told" for name in names]
+            paths = [self.folder / f"{name}.messages" for name in names]
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 for path in paths:
@@ -138,9 +138,9 @@ class SlurmExecutor(ClusterExecutor):
                     **({"slurm_exclusive": True} if alone else {}),
                 )
                 share = self.workers if self.cluster == "local" else 0
-                errands = [self._outbox[name] for name in names]
+                jobs = [self._outbox[name] for name in names]
                 with environment({SAFE_PATH: safe_path()}):  # a job begins with -m
-                    jobs = executor.map_array(do_errand, errands, paths, [share] * len(names))
+                    handles = executor.map_array(do_job, jobs, paths, [share] * len(names))
             except OSError as error:
                 raise ConfigError(f"executor slurm: {self.folder}: {error.strerror}; folder=… names another") from error
             except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
@@ -151,34 +151,34 @@ class SlurmExecutor(ClusterExecutor):
                     f"executor slurm: more jobs are refused: {last}; what was measured is kept, and the same command "
                     "carries on"
                 ) from None
-            for name, job, path in zip(names, jobs, paths, strict=True):
-                self._jobs[name] = _Job(job, path)
+            for name, handle, path in zip(names, handles, paths, strict=True):
+                self._submitted[name] = _Submitted(handle, path)
         self._outbox.clear()
 
     def _news(self) -> Iterator[News]:
         self._submit()
-        heard = False
-        for name, each in list(self._jobs.items()):
-            over = each.job.done()  # asked before its last words are read
-            for kind, value in self._told(each):
-                heard = True
+        received = False
+        for name, each in list(self._submitted.items()):
+            over = each.handle.done()  # asked before its last messages are read
+            for kind, value in self._messages(each):
+                received = True
                 if kind == "began":
                     each.began = self._any_began = True
                 elif kind == "result":
                     yield News(name, "result", value)
                 elif kind == "report":
-                    self._jobs.pop(name, None)
+                    self._submitted.pop(name, None)
                     yield News(name, "end", value)
                 elif kind == "raised":
                     raise EnvironmentFault(f"executor slurm: {value}; the same command carries on")
-            if over and name in self._jobs:
-                heard = True
-                yield News(name, "end", self._loss(self._jobs.pop(name)))
-        if not heard:
+            if over and name in self._submitted:
+                received = True
+                yield News(name, "end", self._loss(self._submitted.pop(name)))
+        if not received:
             time.sleep(LOOK_S)
 
-    def _told(self, each: _Job) -> Iterator[tuple[str, Any]]:
-        """What a job has written since; a line that a killed job began and another goes on after is passed over."""
+    def _messages(self, each: _Submitted) -> Iterator[tuple[str, Any]]:
+        """The messages that a job has written since the last look; unfinished lines of a killed job are skipped."""
         with each.path.open("rb") as file:
             file.seek(each.read)
             for line in file.read().splitlines(keepends=True):
@@ -190,35 +190,36 @@ class SlurmExecutor(ClusterExecutor):
                 except (ValueError, EOFError, pickle.UnpicklingError):
                     continue
 
-    def _loss(self, each: _Job) -> str:
-        """How a job ended that has given no report. EnvironmentFault where no job has so much as begun."""
+    def _loss(self, each: _Submitted) -> str:
+        """How a job without a report ended. EnvironmentFault if no job has begun."""
         self._any_lost = True
         on_slurm = self.cluster == "slurm"
-        state = f"job {each.job.job_id} ended as {each.job.state if on_slurm else each.job.get_info()['jobState']}"
+        ended_as = each.handle.state if on_slurm else each.handle.get_info()["jobState"]
+        state = f"job {each.handle.job_id} ended as {ended_as}"
         if not self._any_began:
-            said = (each.job.stderr() or "").strip().splitlines()
+            said = (each.handle.stderr() or "").strip().splitlines()
             raise EnvironmentFault(
                 f"executor slurm: {state} before it began ({said[-1] if said else 'it has written nothing'}); do the "
                 f"nodes see {self.folder}, and this Python? folder=… names another folder; the same command carries on"
             )
         return state
 
-    def _cancel(self, errands: list[str]) -> None:
+    def _cancel(self, jobs: list[str]) -> None:
         self._outbox.clear()
-        for name in errands:
-            if each := self._jobs.pop(name, None):
-                each.job.cancel(check=False)
+        for name in jobs:
+            if each := self._submitted.pop(name, None):
+                each.handle.cancel(check=False)
 
 
 def _complaint(said: str) -> str:
-    """Of what sbatch has said its last word; after one about an option comes where there is help."""
+    """The last line of sbatch's complaint that begins with ``sbatch:``: after it comes a hint at its help."""
     lines = said.strip().splitlines() or ["no reason given"]
     return ([line for line in lines if line.startswith("sbatch:")] or lines)[-1]
 
 
-def do_errand(errand: Errand, path: Path, here: int) -> None:
-    """Do an errand as a job, and write what there is to tell to ``path``, a line each. ``here``: so many jobs share
-    this machine; 0 where SLURM has given this one its processors."""
+def do_job(job: Job, path: Path, here: int) -> None:
+    """Do a job, and append its messages to ``path``, one a line. ``here``: how many jobs share this machine; 0 where
+    SLURM has given this one its processors."""
 
     def tell(kind: str, value: Any = None) -> None:
         line = base64.b64encode(pickle.dumps((kind, value))) + b"\n"
@@ -232,7 +233,7 @@ def do_errand(errand: Errand, path: Path, here: int) -> None:
             file.write(b"\n")  # ends what a killed job before this one has left
         tell("began")
         report = carry_out(
-            errand,
+            job,
             lambda result: tell("result", result),
             node=node,
             threads=max(1, processors() // here) if here else own,

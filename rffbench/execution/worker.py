@@ -1,4 +1,4 @@
-"""The child's side: a fresh process that does one task and tells its parent how far it has come."""
+"""The child's side: a fresh process that does one task and reports its progress to its parent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.offspring import adopt
 from rffbench.process import forget_safe_path
-from rffbench.rowsource import stands_still
+from rffbench.rowsource import subtract_pauses
 from rffbench.trials.seconds import Timer
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class Settings:
     memory_limit: int | None
     times: bool
     stack: Path  # where the Python stack is written on a crash, or when the parent asks
-    still: Path  # eight bytes: the seconds for which the parent has stopped the worker so far
+    paused: Path  # eight bytes: the seconds for which the parent has paused the worker so far
 
 
 def resolve(function: str) -> Callable[..., Any]:
-    """The function that ``module:name`` stands for."""
+    """The function called ``module:name``."""
     module, name = function.split(":")
     return getattr(import_module(module), name)
 
@@ -65,7 +65,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
     """Do a task in this process: ``work(specs, channel)``. What fails before it is ``ready`` is no fault of a trial."""
     _settle_in()
     try:
-        stands_still(shared_seconds(settings.still))
+        subtract_pauses(shared_seconds(settings.paused))
         stack = settings.stack.open("w", encoding="utf-8")
         if settings.times:
             limit_threads(processors())  # OpenBLAS has all threads from here on, which sleep when they are needed
@@ -99,7 +99,7 @@ def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
 
 
 def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:
-    """A float64 that is the same in each process which has mapped the file, [0]; a ``new`` one is 0."""
+    """A float64, at index 0, that all processes which map the file share; a ``new`` one is 0."""
     path.parent.mkdir(exist_ok=True)  # somebody may have cleared the temporary folder
     if new or not path.exists():
         path.write_bytes(bytes(8))
@@ -109,8 +109,8 @@ def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:
 
 @contextlib.contextmanager
 def the_machine(pipe: connection.Connection, share: int, started: float) -> Iterator[tuple[int, Timer]]:
-    """Every processor's thread instead of this worker's ``share``, once the parent has made the others stand still and
-    OpenBLAS's threads, ``started`` by the monotonic clock, sleep; and the timer of who had the machine before."""
+    """All processors' threads instead of this worker's ``share``, and the timer of the previous holder. It waits until
+    the parent has paused the other workers, and OpenBLAS's threads, ``started`` by the monotonic clock, sleep."""
     sleep(max(0.0, started + BUSY_S - monotonic()))  # while others may still work
     pipe.send(("alone", None))
     timer = pipe.recv()
@@ -132,7 +132,7 @@ def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection)
 
 
 def _settle_in() -> None:
-    """A process group of its own, deaf to Ctrl-C (the parent decides), that does not outlive its parent."""
+    """Make this a process group of its own that ignores Ctrl-C (the parent decides) and ends with its parent."""
     os.setsid()
     adopt()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
@@ -148,7 +148,7 @@ def _settle_in() -> None:
     parent = parent_process()
     assert parent is not None
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, -os.getpid())
-    if sys.platform == "linux":  # a process that stands still hears no other signal
+    if sys.platform == "linux":  # a paused process receives no other signal
         fcntl.fcntl(parent.sentinel, fcntl.F_SETSIG, signal.SIGKILL)
     flags = fcntl.fcntl(parent.sentinel, fcntl.F_GETFL)
     fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, flags | fcntl.FASYNC)

@@ -24,7 +24,7 @@ from tests.helpers.processes import alive, descendants, wait_for
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(not local.CAN_STAND_STILL, reason="workers stand still on Linux alone")
+pytestmark = pytest.mark.skipif(not local.CAN_PAUSE, reason="workers pause on Linux alone")
 
 
 @pytest.mark.slow
@@ -76,10 +76,10 @@ def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
         wait_for(lambda: one.step(time.monotonic()) == [] and one.account.open, 60)
         wait_for(one.pipe.poll, 60)
         time.sleep(0.3)  # the pipe is full by now
-        one.stand_still(True)
+        one.pause(True)
         with within(5):
             assert one.step(time.monotonic()) == []
-        one.stand_still(False)
+        one.pause(False)
         with within(60):
             while not (results := one.step(time.monotonic())):
                 time.sleep(0.01)

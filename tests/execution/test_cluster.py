@@ -22,7 +22,7 @@ LACKING = Failure("unavailable", "DataUnavailable", "digits: no mirror")
 
 
 class PlayedCluster(ClusterExecutor):
-    """Nodes that do an errand as ``play(errand, node)`` says: what is told of it, in order."""
+    """Nodes that do a job as ``play(job, node)`` says, which returns its messages in order."""
 
     name, workers = "played", 2
 
@@ -37,23 +37,23 @@ class PlayedCluster(ClusterExecutor):
     def _elsewhere(self, avoid):
         return bool(set(self.names) - set(avoid))
 
-    def _send(self, errand):
-        node = next(each for each in self.names if each not in self.lacking[errand.specs[0].dataset])
-        self.sent.append((node, [each.trial for each in errand.specs]))
+    def _send(self, job):
+        node = next(each for each in self.names if each not in self.lacking[job.specs[0].dataset])
+        self.sent.append((node, [each.trial for each in job.specs]))
         name = str(len(self.sent))
-        self.heard.extend(News(name, *told) for told in self.play(errand, node))
+        self.heard.extend(News(name, *told) for told in self.play(job, node))
         return name
 
     def _news(self):
         while self.heard:
             yield self.heard.popleft()
 
-    def _cancel(self, errands):
-        self.cancelled += errands
+    def _cancel(self, jobs):
+        self.cancelled += jobs
 
 
-def does_all(errand, node):
-    results = [("result", measured(each)) for each in errand.specs]
+def does_all(job, node):
+    results = [("result", measured(each)) for each in job.specs]
     return [*results, ("end", Report(node, {"host": node}, done=True))]
 
 
@@ -82,12 +82,12 @@ def test_the_manifest_lists_the_nodes(tmp_path):
 
 
 def test_a_lost_worker_costs_no_trial_whose_result_had_come(tmp_path):
-    def first_is_lost(errand, node):
+    def first_is_lost(job, node):
         if len(executor_sent) == 0:
             executor_sent.append(1)
-            return [("result", measured(errand.specs[0])), ("end", "a is gone")]
-        executor_sent.append(len(errand.specs))
-        return does_all(errand, node)
+            return [("result", measured(job.specs[0])), ("end", "a is gone")]
+        executor_sent.append(len(job.specs))
+        return does_all(job, node)
 
     executor_sent = []
     played(tmp_path, group([1, 2, 3]), first_is_lost)
@@ -96,8 +96,8 @@ def test_a_lost_worker_costs_no_trial_whose_result_had_come(tmp_path):
 
 
 def test_the_third_worker_lost_makes_trials_lost_and_a_plain_run_does_them_again(tmp_path):
-    def kills(errand, node):
-        return does_all(errand, node) if errand.specs[0].trial else [("end", "a is gone")]
+    def kills(job, node):
+        return does_all(job, node) if job.specs[0].trial else [("end", "a is gone")]
 
     specs = [spec(trial=trial) for trial in range(5)]
     executor, rows = played(tmp_path, specs, kills)
@@ -110,13 +110,13 @@ def test_the_third_worker_lost_makes_trials_lost_and_a_plain_run_does_them_again
 
 
 def test_many_lost_trials_do_not_stop_a_run_as_faults_of_one_machine_do(tmp_path):
-    _, rows = played(tmp_path, [spec(trial=trial) for trial in range(5)], lambda errand, node: [("end", "gone")])
+    _, rows = played(tmp_path, [spec(trial=trial) for trial in range(5)], lambda job, node: [("end", "gone")])
     assert {row["status"] for row in rows.values()} == {"lost"}
 
 
 def test_a_node_that_lacks_the_data_gets_none_of_its_trials_any_more(tmp_path):
-    def a_lacks_it(errand, node):
-        return [("end", Report("a", {"host": "a"}, lacking=LACKING))] if node == "a" else does_all(errand, node)
+    def a_lacks_it(job, node):
+        return [("end", Report("a", {"host": "a"}, lacking=LACKING))] if node == "a" else does_all(job, node)
 
     executor, rows = played(tmp_path, [spec(trial=trial) for trial in range(6)], a_lacks_it)
     assert {row["status"] for row in rows.values()} == {"ok"}
@@ -124,7 +124,7 @@ def test_a_node_that_lacks_the_data_gets_none_of_its_trials_any_more(tmp_path):
 
 
 def test_data_that_no_node_has_makes_its_trials_unavailable(tmp_path):
-    def lacks_it(errand, node):
+    def lacks_it(job, node):
         return [("end", Report(node, {"host": node}, lacking=LACKING))]
 
     _, rows = played(tmp_path, [spec(trial=trial) for trial in range(3)], lacks_it)
@@ -132,8 +132,8 @@ def test_data_that_no_node_has_makes_its_trials_unavailable(tmp_path):
 
 
 def test_a_node_with_other_software_is_refused(tmp_path):
-    def refuses(errand, node):
-        return [("end", Report(node, {"host": node}, refused=differences(errand.software, {"numpy": "0.1"})))]
+    def refuses(job, node):
+        return [("end", Report(node, {"host": node}, refused=differences(job.software, {"numpy": "0.1"})))]
 
     with pytest.raises(EnvironmentFault, match=r"the software on a differs: .*numpy 0.1 \(here "):
         played(tmp_path, [spec()], refuses)
@@ -231,9 +231,9 @@ def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
         experiment = FakeExperiment([spec(), spec(dataset="mine", trial=1)])
         sent = {}
 
-        def play(errand, node):
-            sent[errand.specs[0].dataset] = errand.card
-            return does_all(errand, node)
+        def play(job, node):
+            sent[job.specs[0].dataset] = job.card
+            return does_all(job, node)
 
         PlayedCluster(experiment, play).run([[each] for each in experiment.grid()], [].append)
     finally:

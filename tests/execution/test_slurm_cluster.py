@@ -108,7 +108,7 @@ def test_by_the_command_the_scores_are_the_local_ones_to_the_last_digit(rffbench
     assert scores[0] == scores[1]
 
 
-# ---- What SLURM would be told ------------------------------------------------------------------------------
+# ---- What is passed to SLURM -------------------------------------------------------------------------------
 
 
 class PlayedSlurm:
@@ -118,21 +118,21 @@ class PlayedSlurm:
         assert cluster == "slurm"
 
     def update_parameters(self, **parameters):
-        self.told.update(parameters)
+        self.passed.update(parameters)
 
-    def map_array(self, function, errands, paths, share):
-        self.arrays.append(len(errands))
+    def map_array(self, function, jobs, paths, share):
+        self.arrays.append(len(jobs))
         if self.refuses:
             raise submitit.core.utils.FailedJobError(f"sbatch: error: {self.refuses}")
-        return [self.job(function, *each) for each in zip(errands, paths, share, strict=True)]
+        return [self.job(function, *each) for each in zip(jobs, paths, share, strict=True)]
 
 
 class PlayedJob:
     job_id, state = "7_0", "NODE_FAIL"
 
-    def __init__(self, do, errand, path, share):
+    def __init__(self, do, job, path, share):
         if self.carries_out:
-            do(errand, path, share)
+            do(job, path, share)
 
     def done(self):
         return True
@@ -153,7 +153,7 @@ def slurm(tmp_path, monkeypatch):
 
     def make(specs, *, refuses="", carries_out=True, **options):
         job = type("Job", (PlayedJob,), {"carries_out": carries_out})
-        played = type("Slurm", (PlayedSlurm,), {"refuses": refuses, "job": job, "arrays": [], "told": {}})
+        played = type("Slurm", (PlayedSlurm,), {"refuses": refuses, "job": job, "arrays": [], "passed": {}})
         monkeypatch.setattr(submitit, "AutoExecutor", played)
         made = make_executor("slurm", FakeExperiment(specs), workers=3, options={"time": "2h", **options})
         made._settings |= {"work": f"{workers.__name__}:do_all", "ensure": f"{workers.__name__}:ensure"}
@@ -165,19 +165,19 @@ def slurm(tmp_path, monkeypatch):
 def test_options_reach_the_jobs_and_others_go_to_sbatch(slurm):
     made, played = slurm([], partition="long", memory="4GiB", cpus="8", account="physics")
     made.run([[spec()]], [].append)
-    assert played.told == {
+    assert played.passed == {
         "name": "rffbench-fake", "timeout_min": 120, "mem_gb": 4.0, "cpus_per_task": 8, "slurm_partition": "long",
         "slurm_additional_parameters": {"account": "physics"}, "slurm_array_parallelism": 3,
     }  # fmt: skip
     made.run([[spec()]], [].append, timing="exclusive")
-    assert played.told["slurm_exclusive"] is True
+    assert played.passed["slurm_exclusive"] is True
 
 
 def test_what_is_no_option_of_sbatch_reaches_submitit_and_what_submitit_does_not_know_reaches_sbatch(slurm):
     made, played = slurm([], setup=["module load x"], gres="gpu:1", additional_parameters={"reservation": "course"})
     made.run([[spec()]], [].append)
-    assert played.told["slurm_setup"] == ["module load x"]
-    assert played.told["slurm_additional_parameters"] == {"reservation": "course", "gres": "gpu:1"}
+    assert played.passed["slurm_setup"] == ["module load x"]
+    assert played.passed["slurm_additional_parameters"] == {"reservation": "course", "gres": "gpu:1"}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_tasks_go_in_arrays_of_at_most_so_many(slurm):
     assert [result.status for result in results] == ["ok"] * 5
 
 
-def test_what_sbatch_refuses_is_told_in_its_words(slurm):
+def test_a_refusal_quotes_sbatch(slurm):
     made, _ = slurm([], refuses="invalid partition specified: lomg")
     with pytest.raises(ConfigError, match="the jobs are refused: sbatch: error: invalid partition specified: lomg"):
         made.run([[spec()]], print)
@@ -256,7 +256,7 @@ def test_a_line_that_a_killed_job_left_half_written_costs_no_later_one(tmp_path)
     made = slurm_cluster.SlurmExecutor(FakeExperiment([]), folder=tmp_path, workers=1)
     path = tmp_path / "told"
     path.write_bytes(b"gASVFgAA")
-    errand = slurm_cluster.Errand([], {"numpy": "0.1"})
-    slurm_cluster.do_errand(errand, path, 0)
-    kinds = [kind for kind, _ in made._told(slurm_cluster._Job(None, path))]
+    job = slurm_cluster.Job([], {"numpy": "0.1"})
+    slurm_cluster.do_job(job, path, 0)
+    kinds = [kind for kind, _ in made._messages(slurm_cluster._Submitted(None, path))]
     assert kinds == ["began", "report"]

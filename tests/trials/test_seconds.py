@@ -88,8 +88,8 @@ def test_together_each_trial_is_told_what_it_would_have_taken_alone(clock):
 
 
 def test_no_seconds_are_negative_where_a_stop_is_told_for_longer_than_it_was(monkeypatch):
-    stood_still = [0.0]
-    monkeypatch.setattr(rowsource, "_stood_still", stood_still)
+    paused = [0.0]
+    monkeypatch.setattr(rowsource, "_paused_s", paused)
     with rowsource.Stopwatch() as watch:
-        stood_still[0] += 1.0
+        paused[0] += 1.0
     assert watch.seconds == 0
