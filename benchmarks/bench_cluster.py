@@ -1,8 +1,9 @@
 """On a dask cluster of this machine: what a trial costs more than with ``local``, what a second worker gains, what one
-fit by row blocks costs more than here, and what the client comes to hold."""
+fit by row blocks, direct or iterative, costs more than here, and what the client comes to hold."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import cluster_work
 from benchmarks.cluster_work import TRIAL_S
@@ -18,6 +20,7 @@ from rffbench import RandomFourierFeatures, data
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
 from rffbench.process import private_memory
+from rffbench.solvers.iterative.pcg import PCGRidgeCV
 from rffbench.solvers.ridge import dask_blocks
 from rffbench.solvers.ridge.blocks import BlockedRidgeCV
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
@@ -25,7 +28,8 @@ from rffbench.trials.spec import TrialResult, TrialSpec
 
 WORKERS = 2
 WORK = cluster_work.__name__
-OVERHEAD_GOAL_S, SCALING_GOAL, BLOCKS_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.15, 1.1
+OVERHEAD_GOAL_S, SCALING_GOAL, BLOCKS_GOAL, PASSES_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.15, 1.2, 1.1
+PASSES = 10
 GROUP = 4  # trials of a task where the client's memory is watched
 ROWS, COLUMNS, QUICK_ROWS, QUICK_COLUMNS = 200_000, 1024, 30_000, 128
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -39,14 +43,17 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     others = disturbed()
     with _cluster(1) as one:
         trials_1 = _computing(one, computing, repeats)
-        fits_1, fits_here = _fits(one, rows, columns, repeats, here=True)
+        fits_1, fits_here = _fits(one, _direct, rows, columns, repeats, here=True)
+        passes_1, passes_here = _fits(one, _iterative, rows, columns, repeats, here=True)
     with _cluster(WORKERS) as two:
         overhead = _overhead(two, waiting)
         trials_2 = _computing(two, computing, repeats)
-        fits_2, _ = _fits(two, rows, columns, repeats)
+        fits_2, _ = _fits(two, _direct, rows, columns, repeats)
+        passes_2, _ = _fits(two, _iterative, rows, columns, repeats)
         memory = _memory(two, watched)
     busy: dict[str, Any] = {"contended": others or disturbed()}
     fit = f"ridge by row blocks on {{}}, {rows:,} × {columns}, 1 thread each"
+    iterative = f"pcg by row blocks on {{}}, {rows:,} × {columns}, {PASSES} passes, 1 thread each"
     rate = rows * columns**2 / 2 / median(fits_1)
     return [
         {**overhead, **busy},
@@ -61,6 +68,14 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
         result(
             fit.format(f"{WORKERS} dask workers"), fits_2, fits_1, goal=SCALING_GOAL, bound="at least", unit="s",
             peer_name="1 dask worker", **busy,
+        ),
+        result(
+            iterative.format("1 dask worker"), passes_1, passes_here, goal=PASSES_GOAL, bound="at most", unit="s",
+            peer_name="the same fit here", **busy,
+        ),
+        result(
+            iterative.format(f"{WORKERS} dask workers"), passes_2, passes_1, goal=SCALING_GOAL, bound="at least",
+            unit="s", peer_name="1 dask worker", **busy,
         ),
         memory,
     ]  # fmt: skip
@@ -160,29 +175,40 @@ def _memory(cluster: LocalCluster, trials: int) -> dict[str, Any]:
 # ---- One fit -----------------------------------------------------------------------------------------------
 
 
+def _direct(blocks: bool, features: RandomFourierFeatures) -> Any:
+    return (BlockedRidgeCV if blocks else StreamedRidgeCV)([1e-7, 1e-6], folds=2, features=features)
+
+
+def _iterative(blocks: bool, features: RandomFourierFeatures) -> Any:
+    return PCGRidgeCV(
+        [1e-7, 1e-6], folds=2, features=features, rank=200, budget={"passes": PASSES, "tolerance": 1e-12},
+        random_state=0, blocks="dask" if blocks else None,
+    )  # fmt: skip
+
+
 def _fits(
-    cluster: LocalCluster, rows: int, columns: int, repeats: int, here: bool = False
-) -> tuple[list[float], list[float]]:
+    cluster: LocalCluster, make: Callable[[bool, RandomFourierFeatures], Any], rows: int, columns: int, repeats: int,
+    here: bool = False,
+) -> tuple[list[float], list[float]]:  # fmt: skip
     """Seconds of the fit by the cluster's workers, and, in turn with it, of the same one in this process."""
     split = data.train_test("generated", seed=0, trial=0, train_rows=rows)
 
-    def seconds(estimator: type) -> float:
-        model = estimator(
-            [1e-7, 1e-6], folds=2, features=RandomFourierFeatures(columns, gamma=0.2, random_state=0)
-        )  # fmt: skip
+    def seconds(blocks: bool) -> float:
+        model = make(blocks, RandomFourierFeatures(columns, gamma=0.2, random_state=0))
         started = perf_counter()
-        model.fit(split.X_train, split.y_train)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # its passes are counted
+            model.fit(split.X_train, split.y_train)
         return perf_counter() - started
 
     dask_blocks._engine.cache_clear()
     theirs, ours = list[float](), list[float]()
     with dask.config.set({"scheduler-address": cluster.scheduler_address}), dask_blocks.engine() as engine:
-        seconds(BlockedRidgeCV)  # does not count
+        seconds(True)  # does not count
         for _ in range(repeats):
-            theirs.append(seconds(BlockedRidgeCV))
+            theirs.append(seconds(True))
             if here:
                 with threads(1):
-                    ours.append(seconds(StreamedRidgeCV))
+                    ours.append(seconds(False))
         engine.client.close()
     dask_blocks._engine.cache_clear()
     return theirs, ours

@@ -23,9 +23,9 @@ from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_ro
 from rffbench.solvers.iterative.features import FeatureSystem
 from rffbench.solvers.iterative.preconditioners import Spectrum
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import VECTORS, IterativeRidge
+from rffbench.solvers.iterative.ridge_cv import VECTORS, IterativeRidge, check_not_sketched
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
-from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
 
 Numbers = NDArray[np.float64]
 Preconditioning = Literal["falkon", "krill", "none"]
@@ -42,7 +42,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         n_landmarks: int = 1000, landmarks: str = "uniform", preconditioner: str = "falkon", folds: int = 5,
         lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
         budget: Mapping[str, Any] | None = None, record: bool = False, memory: int | None = None,
-        random_state: RandomState = None,
+        random_state: RandomState = None, blocks: Blocks = None,
     ) -> None:  # fmt: skip
         self.alphas = alphas
         self.kernel = kernel
@@ -58,6 +58,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         self.record = record
         self.memory = memory
         self.random_state = random_state
+        self.blocks = blocks
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
@@ -66,6 +67,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         check_count("n_landmarks", self.n_landmarks, least=1)
         check_choice("landmarks", self.landmarks, RULES)
         check_choice("preconditioner", self.preconditioner, get_args(Preconditioning))
+        check_not_sketched(self.blocks, self.preconditioner, "falkon or none")
 
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> FeatureSystem:
         n, d = X.shape
@@ -84,7 +86,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         with Stopwatch() as whitening:
             transform, values = whitened(self.kernel_(self.landmarks_, self.landmarks_), X.dtype)
         self.rank_ = len(values)
-        system = FeatureSystem(Tiles(X, self._map(X.dtype), count), problems, transform=transform, counting=self._count)
+        system = FeatureSystem(self._tiles(X, count), problems, transform=transform, counting=self._count)
         kind: Any = "sketch" if self.preconditioner == "krill" else "none"
         system.begin(kind, SKETCHED * count, sequence)
         if self.preconditioner == "falkon":
@@ -158,7 +160,7 @@ class FalkonCV(_Falkon, Regressor):
     preconditioner : 'falkon', 'krill' or 'none'
         'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks' own (M. Díaz, E. Epperly,
         Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023).
-    folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
+    folds, lambda_scale, center, scoring, budget, record, memory, blocks : as in `PCGRidgeCV`.
     random_state : what the landmarks are drawn from.
 
     Attributes
@@ -188,6 +190,7 @@ def make_falkon(
     random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
     lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None, landmarks: Rule = "uniform",
     preconditioner: Preconditioning = "falkon", budget: dict[str, Any] | None = None, record: bool = False,
+    blocks: Blocks = None,
 ) -> FalkonCV | FalkonClassifierCV:  # fmt: skip
     """Kernel ridge on n_features landmarks by preconditioned conjugate gradients; kernel values are never kept.
 
@@ -202,12 +205,14 @@ def make_falkon(
     preconditioner : falkon, from the landmarks' own kernel matrix; krill, from random sums of rows; or none.
     budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
     record : whether the residual and the test error after each pass are kept.
+    blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster.
     """
     check_scoring(scoring, task)
     settings: dict[str, Any] = {
         "kernel": kernel, "gamma": gamma, "n_landmarks": n_features, "landmarks": landmarks,
         "preconditioner": preconditioner, "folds": folds, "lambda_scale": lambda_scale, "center": center,
         "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
+        "blocks": blocks,
     }  # fmt: skip
     made = FalkonClassifierCV if task == "classification" else FalkonCV
     return made(np.atleast_1d(lambda_).tolist(), **settings)

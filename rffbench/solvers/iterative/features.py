@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +15,42 @@ from rffbench.rowsource import Stopwatch
 from rffbench.seeds import generator
 from rffbench.solvers.iterative.preconditioners import Spectrum, of_nystroem, of_sketch
 from rffbench.solvers.iterative.problems import Columns, Problems
-from rffbench.solvers.iterative.tiles import Tiles
+from rffbench.solvers.iterative.tiles import Sums, Tiles, Work
 from rffbench.solvers.ridge.fold_statistics import Solution
 from rffbench.solvers.ridge.settings import Scoring
 
 Numbers = NDArray[np.float64]
 Preconditioning = Literal["nystroem", "sketch", "none"]
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """Of a tile, Zᵀ times the right sides and the folds' indicators (p, (folds + 1)(targets + 1)), and ZᵀZΩ (p, r)."""
+
+    Omega: NDArray | None = None
+
+    def __call__(self, problems: Problems, rows: slice, Z: NDArray) -> tuple[NDArray, ...]:
+        both = np.hstack([problems.right_sides(rows), problems.belongs(rows)]).astype(Z.dtype, copy=False)
+        return (Z.T @ both,) if self.Omega is None else (Z.T @ both, Z.T @ (Z @ self.Omega))
+
+
+@dataclass(frozen=True)
+class Product:
+    """Of a tile, ZᵀDZV for the problems ``columns`` of V (p, t), D leaving out rows; with ``intercepts`` (t,) what the
+    outputs ZV add to the held-out errors, too."""
+
+    V: NDArray
+    columns: Columns
+    intercepts: Numbers | None = None
+    scoring: Scoring = None
+
+    def __call__(self, problems: Problems, rows: slice, Z: NDArray) -> tuple[NDArray, ...]:
+        outputs = Z @ self.V
+        errors: tuple[NDArray, ...] = ()
+        if self.intercepts is not None:
+            errors = (problems.errors(outputs + self.intercepts, rows, self.columns, self.scoring),)
+        problems.leave_out(outputs, rows, self.columns)
+        return (Z.T @ outputs, *errors)
 
 
 class FeatureSystem:
@@ -46,48 +78,52 @@ class FeatureSystem:
     def begin(self, kind: Preconditioning, rank: int, sequence: np.random.SeedSequence) -> None:
         """The first pass, and the preconditioner of that ``kind`` and rank."""
         if kind == "sketch":
-            sketched = CountSketch(self.tiles.n, rank, sequence).row_blocks(self._gather(lambda Z: Z), self.tiles.p)
-            if self.problems.center == "both":
-                ones = CountSketch(self.tiles.n, rank, sequence).row_blocks([np.ones((self.tiles.n, 1))], 1)
-                sketched -= ones * (self.sums[-1] / self.tiles.n)
+            sketched = self._sketched(rank, sequence)
             with Stopwatch() as watch:
                 self.preconditioner = of_sketch(sketched if self.transform is None else sketched @ self.transform)
         elif kind == "nystroem":
             Omega = np.linalg.qr(generator(sequence, "nystroem").standard_normal((self.size, rank)))[0]
-            lifted = Omega if self.transform is None else self.transform @ Omega
-            shared, product = lifted.astype(self.tiles.dtype, copy=False), np.zeros(lifted.shape)
-            for part in self._gather(lambda Z: Z.T @ (Z @ shared)):
-                product += part
+            lifted = self._forth(Omega)
+            sums, product = self._pass(FirstPass(lifted.astype(self.tiles.dtype, copy=False)))
+            self._learn(sums)
             if self.problems.center == "both":
                 product -= np.outer(self.sums[-1], self.sums[-1] @ lifted) / self.tiles.n
             with Stopwatch() as watch:
-                product = product if self.transform is None else self.transform.T @ product
+                product = self._back(product)
                 self.preconditioner = of_nystroem(product, Omega, float(np.finfo(self.tiles.dtype).eps))
         else:
             with Stopwatch() as watch:
-                for _ in self._gather(lambda Z: None):
-                    pass
+                self._learn(*self._pass(FirstPass()))
         self.precondition_s = watch.seconds
 
-    def _gather(self, work: Callable[[Any], Any]) -> Iterator[Any]:
-        """``work(Z)`` of each tile, while the right sides and the columns' sums are found."""
-        problems = self.problems
-        right, index = problems.right_sides()
-        right = right.astype(self.tiles.dtype, copy=False)
-        # Of the rows that each fold leaves out, and of all.
-        belongs = np.ones((problems.n, problems.folds + 1), self.tiles.dtype)
-        belongs[:, : problems.folds] = 0
-        for fold in range(problems.folds):
-            belongs[problems.held_out(fold), fold] = 1
-        found = np.zeros((self.tiles.p, right.shape[1] + belongs.shape[1]))
-        both = np.hstack([right, belongs])
+    def _pass(self, work: Work) -> Sums:
         self._count()
-        for _, _, (sums, result) in self.tiles.visit(lambda part, Z: (Z.T @ both[part], work(Z))):
-            found += sums
-            yield result
-        self.sums[:] = found[:, right.shape[1] :].T
+        return self.tiles.total(work, self.problems)
+
+    def _learn(self, found: Numbers) -> None:
+        """The right sides and the columns' sums in each fold's fit, of what the first pass has ``found``."""
+        split = found.shape[1] - (self.problems.folds + 1)
+        self.sums[:] = found[:, split:].T
         self.sums[:-1] = self.sums[-1] - self.sums[:-1]
-        self.right = self._back(found[:, : right.shape[1]])[:, index]
+        self.right = self._back(found[:, :split])[:, self.problems.of_right_side]
+
+    def _sketched(self, rank: int, sequence: np.random.SeedSequence) -> Numbers:
+        """``rank`` random sums of the rows of Z, centred as the problems are."""
+        found = np.zeros((self.tiles.p, 0))
+        self._count()
+
+        def blocks() -> Iterator[Any]:
+            nonlocal found
+            for _, Z, (sums,) in self.tiles.visit(partial(FirstPass(), self.problems)):
+                found = found + sums if found.size else sums.astype(np.float64)
+                yield Z
+
+        sketched = CountSketch(self.tiles.n, rank, sequence).row_blocks(blocks(), self.tiles.p)
+        self._learn(found)
+        if self.problems.center == "both":
+            ones = CountSketch(self.tiles.n, rank, sequence).row_blocks([np.ones((self.tiles.n, 1))], 1)
+            sketched -= ones * (self.sums[-1] / self.tiles.n)
+        return sketched
 
     def _back(self, values: Numbers) -> Numbers:
         return values if self.transform is None else self.transform.T @ values
@@ -97,27 +133,17 @@ class FeatureSystem:
 
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
-        return self._product(V, columns, lambda rows, outputs: 0.0)[0]
+        lifted = self._forth(V)
+        (product,) = self._pass(Product(lifted.astype(self.tiles.dtype, copy=False), columns))
+        return self._completed(product, V, lifted, columns)
 
-    def _product(self, V: Numbers, columns: Columns, look: Callable[[slice, Numbers], Any]) -> tuple[Numbers, Any]:
-        """(ZᵀDZ + cI)V, and the sum of what ``look`` makes of each tile of ZV before rows are left out."""
-        problems, lifted = self.problems, self._forth(V)
-        shared, product, seen = lifted.astype(self.tiles.dtype, copy=False), np.zeros(lifted.shape), 0.0
-
-        def work(rows: slice, Z: Any) -> tuple[Numbers, Any]:
-            outputs = Z @ shared
-            looked = look(rows, outputs)
-            problems.leave_out(outputs, rows, columns)
-            return Z.T @ outputs, looked
-
-        self._count()
-        for _, _, (part, looked) in self.tiles.visit(work):
-            product += part
-            seen = seen + looked
+    def _completed(self, product: Numbers, V: Numbers, lifted: Numbers, columns: Columns) -> Numbers:
+        """(ZᵀDZ + cI)V of ZᵀDZV, Z centred as the problems are."""
+        problems = self.problems
         if problems.center == "both":
             sums = self.sums[problems.fold[columns]].T
             product -= sums * (np.einsum("ij,ij->j", sums, lifted) / problems.rows[problems.fold[columns]])
-        return self._back(product) + problems.penalties[columns] * V, seen
+        return self._back(product) + problems.penalties[columns] * V
 
     def precondition(self, R: Numbers, columns: Columns) -> Numbers:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
@@ -127,11 +153,10 @@ class FeatureSystem:
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
-        problems, every = self.problems, np.arange(len(self.problems))
-        intercepts = self._intercepts(self._forth(X), every)
-        return self._product(
-            X, every, lambda rows, outputs: problems.errors(outputs + intercepts, rows, every, scoring)
-        )
+        every, lifted = np.arange(len(self.problems)), self._forth(X)
+        work = Product(lifted.astype(self.tiles.dtype, copy=False), every, self._intercepts(lifted, every), scoring)
+        product, errors = self._pass(work)
+        return self._completed(product, X, lifted, every), errors
 
     def _intercepts(self, coef: Numbers, columns: Columns) -> Numbers:
         problems, folds = self.problems, self.problems.fold[columns]

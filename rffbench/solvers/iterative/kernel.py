@@ -77,8 +77,7 @@ class KernelSystem:
 
     def __init__(self, matrix: KernelMatrix, problems: Problems, counting: Callable[[], object]) -> None:
         self.matrix, self.problems, self._count = matrix, problems, counting
-        right, index = problems.right_sides()
-        self.right = right[:, index]
+        self.right = problems.right_sides(slice(0, problems.n))[:, problems.of_right_side]
         self.feature_s = self.precondition_s = 0.0
         self.root: Numbers | None = None
         self._spectra: dict[int, tuple[Numbers, Numbers]] = {}

@@ -19,9 +19,9 @@ from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
 from rffbench.solvers.iterative.kernel import PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
 from rffbench.solvers.iterative.kernel import Preconditioning as OnKernel
 from rffbench.solvers.iterative.problems import Problems
-from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_rank
+from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_not_sketched, check_rank
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
-from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring, check_scoring
+from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
 
 
 class _PCGRidge(IterativeRidge):
@@ -34,7 +34,7 @@ class _PCGRidge(IterativeRidge):
         self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, preconditioner: str | None = None,
         rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True,
         scoring: Scoring = None, budget: Mapping[str, Any] | None = None, record: bool = False,
-        memory: int | None = None, random_state: RandomState = None,
+        memory: int | None = None, random_state: RandomState = None, blocks: Blocks = None,
     ) -> None:  # fmt: skip
         self.alphas = alphas
         self.features = features
@@ -48,6 +48,7 @@ class _PCGRidge(IterativeRidge):
         self.record = record
         self.memory = memory
         self.random_state = random_state
+        self.blocks = blocks
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
@@ -55,6 +56,7 @@ class _PCGRidge(IterativeRidge):
         check_map(self.features)
         check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
         check_rank(self.rank, self._kind)
+        check_not_sketched(self.blocks, self._kind, "null, nystroem or none")
 
     def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> FeatureSystem:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
@@ -67,8 +69,7 @@ class _PCGRidge(IterativeRidge):
         self.timing_["feature_s"] = fitting.seconds
         columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
         self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
-        tiles = Tiles(X, self._map(), columns)
-        system = FeatureSystem(tiles, problems, counting=self._count)
+        system = FeatureSystem(self._tiles(X, columns), problems, counting=self._count)
         system.begin(self._kind, self._rank(columns), seed_sequence(self.random_state))
         return system
 
@@ -132,6 +133,10 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     memory : int or None
         Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
     random_state : what the preconditioner is drawn from.
+    blocks : None, or 'dask'
+        'dask': the workers of a dask cluster make the passes, as in `BlockedRidgeCV`. They are sent the rows, or where
+        the rows are, once; each pass sends the vectors and returns their products. The digits are the same for any
+        number of workers. A sketch is refused.
 
     Attributes
     ----------
@@ -162,7 +167,7 @@ def make_pcg(
     random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
     lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
     preconditioner: Literal["nystroem", "sketch", "rpcholesky", "uniform", "none"] | None = None,
-    rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False,
+    rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False, blocks: Blocks = None,
 ) -> PCGRidgeCV | PCGRidgeClassifierCV | PCGKernelRidgeCV | PCGKernelRidgeClassifierCV:  # fmt: skip
     """Ridge on features, or on the kernel, by preconditioned conjugate gradients; no matrix of all columns or rows.
 
@@ -178,6 +183,7 @@ def make_pcg(
     rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
     budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
     record : whether the residual and the test error after each pass are kept.
+    blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster, on features.
     """
     check_scoring(scoring, task)
     on_kernel = features is None
@@ -189,7 +195,9 @@ def make_pcg(
         "preconditioner": preconditioner, "rank": rank, "folds": folds, "lambda_scale": lambda_scale, "center": center,
         "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
     }  # fmt: skip
-    settings |= {"kernel": kernel, "gamma": gamma} if on_kernel else {"features": features}
+    if on_kernel and blocks is not None:
+        raise WrongParameter("blocks", f"must be null without a feature map, got {blocks!r}")
+    settings |= {"kernel": kernel, "gamma": gamma} if on_kernel else {"features": features, "blocks": blocks}
     on_rows, on_columns = PCGKernelRidgeCV, PCGRidgeCV
     if task == "classification":
         on_rows, on_columns = PCGKernelRidgeClassifierCV, PCGRidgeClassifierCV

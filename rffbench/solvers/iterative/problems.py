@@ -56,19 +56,33 @@ class Problems:
     def leave_out(self, values: NDArray, rows: slice, columns: Columns) -> None:
         """Set the rows that a column leaves out to 0 in ``values`` (rows, columns), of the block ``rows``."""
         for fold in range(self.folds):
-            held = self.held_out(fold)
-            first, last = max(held.start, rows.start), min(held.stop, rows.stop)
-            if first < last:
-                values[first - rows.start : last - rows.start, self.fold[columns] == fold] = 0
+            values[self._within(fold, rows), self.fold[columns] == fold] = 0
 
-    def right_sides(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """y − ȳ (n, k), 0 where left out, for each fold and target, and of each column which of them it has."""
-        k = (self.folds + 1) * self.targets
-        right = np.tile(self.Y, self.folds + 1) - self.y_means.ravel()
+    @property
+    def of_right_side(self) -> NDArray[np.int64]:
+        """Of each column, which of the columns of `right_sides` it has."""
+        return self.fold * self.targets + self.target
+
+    def right_sides(self, rows: slice) -> NDArray[np.float64]:
+        """y − ȳ of some rows, 0 where left out, for each fold and target: (rows, (folds + 1)·targets)."""
+        right = np.tile(self.Y[rows], self.folds + 1) - self.y_means.ravel()
         for fold in range(self.folds):
-            right[self.held_out(fold), fold * self.targets : (fold + 1) * self.targets] = 0
-        assert right.shape[1] == k
-        return right, self.fold * self.targets + self.target
+            right[self._within(fold, rows), fold * self.targets : (fold + 1) * self.targets] = 0
+        return right
+
+    def belongs(self, rows: slice) -> NDArray[np.float64]:
+        """1 where a fold leaves a row out, and in the last column, of all rows: (rows, folds + 1)."""
+        belongs = np.zeros((rows.stop - rows.start, self.folds + 1))
+        for fold in range(self.folds):
+            belongs[self._within(fold, rows), fold] = 1
+        belongs[:, self.folds] = 1
+        return belongs
+
+    def _within(self, fold: int, rows: slice) -> slice:
+        """The rows that ``fold`` leaves out, as numbers within the block ``rows``."""
+        held = self.held_out(fold)
+        first, last = max(held.start, rows.start), min(held.stop, rows.stop)
+        return slice(first - rows.start, max(first, last) - rows.start)
 
     def of_all_rows(self, alpha: int) -> Columns:
         """The columns of the fit to all rows at the ``alpha``-th λ, one for each target."""
@@ -79,13 +93,12 @@ class Problems:
         (alphas, folds). ``columns`` has every target of the folds and λ in it."""
         errors = np.zeros((len(self.alphas), self.folds))
         for fold in range(self.folds):
-            held = self.held_out(fold)
-            first, last = max(held.start, rows.start), min(held.stop, rows.stop)
-            if first >= last:
+            held, within = self.held_out(fold), self._within(fold, rows)
+            if within.start >= within.stop:
                 continue
-            share, Y = (last - first) / (held.stop - held.start), self.Y[first:last]
+            share = (within.stop - within.start) / (held.stop - held.start)
+            Y = self.Y[rows.start + within.start : rows.start + within.stop]
             for alpha in range(len(self.alphas)):
                 of = (self.fold[columns] == fold) & (self.alpha[columns] == alpha)
-                found = outputs[first - rows.start : last - rows.start, of]
-                errors[alpha, fold] = share * mean_error(found, Y, scoring)
+                errors[alpha, fold] = share * mean_error(outputs[within, of], Y, scoring)
         return errors

@@ -20,11 +20,20 @@ from rffbench.linalg.threads import blas_for
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.base import Classifier, LambdaScale, no_singular
+from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
 from rffbench.solvers.iterative.tiles import Tiles
 from rffbench.solvers.ridge.fold_statistics import Solution, cv_results
-from rffbench.solvers.ridge.settings import Center, Scoring, check_folds, check_penalties, check_scoring
+from rffbench.solvers.ridge.settings import (
+    Blocks,
+    Center,
+    Scoring,
+    check_blocks,
+    check_folds,
+    check_penalties,
+    check_scoring,
+)
 
 Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
@@ -74,6 +83,7 @@ class IterativeRidge:
     budget: Mapping[str, Any] | None
     record: bool
     memory: int | None
+    blocks: Blocks = None
     timing_: dict[str, float]
     _eval_set: tuple[Any, Any] | None = None
     _passes: int
@@ -86,6 +96,7 @@ class IterativeRidge:
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification" if isinstance(self, Classifier) else "regression")
         check_choice("record", self.record, (True, False))
+        check_blocks(self.blocks)
         check_memory(self.memory)
         Budget.of(self.budget)
 
@@ -113,6 +124,10 @@ class IterativeRidge:
 
     def _map(self, dtype: Any) -> Any:
         raise NotImplementedError
+
+    def _tiles(self, X: Any, columns: int) -> Tiles:
+        """The features of X, whose passes are made here or by workers."""
+        return (BlockedTiles if self.blocks else Tiles)(X, self._map(X.dtype), columns)
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         self.check_parameters()
@@ -227,10 +242,7 @@ class IterativeRidge:
 
     def _apply(self, X: Any, coef: Numbers) -> Numbers:
         """The columns of the map times coef (columns, t), block by block: (n, t)."""
-        out = np.empty((X.shape[0], coef.shape[1]))
-        for rows, _, outputs in Tiles(X, self._map(X.dtype), len(coef)).visit(lambda _, Z: Z @ coef):
-            out[rows] = outputs
-        return out
+        return self._tiles(X, len(coef)).times(coef)
 
     def _linear(self, X: Any) -> Numbers:
         outputs = self._apply(X, np.atleast_2d(self.coef_).T) + self.intercept_
@@ -244,6 +256,12 @@ def check_rank(rank: Any, preconditioner: str) -> None:
     check_count("rank", rank, least=1)
     if preconditioner == "none":
         raise WrongParameter("rank", f"must be null without a preconditioner, got {rank}")
+
+
+def check_not_sketched(blocks: Blocks, preconditioner: str, others: str) -> None:
+    """WrongParameter for a sketch of the rows where workers make the passes: it is not a sum over their rows."""
+    if blocks and preconditioner in ("sketch", "krill"):
+        raise WrongParameter("preconditioner", f"must be {others} with blocks: {blocks}, got {preconditioner!r}")
 
 
 def _of(value: Any, best: int) -> float:

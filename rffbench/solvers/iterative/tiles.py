@@ -1,10 +1,13 @@
-"""Passes over the rows of Z, mapped anew each time: tiles of rows, several side by side, a thread each."""
+"""Passes over the rows of Z, mapped anew each time: tiles of rows, several side by side, a thread each.
+
+A pass is a sum over tiles. Its work is an object that can be sent to other processes (blocks.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +17,18 @@ from rffbench.features.hooks import bears_threads, hook
 from rffbench.linalg.threads import side_by_side, thread_count
 from rffbench.rowsource import clock, row_blocks, since
 from rffbench.solvers.base import checked_rows, default_block_rows
+from rffbench.solvers.iterative.problems import Problems
 
 AT_ONCE = 4  # tiles mapped before what they come to is added: a number of its own, so that threads change no digit
 Result = TypeVar("Result")
+Sums = tuple[NDArray[np.float64], ...]
+
+
+class Work(Protocol):
+    """What a pass computes of a tile: arrays, whose sums over all tiles are wanted. It can be pickled."""
+
+    def __call__(self, problems: Problems, rows: slice, Z: NDArray) -> tuple[NDArray, ...]:
+        """``rows`` are those of Z among all rows."""
 
 
 class Tiles:
@@ -26,8 +38,9 @@ class Tiles:
     and long where other processes are at work.
     """
 
-    def __init__(self, X: Any, features: Any, columns: int) -> None:
-        self.X, self.features = X, features
+    def __init__(self, X: Any, features: Any, columns: int, first: int = 0) -> None:
+        """``first``: the number of X's first row among all rows."""
+        self.X, self.features, self.first = X, features, first
         self.n, self.p, self.dtype = int(X.shape[0]), columns, np.dtype(X.dtype)
         self.rows = self.rows_of(columns)
         self.passes = 0
@@ -43,6 +56,23 @@ class Tiles:
     def feature_s(self) -> float:
         """The seconds that mapping every row once took, the mean over passes, threads working side by side."""
         return self._seconds * self.n / max(self._mapped, 1) / (self._threads or thread_count())
+
+    def total(self, work: Work, problems: Problems) -> Sums:
+        """One pass: the sums of ``work(problems, rows, Z)`` over all tiles, added in the order of the rows."""
+        totals: Sums = ()
+        for _, _, found in self.visit(partial(work, problems)):
+            if not totals:
+                totals = tuple(np.zeros(each.shape) for each in found)
+            for total, each in zip(totals, found, strict=True):
+                total += each
+        return totals
+
+    def times(self, coef: NDArray) -> NDArray[np.float64]:
+        """Z·coef (n, t) of coef (p, t)."""
+        out = np.empty((self.n, coef.shape[1]))
+        for rows, _, outputs in self.visit(lambda _, Z: Z @ coef):
+            out[rows] = outputs
+        return out
 
     def visit(self, work: Callable[[slice, NDArray], Result]) -> Iterator[tuple[slice, NDArray, Result]]:
         """One pass: ``work(rows, Z)`` of each tile by some thread, and in the order of the rows where they are, Z, and
@@ -60,7 +90,8 @@ class Tiles:
                 started = clock()
                 Z = self._map(read[part], buffers[at][: part.stop - part.start])
                 seconds = since(started)
-                found[at] = seconds, Z, work(slice(first + part.start, first + part.stop), Z)
+                start = self.first + first
+                found[at] = seconds, Z, work(slice(start + part.start, start + part.stop), Z)
 
             side_by_side([partial(do, at) for at in range(len(parts))], self._threads)
             for at, part in enumerate(parts):

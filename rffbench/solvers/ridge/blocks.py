@@ -11,7 +11,6 @@ import copy
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -33,7 +32,7 @@ from rffbench.solvers.ridge.fold_statistics import (
     fold_bounds,
     wrong_share,
 )
-from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale, Scoring, chosen_method
+from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale, Scoring, check_blocks, chosen_method
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _Plan, _StreamedRidge
 from rffbench.solvers.ridge.tree import Engine, leaves
 
@@ -123,8 +122,7 @@ class _BlockedRidge(_StreamedRidge):
                 f"{least:g} needs the singular values of Z, which blocks: {self.blocks} has not; take a larger one"
             )
             raise WrongParameter("lambda", problem)
-        if self.blocks == "dask" and find_spec("distributed") is None:
-            raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
+        check_blocks(self.blocks)
 
     def _engine(self) -> AbstractContextManager[Engine]:
         from rffbench.solvers.ridge.dask_blocks import engine

@@ -94,7 +94,7 @@ class DaskEngine:
         self.client = client
 
     def sums(self, work: Work, add: Work, shared: Any, groups: Sequence[Sequence[tuple]]) -> Iterator[Any]:
-        here, slots = self._share(shared), self._slots()
+        here, slots = self.keep(shared), self._slots()
         sums: deque[Future] = deque()
         place = 0
         for parts in groups:
@@ -113,7 +113,7 @@ class DaskEngine:
             yield sums.popleft().result()  # and forgotten: one sum at a time is on its way here
 
     def each(self, work: Work, shared: Any, parts: Sequence[tuple]) -> Iterator[Any]:
-        here, slots = self._share(shared), self._slots()
+        here, slots = self.keep(shared), self._slots()
         ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
         away: deque[Future] = deque()
         for part in parts:
@@ -123,10 +123,12 @@ class DaskEngine:
         while away:
             yield away.popleft().result()
 
-    def _share(self, shared: Any) -> Future:
+    def keep(self, value: Any) -> Future:
         """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""
+        if isinstance(value, Future):
+            return value
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # that it is large
-            return self.client.submit(given, Sent(shared), pure=False)
+            return self.client.submit(given, Sent(value), pure=False)
 
     def _slots(self) -> dict[str, int]:
         """How many tasks are done at a time on each host."""
@@ -165,13 +167,15 @@ def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, 
     worker = distributed.get_worker()
     if software() != wanted:
         raise EnvironmentFault(_another_software(worker.address, wanted, software()))
-    if isinstance(shared.value, EnvironmentFault):
-        raise shared.value
+    values = [each.value if isinstance(each, Sent) else each for each in (shared, *part)]
+    for each in values:
+        if isinstance(each, EnvironmentFault):
+            raise each
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
     share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     numba.set_num_threads(share)
     threadpool_limits(share)
-    return work(shared.value, *part)
+    return work(*values)
 
 
 async def introduce() -> dict[str, str]:

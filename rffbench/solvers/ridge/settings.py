@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Literal, get_args
 
 import numpy as np
@@ -49,6 +50,13 @@ def check_penalties(
         raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
     check_choice("lambda_scale", lambda_scale, scales)
     check_choice("center", center, get_args(Center))
+
+
+def check_blocks(blocks: object) -> None:
+    """WrongParameter where row blocks cannot be gathered so."""
+    check_choice("blocks", blocks, (None, "dask"))
+    if blocks and find_spec("distributed") is None:
+        raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
 
 
 def check_method(method: object) -> None:

@@ -106,7 +106,11 @@ Work = Callable[..., Any]  # a module's function: it goes by name
 
 
 class Engine(Protocol):
-    """What calls functions on workers. ``shared`` is sent to each of them once, and is their first argument."""
+    """What calls functions on workers. ``shared`` is sent to each of them once, and is their first argument. It, and
+    anything in a part, may be what `keep` gave."""
+
+    def keep(self, value: Any) -> Any:
+        """The value on the workers, for several calls: it is sent once."""
 
     def sums(self, work: Work, add: Work, shared: Any, groups: Sequence[Sequence[tuple]]) -> Iterator[Any]:
         """Of each group of parts the sum by the tree over ``work(shared, *part)``, of two at a time by

@@ -1,6 +1,5 @@
 """Ridge by row blocks elsewhere is ridge here, to rounding; its digits do not depend on who adds what and when."""
 
-import pickle
 import random
 
 import numpy as np
@@ -10,50 +9,13 @@ from sklearn.datasets import make_classification
 from rffbench import LeverageScoreFeatures, RandomFourierFeatures
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.solvers import check_on_device, make_solver
-from rffbench.solvers.ridge import blocks, tree
+from rffbench.solvers.ridge import blocks, settings, tree
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
-from rffbench.solvers.ridge.tree import pairs
+from tests.helpers.played_workers import Lazy, Played
 
 ALPHAS = [1e-6, 1e-3, 0.1]
 MAP = RandomFourierFeatures(32, gamma=0.1, random_state=0)
-
-
-class Played:
-    """Workers that are played: they get what is sent to them pickled, and do it in any order."""
-
-    def __init__(self, order=None):
-        self.order, self.sent = order, []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def _do(self, work, shared, part):
-        message = pickle.dumps((work, shared, part))
-        self.sent.append(len(message))
-        work, shared, part = pickle.loads(message)
-        return work(shared, *part)
-
-    def sums(self, work, add, shared, groups):
-        for parts in groups:
-            nodes, found = pairs(len(parts)), {}
-            todo = list(range(len(parts) + len(nodes)))
-            while todo:
-                ready = [each for each in todo if each < len(parts) or set(nodes[each - len(parts)]) <= found.keys()]
-                number = self.order.choice(ready) if self.order else ready[0]
-                todo.remove(number)
-                if number < len(parts):
-                    found[number] = self._do(work, shared, parts[number])
-                else:
-                    left, right = nodes[number - len(parts)]
-                    found[number] = add(found[left], found[right])
-            yield found[len(parts) + len(nodes) - 1]
-
-    def each(self, work, shared, parts):
-        return (self._do(work, shared, part) for part in parts)
 
 
 @pytest.fixture
@@ -63,23 +25,6 @@ def workers(monkeypatch):
     monkeypatch.setattr(blocks._BlockedRidge, "_engine", lambda self: played)
     monkeypatch.setattr(blocks, "leaves", lambda start, stop: tree.leaves(start, stop, 60))
     return played
-
-
-class Lazy:
-    """Rows, or targets, that say where they are; sent as their places."""
-
-    def __init__(self, array, labels=None):
-        self.array, self.labels = array, labels
-        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
-
-    def __len__(self):
-        return len(self.array)
-
-    def __getitem__(self, rows):
-        return self.array[rows]
-
-    def part(self, rows):
-        return Lazy(self.array[rows], self.labels)
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +119,6 @@ def test_a_config_asks_for_it_by_name(monkeypatch):
         make_solver({**config, "blocks": "spark"}, task="regression", features=MAP)
     with pytest.raises(ConfigError, match="cuda runs ridge without blocks"):
         check_on_device(config, "cuda", MAP)
-    monkeypatch.setattr(blocks, "find_spec", lambda name: None)
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"needs the library distributed; pip install 'rffbench\[dask\]'"):
         make_solver(config, task="regression", features=MAP)

@@ -1,0 +1,97 @@
+"""Conjugate gradients whose passes are made by workers: the answer of those here, the same digits whoever adds."""
+
+import random
+
+import numpy as np
+import pytest
+
+from rffbench import RandomFourierFeatures
+from rffbench.parameters import WrongParameter
+from rffbench.solvers import make_solver
+from rffbench.solvers.iterative import blocks
+from rffbench.solvers.iterative.falkon import FalkonCV
+from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
+from rffbench.solvers.ridge import tree
+from tests.helpers.played_workers import Lazy, Played
+
+rng = np.random.default_rng(0)
+X, NEW = rng.uniform(size=(701, 4)), rng.uniform(size=(60, 4))
+Y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=701)
+ALPHAS = [1e-5, 1e-3]
+SETTINGS = {
+    "features": RandomFourierFeatures(80, gamma=1.0, random_state=0), "rank": 40, "folds": 3,
+    "budget": {"tolerance": 1e-9}, "random_state": 1,
+}  # fmt: skip
+OF_FALKON = {"gamma": 1.0, "n_landmarks": 50, "folds": 3, "budget": {"tolerance": 1e-9}, "random_state": 1}
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Small leaves, on played workers."""
+    played = Played()
+    monkeypatch.setattr(blocks, "workers", lambda: played)
+    monkeypatch.setattr(blocks, "leaves", lambda start, stop: tree.leaves(start, stop, 60))
+    return played
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("center", [True, "both", False])
+def test_passes_by_workers_come_to_what_passes_here_do(workers, center, lazy):
+    here = PCGRidgeCV(ALPHAS, center=center, **SETTINGS).fit(X, Y)
+    there = PCGRidgeCV(ALPHAS, center=center, blocks="dask", **SETTINGS).fit(Lazy(X) if lazy else X, Y)
+    assert workers.sent
+    assert (there.alpha_, there.metrics_["passes"]) == (here.alpha_, here.metrics_["passes"])
+    np.testing.assert_allclose(there.predict(NEW), here.predict(NEW), atol=1e-7)
+    np.testing.assert_allclose(there.cv_results_["fold_test_error"], here.cv_results_["fold_test_error"], rtol=1e-4)
+    assert there.timing_["feature_s"] > 0
+
+
+def test_classes_and_accuracy_are_those_of_passes_here(workers):
+    labels = np.array(["a", "b", "c"])[np.digitize(Y, [0.2, 0.8])]
+    here, there = (
+        PCGRidgeClassifierCV(ALPHAS, scoring="accuracy", blocks=each, **SETTINGS).fit(X, labels)
+        for each in (None, "dask")
+    )
+    np.testing.assert_allclose(there.decision_function(NEW), here.decision_function(NEW), atol=1e-7)
+    np.testing.assert_array_equal(there.cv_results_["fold_test_error"], here.cv_results_["fold_test_error"])
+
+
+def test_falkon_is_that_of_passes_here(workers):
+    here, there = (FalkonCV(ALPHAS, blocks=each, **OF_FALKON).fit(X, Y) for each in (None, "dask"))
+    np.testing.assert_allclose(there.predict(NEW), here.predict(NEW), atol=1e-6)
+
+
+def test_no_digit_depends_on_who_is_done_first(workers):
+    first = PCGRidgeCV(ALPHAS, blocks="dask", **SETTINGS).fit(X, Y)
+    for seed in range(2):
+        workers.order = random.Random(seed)
+        again = PCGRidgeCV(ALPHAS, blocks="dask", **SETTINGS).fit(X, Y)
+        np.testing.assert_array_equal(again.coef_, first.coef_)
+
+
+def test_rows_and_map_are_sent_once_a_fit_and_a_pass_sends_vectors(workers):
+    many = rng.uniform(size=(6000, 30))
+    model = PCGRidgeCV([1e-3], blocks="dask", **SETTINGS).fit(many, many[:, 0])
+    passes = model.metrics_["passes"]
+    assert passes > 4
+    assert sum(workers.kept) < 1.2 * many.nbytes + passes * 8 * 80 * 45
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"name": "pcg", "preconditioner": "sketch"},
+            "preconditioner must be null, nystroem or none with blocks: dask",
+        ),
+        ({"name": "falkon", "preconditioner": "krill"}, "preconditioner must be falkon or none with blocks: dask"),
+        ({"name": "pcg", "on_kernel": True}, "blocks must be null without a feature map, got 'dask'"),
+    ],
+)
+def test_what_workers_cannot_do_is_refused(settings, said):
+    features = None if settings.pop("on_kernel", False) or settings["name"] == "falkon" else SETTINGS["features"]
+    with pytest.raises((WrongParameter, ValueError), match=said):
+        make_solver(
+            settings | {"blocks": "dask"}, task="regression", features=features, kernel="gaussian", gamma=1.0,
+            n_features=10,
+        ).fit(X, Y)  # fmt: skip
