@@ -35,7 +35,7 @@ def told(tmp_path, monkeypatch, capsys, embedded):
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["rffbench", *arguments])
-        monkeypatch.setattr(cli, "_write_what_readers_take", lambda: None)  # standard output is pytest's here
+        monkeypatch.setattr(cli, "adapt_standard_streams", lambda: None)  # standard output is pytest's here
         interrupt = signal.getsignal(signal.SIGINT)
         try:
             with pytest.raises(SystemExit) as ended:

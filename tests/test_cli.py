@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from rffbench import cli
+from rffbench.cli import output, running
 from tests.helpers import report_log as log
 from tests.helpers.tiny_config import TINY
 
@@ -483,11 +483,11 @@ def read_all(terminal):
 
 BESIDE_A_BAR = """
 import os, subprocess, sys, warnings
-from rffbench import cli
-with cli._Progress("bar") as progress:
+from rffbench.cli import output
+with output.Progress("bar") as progress:
     progress(1, 4, 1, 0, None)
-    cli._say("a message")
-    cli._print("a result")
+    output.say("a message")
+    output.echo("a result")
     warnings.warn("a warning")
     os.write(2, b"a line of C\\rbegun \\x1b[2Aand ")
     subprocess.run("echo ended; echo of another process >&2; printf unended", shell=True, stdout=2)
@@ -519,8 +519,8 @@ def test_messages_results_and_warnings_stand_on_lines_without_the_bar(environmen
 
 def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(capsys, monkeypatch):
     now = iter([0.0, 59.0, 61.0, 61.0, 100.0, 130.0, 130.0, 500.0])
-    monkeypatch.setattr(cli.time, "monotonic", lambda: next(now))
-    with cli._Progress("tiny") as progress:
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(now))
+    with output.Progress("tiny") as progress:
         for done in (1, 2, 3, 1_000, 1_200):
             progress(done, 1_200, done - 1, 1, None if done < 3 else 90.0)
     assert capsys.readouterr().err.splitlines() == [
@@ -610,7 +610,7 @@ def test_why_trials_failed_is_said_with_their_methods_and_datasets(tmp_path, cap
     some += [failed("RFF", 2, "no source has it:\n  mirror: no such file")]
     some += [failed("RFF", trial, f"reason {trial}") for trial in range(3, 13)]
     folder = log.write(tmp_path / "run", log.config(), some)
-    cli._finish(folder, SimpleNamespace(ok=0, run=19, failed=19, unavailable=0), None)
+    running.finish(folder, SimpleNamespace(ok=0, run=19, failed=19, unavailable=0), None)
     said = capsys.readouterr().err.splitlines()
     assert said[1:3] == [
         "  8 × error: it is odd (RFF, QMC, leverage-RFF and 1 more on eeg)",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ABOVE_SOLVERS = ("api.py", "cli.py", "config", "execution", "report", "trials")
+ABOVE_SOLVERS = ("api.py", "cli", "config", "execution", "report", "trials")
 MENTIONS_S = re.compile(r"(?<![\w’'])s(?![\w’'])")
 
 

@@ -1,0 +1,87 @@
+"""The command line: parse, call, print. The only place that prints or exits.
+
+Exit status: 0 done; 1 the run finished, but trials failed or some data was unavailable, or a comparison is
+out of tolerance; 2 the command or the config is wrong; 3 nothing could be measured; 130 interrupted, and the
+same command carries on; 70 a defect in rffbench itself.
+
+A group of commands has a file. Nothing heavy is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from rffbench import __version__
+from rffbench.cli import board, browser, comparison, configs, datasets, parts, running, tables
+from rffbench.cli.output import message_of, say
+from rffbench.cli.streams import (
+    INTERRUPTED,
+    adapt_standard_streams,
+    replace_closed_streams,
+    stop_at_second_interrupt,
+)
+from rffbench.errors import ConfigError, RffbenchError
+
+DEFECT = 70
+COLLECTED_AFTER = 100_000  # new objects: looking for cycles among a long log's is a tenth of the time to read it
+
+
+def main() -> NoReturn:
+    """Entry point of ``rffbench``: run the command, turn errors into messages and exit statuses."""
+    gc.set_threshold(COLLECTED_AFTER)
+    replace_closed_streams()
+    adapt_standard_streams()
+    stop_at_second_interrupt()
+    try:
+        status = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted; the same command carries on from here")
+        status = INTERRUPTED
+    except RffbenchError as error:
+        say(f"error: {error}")
+        status = error.exit_status
+    except OSError as error:
+        say(f"error: {message_of(error)}")
+        status = ConfigError.exit_status
+    except Exception as error:
+        if os.environ.get("RFFBENCH_DEBUG"):
+            raise
+        say(f"error: {type(error).__name__}: {error}\nThis is a defect; RFFBENCH_DEBUG=1 shows where it is.")
+        status = DEFECT
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try again on its way out, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(version)s")
+def cli() -> None:
+    """Benchmark random-feature methods for kernel approximation.
+
+    CONFIG is a YAML file, or the name of a config that ships with the package. RESULTS is the folder of one
+    experiment's results, or a folder of such folders.
+    """
+
+
+for _command in (
+    running.run,
+    tables.plot, tables.table,
+    comparison.compare, comparison.record, comparison.merge, comparison.diff, comparison.history,
+    browser.report, browser.serve,
+    board.board,
+    datasets.datasets,
+    parts.methods, parts.check_method, parts.check_kernel, parts.new,
+    configs.validate, configs.schema, configs.environment, configs.completion,
+):  # fmt: skip
+    cli.add_command(_command)

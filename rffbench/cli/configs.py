@@ -1,0 +1,78 @@
+"""The commands validate, schema, environment and completion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import get_completion_class
+
+from rffbench.cli.completion import SHELLS, complete_config
+from rffbench.cli.datasets import warn_of_cards
+from rffbench.cli.options import TEXT
+from rffbench.cli.output import echo, say, write_json
+from rffbench.errors import ConfigError, refusals
+from rffbench.units import so_many
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("config", type=TEXT, shell_complete=complete_config)
+def validate(config: str) -> int:
+    """Check a config without running it."""
+    from rffbench.config.columns import warnings_of_columns
+    from rffbench.config.loading import load_experiment
+    from rffbench.execution import check_executor
+    from rffbench.execution.devices import check_device
+    from rffbench.solvers import check_installed
+
+    experiment = load_experiment(config)
+    unchecked = check_executor(*experiment.runs_on())
+    warn_of_cards()
+    if unchecked:
+        say(f"not checked: {unchecked}")
+    devices = refusals(check_device, dict.fromkeys(each.device for _, each in experiment.protocols()))
+    for missing in (*devices, *refusals(check_installed, experiment.solvers())):
+        say(f"it cannot run here: {missing}")
+    for warning in warnings_of_columns(experiment.firsts()):
+        say(f"warning: {warning}")
+    echo(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
+    return 0
+
+
+@click.command()
+def schema() -> int:
+    """Print the JSON Schema of configs, for editors."""
+    from rffbench.config.schema import json_schema
+
+    write_json(json_schema())
+    return 0
+
+
+@click.command()
+def environment() -> int:
+    """Print what is recorded of this machine.
+
+    It is what a run writes to manifest.json.
+    """
+    from rffbench.execution.environment import record
+
+    write_json(record())
+    return 0
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> int:
+    """Print what makes a shell complete commands, options, configs, datasets and methods.
+
+    bash and zsh: add `eval "$(rffbench completion bash)"` (or zsh) to ~/.bashrc or ~/.zshrc. fish: write it into
+    ~/.config/fish/completions/rffbench.fish.
+    """
+    complete = get_completion_class(shell)
+    if complete is None:
+        raise ConfigError(f"this version of click has no completion for {shell}")
+    echo(complete(click.get_current_context().find_root().command, {}, "rffbench", "_RFFBENCH_COMPLETE").source())
+    return 0

@@ -1,0 +1,197 @@
+"""The command run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rffbench.cli.completion import complete_config, complete_executor, complete_only
+from rffbench.cli.datasets import warn_of_cards
+from rffbench.cli.options import COUNT, FILE, TEXT, json_option, quiet_option
+from rffbench.cli.output import Progress, echo, name_files, note, say, width, write_json
+from rffbench.errors import ConfigError, DataError
+from rffbench.units import first_of, so_many
+
+if TYPE_CHECKING:
+    from rffbench.config.experiment import Experiment
+
+MANY_TRIALS = 1_000_000
+REASONS_SHOWN = 10  # why trials failed
+NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
+
+
+@click.command()
+@click.argument("config", type=TEXT, shell_complete=complete_config)
+@click.option(
+    "--workers",
+    type=COUNT,
+    help="How many worker processes to use. [default: as many as processors and memory allow]",
+)
+@click.option(
+    "--results",
+    type=FILE,
+    default=Path("results"),
+    show_default=True,
+    help="The folder that holds the experiment's folder of results.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    shell_complete=complete_only,
+    metavar="KEY=VALUE",
+    help="Run only these trials. KEY is dataset, method, n_features or trial; separate several values by commas. "
+    "With several --only, a trial must meet all of them.",
+)
+@click.option("--fresh", is_flag=True, help="Start from the beginning; the old results are moved aside.")
+@click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the grid, its size and an estimate of time and memory; run nothing."
+)
+@click.option(
+    "--executor",
+    shell_complete=complete_executor,
+    metavar="NAME",
+    help="Where trials run: local (worker processes), serial (this process), dask (a cluster of dask on this machine), "
+    "dask://HOST:PORT (one that is there), slurm (jobs), or one that a package adds. "
+    "[default: the config's executor, or local]",
+)
+@click.option("--scheduler-file", metavar="FILE", help="With dask: the file that names the scheduler.")
+@click.option(
+    "--executor-option",
+    "executor_options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the executor, for example partition=long; before what the config's executor says.",
+)
+@click.option("--yes", is_flag=True, help=f"Run an experiment of more than {MANY_TRIALS:,} trials.")
+@quiet_option
+@json_option
+def run(
+    config: str,
+    workers: int | None,
+    results: Path,
+    only: tuple[str, ...],
+    fresh: bool,
+    retry_failed: bool,
+    dry_run: bool,
+    executor: str | None,
+    scheduler_file: str | None,
+    executor_options: tuple[str, ...],
+    yes: bool,
+    json_file: str | None,
+) -> int:
+    """Run an experiment, or carry on with it.
+
+    Trials that were run before are skipped, except those whose data was unavailable or that the machine lost.
+    """
+    from rffbench.config.loading import load_experiment
+    from rffbench.execution import make_executor
+
+    if executor == "":
+        raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
+    experiment = load_experiment(config)
+    warn_of_cards()
+    if (trials := experiment.size()) > MANY_TRIALS and not yes:
+        raise ConfigError(f"{config}: stands for {trials:,} trials; if that is meant, --yes runs them")
+    name, options = experiment.runs_on(executor)
+    options |= dict(map(_option, executor_options)) | ({"scheduler_file": scheduler_file} if scheduler_file else {})
+    runs_on = make_executor(name, experiment, workers=workers, options=options)
+    folder = results / experiment.name
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(runs_on, "close", lambda: None))
+        if dry_run:
+            echo(_dry_run(experiment, folder, only, fresh, runs_on.workers))
+            return 0
+
+        from rffbench.execution.run import run_experiment
+
+        with Progress(experiment.name) as progress:
+            summary = run_experiment(
+                experiment,
+                folder,
+                executor=runs_on,
+                fresh=fresh,
+                retry_failed=retry_failed,
+                only=only,
+                progress=progress,
+                announce=note if progress.shown else None,
+                tell=note,
+            )
+    return finish(folder, summary, json_file)
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise ConfigError(f"--executor-option {text}: must be KEY=VALUE, for example partition=long")
+    return key.replace("-", "_"), value
+
+
+def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int) -> str:
+    from rffbench.config.dryrun import describe
+    from rffbench.config.loading import filter_specs
+    from rffbench.execution.log import read_rows
+    from rffbench.execution.provenance import OtherCode
+
+    grid = experiment.grid()
+    specs, other = filter_specs(grid, only), OtherCode(grid)
+    logged = [] if fresh else other.left_out_of(read_rows(folder / "trials.jsonl"))
+    rows = list({row["key"]: row for row in logged}.values())
+    text = describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
+    return f"{text}\n{other.told()}; a run would keep them aside and measure anew" if other.found else text
+
+
+def finish(folder: Path, summary: Any, json_file: str | None) -> int:
+    """Print the table, name the files; the exit status says how it went."""
+    from rffbench.execution.log import log_files
+    from rffbench.report import FILES, described, make_table, redraw, up_to_date, written_table
+
+    if summary.ok and not summary.run and up_to_date(folder):
+        table = (folder / "table.md").read_text(encoding="utf-8")
+        fits = max(map(len, table.splitlines())) <= width()
+        echo(table if fits else written_table(folder).to_text(width()))
+        note("nothing was left to do")
+    elif summary.ok:
+        drawn = redraw(folder)
+        echo(make_table(folder, FILES).to_text(width()))
+        name_files([*log_files(folder), *drawn])
+    if json_file:
+        about = described(folder) if summary.ok else {"name": folder.name, "folder": str(folder)}
+        counts = {name: getattr(summary, name) for name in ("ok", "failed", "unavailable", "run")}
+        write_json(about | counts, json_file)
+    lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
+    (say if lost else note)(so_many(summary.ok, "trial") + " ok" + "".join(f", {each}" for each in lost))
+    if lost:
+        reasons = sorted(reasons_of_failures(folder).items(), key=lambda each: -len(each[1]))
+        for reason, places in reasons[:REASONS_SHOWN]:
+            methods, datasets = (first_of([*dict.fromkeys(names)], NAMES_SHOWN) for names in zip(*places, strict=True))
+            say(f"  {len(places)} × {reason} ({methods} on {datasets})")
+        if rest := reasons[REASONS_SHOWN:]:
+            say(f"  {sum(len(places) for _, places in rest)} × {len(rest)} other reasons")
+        say(f"details are in {' and '.join(map(str, log_files(folder)))}")
+    if summary.failed:
+        say("--retry-failed runs failed trials again")
+    if not summary.ok and summary.unavailable:
+        return DataError.exit_status
+    return 1 if lost else 0
+
+
+def reasons_of_failures(folder: Path) -> dict[str, list[tuple[str, str]]]:
+    """Why trials have no result: each reason with the method and the dataset of every trial."""
+    from rffbench.execution.log import cell, each_row
+
+    failed: dict[Any, str] = {}
+    for row in each_row(folder / "trials.jsonl"):
+        failed.pop(cell(row), None)
+        if row.get("error"):
+            first, *others = row["error"]["message"].splitlines() or [""]
+            details = "; ".join(each.strip() for each in others if first.endswith(":"))  # what each source said
+            failed[cell(row)] = f"{row['status']}: {first} {details}".rstrip()
+    reasons: dict[str, list[tuple[str, str]]] = {}
+    for (dataset, method, *_), reason in failed.items():
+        reasons.setdefault(reason, []).append((method, dataset))
+    return reasons
