@@ -33,7 +33,7 @@ TESTS = {
     "seeds.py": ["test_seeds.py"],
     "identity.py": ["test_identity.py"],
     "kernels/shift_invariant.py": ["kernels/test_every_kernel.py"],
-    "report/theory.py": ["report/test_theory.py"],
+    "report/analyses/error_bounds.py": ["report/analyses/test_error_bounds.py"],
     "report/significance.py": ["report/test_tables.py", "report/test_statistics.py", "report/test_compare.py"],
     "report/verdicts.py": ["report/test_claims.py"],
     "report/judge.py": ["report/test_claims.py"],

@@ -19,13 +19,13 @@ from rffbench.execution.manifest import write_whole
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.process import peak_memory
 from rffbench.report import frame
+from rffbench.report.analyses.lambda_scales import _differences
 from rffbench.report.compare import _mean_costs, compare
 from rffbench.report.diff import LOST, diff
 from rffbench.report.figures.comparison import _comparison_figure
 from rffbench.report.figures.curves import path_figure
 from rffbench.report.judge import _largest_block
 from rffbench.report.significance import welch_interval
-from rffbench.report.yardsticks import _differences
 from rffbench.solvers.weights import class_row_weights
 from rffbench.trials.spec import Status, TrialResult
 from rffbench.trials.tasks import _BestBandwidth

@@ -35,8 +35,8 @@ def compare(results: Path, tolerance: float | None, search: bool, json_file: str
     and without --tolerance, the methods alone are compared.
     """
     from rffbench.report import experiment_folders
+    from rffbench.report.analyses.search import NoSweep
     from rffbench.report.compare import NoReference
-    from rffbench.report.search import NoSweep
 
     folders = experiment_folders(results)
     statuses: list[int] = []

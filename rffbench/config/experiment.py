@@ -35,9 +35,11 @@ from rffbench.config.checks import check_grid, check_inputs, check_mapping, loca
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
+    USUAL_FIGURES,
     ChosenBandwidth,
     Dataset,
     FeaturesName,
+    FigureName,
     Gammas,
     KernelName,
     Label,
@@ -289,7 +291,7 @@ FOLDER_NAME = pattern(
 )
 LONGEST_NAME = 100
 AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
-NOT_SWEPT = ("name", "title", "cards", "reference", "executor", "sweep")  # what no trial depends on
+NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
 PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
 
@@ -391,6 +393,18 @@ class Experiment(_Strict):
         default=[],
         description="What predictions are scored by besides accuracy or RMSE: auc, average_precision, "
         "balanced_accuracy, log_loss, brier, calibration_error, mae, r2.",
+    )
+    figures: Annotated[list[FigureName], AfterValidator(once), Field(min_length=1)] = Field(
+        default=list(USUAL_FIGURES),
+        description="What is drawn, where it was measured: scores against the size, lambda (scores at every λ), "
+        "progress of a solver, scores against time and cost, sweep (scores against a swept number); and analyses of "
+        "single papers: error-bounds, crossover (from which dimension on a map is quicker), lambda-scales, "
+        "leverage-theory.",
+    )
+    table: Literal["methods", "models"] = Field(
+        default="methods",
+        description="The layout of the table: methods, a column per method; models, a row per method, with the size of "
+        "its model, score, times and memory.",
     )
     executor: Annotated[RunsOn | None, BeforeValidator(by_key("name"))] = Field(
         default=None, description="Where trials run, for example {name: slurm, partition: long}; --executor wins."
@@ -546,6 +560,9 @@ class Experiment(_Strict):
             resolved["methods"][label] = later_defaults(method.features) | given
         for key, default in LATER.items():
             if key in resolved and resolved[key] == default:
+                del resolved[key]
+        for key in ("figures", "table"):  # these came after the first release, too
+            if resolved[key] == type(self).model_fields[key].default:
                 del resolved[key]
         for key in ("sweep", "executor", "cards"):
             if not resolved[key]:

@@ -27,9 +27,9 @@ from rffbench.report.typeset import to_latex, to_typst
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rffbench.report.analyses.search import Search
     from rffbench.report.compare import Comparison
     from rffbench.report.figures.style import Style
-    from rffbench.report.search import Search
     from rffbench.report.statistics import Statistics
 
 __all__ = [
@@ -63,32 +63,24 @@ def redraw(
     columns: int | None = None,
     panels: Sequence[str] = (),
 ) -> list[Path]:
-    """Write summary.csv, the tables, the figures and what is read off them (slopes.csv, crossover.csv, yardsticks.csv,
-    leverage.csv) into one experiment's folder; the paths written.
+    """Write summary.csv, the tables, and the figures and analyses that the config's `figures` name into one
+    experiment's folder; the paths written.
 
     ``style`` is one of the figures' styles; in the style paper they are as wide as 1 or 2 ``columns``, where that is
     given, else as they need. Figures that have a panel per metric have those of ``panels``, where these are given.
     Raises ConfigError for a style or metric that does not exist, ResultsError for a metric that no trial has.
     """
-    from rffbench.report.crossover import write_crossover
+    from rffbench.report.analyses.chosen import run_analyses
     from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
     from rffbench.report.figures.style import figure_style
-    from rffbench.report.leverage import write_leverage
-    from rffbench.report.slopes import write_slopes
-    from rffbench.report.yardsticks import write_yardsticks
 
     protocols = load_protocols(folder)
     look = figure_style(style, columns, [measured_metric(protocols, name).name for name in panels])
     summaries = [summarise(results) for _, results in protocols]
-    findings = [
-        *write_slopes(protocols),
-        *write_crossover(protocols),
-        *write_yardsticks(protocols),
-        *write_leverage(protocols),
-    ]
     texts = {"summary.csv": summary_csv(protocols, summaries), **_table_files(protocols, summaries)[1]}
     figures = draw_figures(protocols, formats, look, summaries)
-    return [*_written(Path(folder), texts), *findings, *figures, *_compared(protocols, formats, look, summaries)]
+    analyses = run_analyses(protocols, formats, look)
+    return [*_written(Path(folder), texts), *figures, *analyses, *_compared(protocols, formats, look, summaries)]
 
 
 def _compared(
@@ -231,7 +223,7 @@ def _statistics_files(statistics: Statistics | None, folder: Path) -> list[Path]
 
 def search_folder(folder: str | Path) -> Search:
     """Rank the protocols of a sweep by their distance to the reference."""
-    from rffbench.report.search import search
+    from rffbench.report.analyses.search import search
 
     return search(load_protocols(folder))
 

@@ -77,11 +77,6 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     return table
 
 
-def has_models(results: Results) -> bool:
-    """Whether any trial says how large its model is."""
-    return bool(results.trials["model_size"].notna().any())
-
-
 def _mean(values: pd.Series, decimals: int | None = None) -> str:
     if values.isna().all():
         return NOT_RUN

@@ -14,7 +14,7 @@ from rffbench.report import edges
 from rffbench.report.at_seconds import make_table_at
 from rffbench.report.columns import columns_note, make_columns_table
 from rffbench.report.frame import Protocols, Results, as_written, cells, size_label
-from rffbench.report.model_table import has_models, make_model_table
+from rffbench.report.model_table import make_model_table
 from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
@@ -134,7 +134,7 @@ def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
 def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence[pd.DataFrame] | None = None) -> Table:
     """The table of a folder. Of a sweep it is one table below the other, a protocol's labels in front of its datasets;
     a method that a protocol does not have is left empty there."""
-    models = shown.metric is None and shown.at_seconds is None and any(has_models(results) for _, results in protocols)
+    models = shown.metric is None and shown.at_seconds is None and protocols[0][1].config.get("table") == "models"
     parts = []
     for index, (_, results) in enumerate(protocols):
         if models:

@@ -6,14 +6,14 @@ import re
 import numpy as np
 import pandas as pd
 
+from rffbench.report.analyses.error_bounds import delta_error_bound
+from rffbench.report.analyses.lambda_scales import distances
+from rffbench.report.analyses.leverage_theory import measured as measured_dimensions
+from rffbench.report.analyses.leverage_theory import of_points
 from rffbench.report.compare import cells_beside
 from rffbench.report.edges import edges
-from rffbench.report.leverage import measured as measured_dimensions
-from rffbench.report.leverage import of_points
 from rffbench.report.significance import mean_interval
 from rffbench.report.summary import summarise
-from rffbench.report.theory import delta_error_bound
-from rffbench.report.yardsticks import distances
 from tests.helpers.findings import ROOT, compared, finding, gain, mean, protocols, results, signed, span, trials, word
 
 PAGE, README = "docs/liu2020.md", "README.md"

@@ -524,7 +524,7 @@ def test_the_columns_that_name_a_row_of_models_are_known_again(tmp_path):
     rows = [log.ok(log.spec(method=method), score) for method, score in (("RFF", 1.0), ("surrogate-RFF", 2.0))]
     for row in rows:
         row["metrics"]["model_size"] = 12.0
-    folder = log.write(tmp_path / "run", log.config(trials=1), rows)
+    folder = log.write(tmp_path / "run", log.config(trials=1, table="models"), rows)
     made, _ = report.write_table(folder)
     assert made.stub == 3
     assert report.written_table(folder).to_text(40) == made.to_text(40)

@@ -15,6 +15,7 @@ from rffbench.execution.leftovers import temporary_folder
 from rffbench.execution.manifest import runs_of
 from rffbench.papers import Role, references, role_of
 from rffbench.report import writeup
+from rffbench.report.analyses.search import NoSweep, search
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.figures.critical_difference import draw_critical_difference
@@ -23,7 +24,6 @@ from rffbench.report.page.charts import chart_data
 from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
 from rffbench.report.page.results import TONES, results_sheets
 from rffbench.report.page.sheet import Sheet, anchor, sheet_of
-from rffbench.report.search import NoSweep, search
 from rffbench.report.statistics import Statistics, compute_statistics
 from rffbench.report.summary import summarise
 from rffbench.report.verdicts import NOT_MEASURED

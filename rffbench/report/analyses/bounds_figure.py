@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rffbench.kernels import kernel_argument, make_spectral_kernel
-from rffbench.report import theory as bounds
+from rffbench.report.analyses import error_bounds as bounds
+from rffbench.report.analyses.error_slopes import EQUAL, FIXED, SQUARE, measured_of_maps, series
 from rffbench.report.figures.style import (
     aside,
     bars,
@@ -30,7 +31,7 @@ from rffbench.report.figures.style import (
     tidy_panel,
 )
 from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
-from rffbench.report.slopes import EQUAL, FIXED, SQUARE, fitted_slope, measured_of_maps, series
+from rffbench.report.slopes import fitted_slope
 from rffbench.trials.metrics import ENTRY_QUANTILE, METRICS
 
 DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with

@@ -1,4 +1,4 @@
-"""By what measure of λ methods' curves come together: the score at every λ, compared at equal values of a yardstick."""
+"""By which scale of λ do methods' curves come together? Scores at every λ, compared at equal values of each scale."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results, size_label, with_labels
 from rffbench.report.text_table import NOT_RUN, Table
 
-YARDSTICKS = {
+LAMBDA_SCALES = {
     "lambda": "λ",
     "effective_lambda": "trace",
     "median_lambda": "median column",
@@ -27,14 +27,14 @@ _PATH = ["dataset", "n_features", "multiple", "method"]
 
 def distances(results: Results) -> pd.DataFrame:
     """Of every dataset, size and method but the first: how far its curve is from the first method's, in units of the
-    score, one column per yardstick; empty where no path of λ tells all of YARDSTICKS.
+    score, one column per scale; empty where no path of λ tells all of LAMBDA_SCALES.
 
-    At each λ of a method its score is compared with that of the first method, of the same trial, where the yardstick is
-    the same: between two λ of its path by linear interpolation in the yardstick's logarithm. The mean of the absolute
-    differences is over the λ that can be compared by all yardsticks (``compared`` of them), and then over trials.
+    At each λ of a method its score is compared with that of the first method, of the same trial, where the scale is
+    the same: between two λ of its path by linear interpolation in the scale's logarithm. The mean of the absolute
+    differences is over the λ that can be compared by all scales (``compared`` of them), and then over trials.
     """
     curves = results.curves
-    if not set(YARDSTICKS) <= set(curves.columns) or curves["effective_dimension"].isna().all():
+    if not set(LAMBDA_SCALES) <= set(curves.columns) or curves["effective_dimension"].isna().all():
         return pd.DataFrame()
     curves = curves[curves["lambda"] > 0]  # 0 has no logarithm
     rows = []
@@ -57,51 +57,51 @@ def distances(results: Results) -> pd.DataFrame:
 
 
 def _compared(own: pd.DataFrame, base: pd.DataFrame, score: str) -> dict[str, float]:
-    """Mean absolute differences between two paths of one trial by yardstick, and over how many λ they are."""
-    differences = np.stack([_differences(own, base, name, score) for name in YARDSTICKS])
+    """Mean absolute differences between two paths of one trial by scale, and over how many λ they are."""
+    differences = np.stack([_differences(own, base, name, score) for name in LAMBDA_SCALES])
     both = np.isfinite(differences).all(axis=0)
-    means = differences[:, both].mean(axis=1) if both.any() else np.full(len(YARDSTICKS), np.nan)
-    return {**dict(zip(YARDSTICKS, means, strict=True)), "compared": float(both.sum())}
+    means = differences[:, both].mean(axis=1) if both.any() else np.full(len(LAMBDA_SCALES), np.nan)
+    return {**dict(zip(LAMBDA_SCALES, means, strict=True)), "compared": float(both.sum())}
 
 
-def _differences(own: pd.DataFrame, base: pd.DataFrame, yardstick: str, score: str) -> NDArray[np.float64]:
-    """|score − the base's at the same value of the yardstick| at each λ; NaN beyond the ends of the base's path."""
-    base = base.dropna(subset=[yardstick]).sort_values(yardstick)
-    at, reference = np.log(own[yardstick].to_numpy(float)), np.log(base[yardstick].to_numpy(float))
+def _differences(own: pd.DataFrame, base: pd.DataFrame, scale: str, score: str) -> NDArray[np.float64]:
+    """|score − the base's at the same value of the scale| at each λ; NaN beyond the ends of the base's path."""
+    base = base.dropna(subset=[scale]).sort_values(scale)
+    at, reference = np.log(own[scale].to_numpy(float)), np.log(base[scale].to_numpy(float))
     return np.abs(own[score].to_numpy(float) - np.interp(at, reference, base[score], left=np.nan, right=np.nan))
 
 
-def yardstick_table(results: Results) -> Table | None:
+def lambda_scale_table(results: Results) -> Table | None:
     """The distances, a row for each dataset, size and method; None where there are none."""
     found = distances(results)
     if found.empty:
         return None
     first = found["against"].iloc[0]
     table = Table(
-        f"{results.title}: distance to the curve of {first}", ["dataset", "s", "method", *YARDSTICKS.values()]
+        f"{results.title}: distance to the curve of {first}", ["dataset", "s", "method", *LAMBDA_SCALES.values()]
     )
     for row in found.to_dict("records"):
-        values = [NOT_RUN if pd.isna(row[name]) else f"{row[name]:.2f}" for name in YARDSTICKS]
+        values = [NOT_RUN if pd.isna(row[name]) else f"{row[name]:.2f}" for name in LAMBDA_SCALES]
         size = size_label(row["n_features"], row["multiple"])
         table.rows.append([row["dataset"], size, row["method"], *values])
     for method, mine in found.groupby("method", sort=False):
-        table.rows.append(["all", "", str(method), *(f"{mine[name].mean():.2f}" for name in YARDSTICKS)])
+        table.rows.append(["all", "", str(method), *(f"{mine[name].mean():.2f}" for name in LAMBDA_SCALES)])
     table.notes.append(
-        f"Mean absolute difference of the score at a method's λ to {first}'s where the yardstick is the same, over the "
-        "λ that all four yardsticks can compare, and over trials. Columns: λ itself; λ over the mean squared length of "
+        f"Mean absolute difference of the score at a method's λ to {first}'s where the scale is the same, over the "
+        "λ that all four scales can compare, and over trials. Columns: λ itself; λ over the mean squared length of "
         "a row of features; λ over p times the median mean square of a column; tr(K̃(K̃+nλI)⁻¹) of the training rows."
     )
     return table
 
 
-def write_yardsticks(protocols: Protocols) -> list[Path]:
-    """Write yardsticks.csv and yardsticks.md into a folder whose trials kept the score at every λ with its effective
-    dimension; the paths, or none. Of a sweep, one row per protocol in the CSV, and its first protocol in the page."""
+def write_lambda_scales(protocols: Protocols) -> list[Path]:
+    """Write lambda-scales.csv and lambda-scales.md where trials kept the score at every λ with its effective dimension;
+    the paths, or none. Of a sweep, one row per protocol in the CSV, and its first protocol in the page."""
     parts: list[Any] = [with_labels(distances(results), labels) for labels, results in protocols]
-    table = yardstick_table(protocols[0][1])
+    table = lambda_scale_table(protocols[0][1])
     if table is None:
         return []
-    folder = protocols[0][1].folder
-    csv_frame(pd.concat(parts)).to_csv(folder / "yardsticks.csv", index=False, float_format="%.4g", lineterminator="\n")
-    (folder / "yardsticks.md").write_text(table.to_markdown(), encoding="utf-8")
-    return [folder / "yardsticks.csv", folder / "yardsticks.md"]
+    data, page = (protocols[0][1].folder / f"lambda-scales.{suffix}" for suffix in ("csv", "md"))
+    csv_frame(pd.concat(parts)).to_csv(data, index=False, float_format="%.4g", lineterminator="\n")
+    page.write_text(table.to_markdown(), encoding="utf-8")
+    return [data, page]

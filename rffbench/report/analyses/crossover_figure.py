@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rffbench.report.crossover import by_dimension, crossovers
+from rffbench.report.analyses.crossover import by_dimension, crossovers
 from rffbench.report.figures.style import (
     HOLLOW,
     aside,

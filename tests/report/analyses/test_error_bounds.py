@@ -7,7 +7,7 @@ import pytest
 
 from rffbench import RandomFourierFeatures
 from rffbench.kernels import make_spectral_kernel
-from rffbench.report import theory as bounds
+from rffbench.report.analyses import error_bounds as bounds
 from rffbench.trials.metrics import MEASURES, MapOnPoints, Points
 
 

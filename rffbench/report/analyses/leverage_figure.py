@@ -11,6 +11,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rffbench.report.analyses.error_bounds import delta_error_bound
+from rffbench.report.analyses.leverage_theory import (
+    DIMENSIONS,
+    Measured,
+    exponent_in_n,
+    mean_spectrum,
+    measured,
+    of_points,
+)
 from rffbench.report.figures.style import (
     STYLES,
     aside,
@@ -30,8 +39,6 @@ from rffbench.report.figures.style import (
     without_bars,
 )
 from rffbench.report.frame import Protocols, as_written
-from rffbench.report.leverage import DIMENSIONS, Measured, exponent_in_n, mean_spectrum, measured, of_points
-from rffbench.report.theory import delta_error_bound
 from rffbench.trials.metrics import METRICS
 
 DELTA = 0.01  # what Lemma 1 may fail with

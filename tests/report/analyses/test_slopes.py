@@ -14,13 +14,14 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.kernels import make_kernel
 from rffbench.report import frame, summary
-from rffbench.report.crossover import crossovers, median_times
+from rffbench.report.analyses.bounds_figure import bound_figures
+from rffbench.report.analyses.crossover import crossovers, median_times
+from rffbench.report.analyses.crossover_figure import dimension_figure
+from rffbench.report.analyses.error_bounds import sup_error_bound
+from rffbench.report.analyses.error_slopes import slope_table
 from rffbench.report.figures import dataset as figures
-from rffbench.report.figures.bounds import bound_figures
 from rffbench.report.figures.costs import score_time_figure
-from rffbench.report.figures.dimension import dimension_figure
-from rffbench.report.slopes import fitted_slope, slope_table
-from rffbench.report.theory import sup_error_bound
+from rffbench.report.slopes import fitted_slope
 from rffbench.trials.metrics import MapOnPoints, Points
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers import report_log as log
@@ -70,6 +71,7 @@ BOUND_CONFIG = {
     "kernel": {"name": "gaussian", "sigma": 1.0}, "n_features": SIZES, "trials": 2, "kernel_error_points": 500,
     "methods": {"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}}, "solver": {"name": "none"},
     "measures": ["sup_error", "entry_quantile", "spectral_error", "kernel_norm", "diameter"],
+    "figures": ["error-bounds"],
     "sweep": {
         "bandwidth": {"sigma=1": {}, "sigma=2": {"kernel": {"sigma": 2.0}}},
         "points": {
@@ -145,6 +147,7 @@ DIMENSIONS = {64: (1.0, 2.0), 256: (4.0, 4.0 * 2**0.5), 1024: (16.0, 8.0)}  # se
 def dimension_results(tmp_path):
     config = log.config(
         datasets=[f"synthetic-{d}" for d in DIMENSIONS], n_features=[16, 32], trials=2, solver={"name": "none"},
+        figures=["scores", "crossover"],
         methods={"RFF": {"features": "fourier"}, "Fastfood": {"features": "fastfood"}, "SRHT": {"features": "srht"}},
     )  # fmt: skip
     lines = []

@@ -9,8 +9,8 @@ import pytest
 
 from rffbench import report
 from rffbench.report import frame
+from rffbench.report.analyses.lambda_scales import LAMBDA_SCALES, distances
 from rffbench.report.figures.curves import path_figure
-from rffbench.report.yardsticks import YARDSTICKS, distances
 from tests.helpers import report_log as log
 
 LAMBDAS = np.logspace(-6, 2, 17)
@@ -34,10 +34,10 @@ def folder(tmp_path, **changes):
             row["metrics"]["effective_lambda"] = 1e-3 / scale
             rows.append(row | {"curves": path(scale, **changes), "lambda": float(LAMBDAS[6])})
     methods = {name: log.METHODS[name] for name in ("RFF", "surrogate-RFF")}
-    return log.write(tmp_path / "run", log.config(methods=methods), rows)
+    return log.write(tmp_path / "run", log.config(methods=methods, figures=["lambda", "lambda-scales"]), rows)
 
 
-def test_curves_that_depend_on_one_yardstick_alone_are_no_distance_apart_by_it_and_some_by_the_others(tmp_path):
+def test_curves_that_depend_on_one_scale_alone_are_no_distance_apart_by_it_and_some_by_the_others(tmp_path):
     found = distances(frame.load_results(folder(tmp_path)))
     assert list(found["method"]) == ["surrogate-RFF"]
     [row] = found.to_dict("records")
@@ -48,7 +48,7 @@ def test_curves_that_depend_on_one_yardstick_alone_are_no_distance_apart_by_it_a
     assert row["median_lambda"] > 1
 
 
-def test_only_what_every_yardstick_can_compare_is_compared(tmp_path):
+def test_only_what_every_scale_can_compare_is_compared(tmp_path):
     [row] = distances(frame.load_results(folder(tmp_path))).to_dict("records")
     within = (LAMBDAS[0] <= LAMBDAS / LENGTH**2 * (1 + 1e-9)) & (LAMBDAS[0] <= LAMBDAS / LENGTH * (1 + 1e-9))
     assert row["compared"] == within.sum()
@@ -72,9 +72,9 @@ def test_a_path_with_its_dimensions_gets_a_second_row_of_panels_and_a_table(tmp_
     [line, *_] = [line for line in figure.axes[1].lines if line.get_label() == "surrogate-RFF"]
     assert sorted(line.get_xdata()) == pytest.approx(sorted(path(LENGTH)["effective_dimension"]))
     written = {file.name for file in report.redraw(results.folder)}
-    assert {"yardsticks.csv", "yardsticks.md", "eeg-lambda.png"} <= written
-    table = pd.read_csv(results.folder / "yardsticks.csv")
-    assert set(YARDSTICKS) <= set(table.columns)
+    assert {"lambda-scales.csv", "lambda-scales.md", "eeg-lambda.png"} <= written
+    table = pd.read_csv(results.folder / "lambda-scales.csv")
+    assert set(LAMBDA_SCALES) <= set(table.columns)
 
 
 def test_a_figure_of_paths_says_which_of_them_lie_on_one_another_by_lambda(tmp_path):
@@ -101,4 +101,4 @@ def test_no_point_of_a_path_is_cut_off_and_methods_beside_each_other_mark_other_
 def test_a_path_of_an_older_log_is_drawn_against_the_effective_lambda_alone(tmp_path):
     results = frame.load_results(folder(tmp_path, dimension=False))
     assert [axis.get_xlabel() for axis in path_figure(results, "eeg").axes] == ["effective λ"]
-    assert not {"yardsticks.csv", "yardsticks.md"} & {file.name for file in report.redraw(results.folder)}
+    assert not {"lambda-scales.csv", "lambda-scales.md"} & {file.name for file in report.redraw(results.folder)}

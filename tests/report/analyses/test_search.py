@@ -11,7 +11,7 @@ from rffbench import report
 from rffbench.config.experiment import Experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import load_reference
-from rffbench.report.search import ALL, NoSweep, search
+from rffbench.report.analyses.search import ALL, NoSweep, search
 from tests.helpers import report_log as log
 
 REPORTED = load_reference("liu2020-table3").numbers().set_index(["paper_dataset", "multiple", "method"])["reported"]

@@ -6,9 +6,9 @@ import pytest
 
 from rffbench import report
 from rffbench.report import frame
-from rffbench.report.figures.leverage import leverage_figures
-from rffbench.report.leverage import decay, leverage_table
-from rffbench.report.theory import delta_error_bound
+from rffbench.report.analyses.error_bounds import delta_error_bound
+from rffbench.report.analyses.leverage_figure import leverage_figures
+from rffbench.report.analyses.leverage_theory import decay, leverage_table
 from tests.helpers import report_log as log
 
 POINTS, SIZES = (100, 200, 400), (16, 32, 64)
@@ -19,7 +19,8 @@ MEASURES = [
     "kernel_surrogate_dimension",
     "spectrum",
 ]
-SETTINGS = {"solver": {"name": "none"}, "measures": MEASURES, "n_features": list(SIZES), "trials": 2}
+SETTINGS = {"solver": {"name": "none"}, "measures": MEASURES, "n_features": list(SIZES), "trials": 2,
+            "figures": ["leverage-theory"]}  # fmt: skip
 
 
 def folder(tmp_path):

@@ -1,0 +1,48 @@
+"""A config's `figures` and `table` say what is drawn and analysed; no trial depends on them."""
+
+from typing import get_args
+
+import pytest
+import yaml
+
+from rffbench import report
+from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
+from rffbench.config.values import USUAL_FIGURES, FigureName
+from rffbench.errors import ConfigError
+from rffbench.report.analyses.chosen import ANALYSES
+from tests.helpers import report_log as log
+from tests.helpers.tiny_config import TINY
+
+CONFIG = yaml.safe_load(TINY)
+
+
+def test_the_names_that_a_config_may_give_are_the_figures_and_analyses_that_there_are():
+    assert set(get_args(FigureName)) == {*USUAL_FIGURES, *ANALYSES}
+
+
+def test_keys_of_trials_do_not_depend_on_figures_and_table():
+    plain = Experiment.model_validate(CONFIG)
+    asked = Experiment.model_validate({**CONFIG, "figures": ["scores", "error-bounds"], "table": "models"})
+    assert [spec.key for spec in plain.grid()] == [spec.key for spec in asked.grid()]
+    assert {"figures", "table"}.isdisjoint(plain.to_dict())
+    assert asked.to_dict()["figures"] == ["scores", "error-bounds"]
+
+
+def test_a_figure_without_such_a_name_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump({**CONFIG, "figures": ["scores", "leverage"]}))
+    with pytest.raises(ConfigError, match=r"figures\.1: .*'leverage"):
+        load_experiment(path)
+
+
+@pytest.mark.slow
+def test_what_the_config_does_not_name_is_not_drawn(tmp_path):
+    rows = [log.ok(log.spec(multiple=size, trial=trial), 80.0) for size in (1, 2) for trial in range(3)]
+    drawn = {}
+    for figures in (["scores"], ["cost"], None):
+        config = log.config(n_features=["1d", "2d"], **({"figures": figures} if figures else {}))
+        folder = log.write(tmp_path / str(figures), config, rows)
+        drawn[str(figures)] = {path.name for path in report.redraw(folder) if path.suffix == ".png"}
+    assert (drawn["['scores']"], drawn["['cost']"]) == ({"eeg.png"}, {"eeg-cost.png"})
+    assert drawn["None"] >= {"eeg.png", "eeg-cost.png"}
