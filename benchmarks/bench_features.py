@@ -9,7 +9,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from benchmarks.measure import compare, thread_counts, threads
 from rffbench import RandomFourierFeatures
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 
 SHAPES = [(14, 256), (14, 1792), (54, 256), (54, 864), (54, 1728)]  # (d, s): EEG's and covtype's dimensions
 SMALL = {"n": 7_490, "d": 14, "multiples": (1, 2, 4, 8, 16, 32)}  # EEG's smaller sizes

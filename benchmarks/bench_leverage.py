@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import compare, thread_counts, threads
 from rffbench import LeverageScoreFeatures, RandomFourierFeatures, SurrogateLeverageFeatures, data
 from rffbench.errors import DataError
-from rffbench.linalg.waves import warm_up
+from rffbench.linalg.trigonometric import warm_up
 from rffbench.solvers.base import default_block_rows
 
 N_TRAIN, DIMENSION, MULTIPLE = 7_490, 14, 128

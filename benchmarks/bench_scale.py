@@ -19,7 +19,7 @@ from rffbench import RandomFourierFeatures
 from rffbench.data.rows import Rows
 from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
-from rffbench.linalg.waves import warm_up
+from rffbench.linalg.trigonometric import warm_up
 from rffbench.process import Contention, peak_memory, private_memory
 from rffbench.report.slopes import exponents
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV

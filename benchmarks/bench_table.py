@@ -19,7 +19,7 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
-from rffbench.trials.alone import Problem, run_alone
+from rffbench.trials.single import Problem, run_single
 from rffbench.trials.spec import TrialSpec
 
 CONFIG = """
@@ -125,7 +125,7 @@ def planned_run(experiment: Experiment, workers: int, *, alone: bool = False) ->
 def one_by_one(specs: Sequence[TrialSpec], channel: Channel) -> None:
     """Do the trials of a task one after another, in the place of rffbench.trials.tasks.run_group."""
     for spec in specs:
-        run_alone(spec, Problem.of(spec), channel)
+        run_single(spec, Problem.of(spec), channel)
 
 
 def _largest_first(specs: Sequence[TrialSpec]) -> list[TrialSpec]:

@@ -20,7 +20,7 @@ from rffbench import data
 from rffbench.features import make_features
 from rffbench.features.base import draw_frequencies
 from rffbench.kernels import make_kernel
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.seeds import feature_stream, generator
 from rffbench.trials.spec import TrialSpec
 

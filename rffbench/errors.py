@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rffbench.units import amount
+from rffbench.text import amount
 
 
 class RffbenchError(Exception):

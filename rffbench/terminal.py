@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 
-from rffbench.plaintext import printable
+from rffbench.text import printable
 
 BEGUN_S = 0.2  # how long a line may have begun before it is shown as it is: it may be a question
 MOST = 2**16  # bytes read at once, and of a line without an end

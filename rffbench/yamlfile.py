@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, RootModel, ValidationError
 from yaml.reader import ReaderError
 
 from rffbench.errors import ConfigError, not_utf8, unknown
-from rffbench.units import amount
+from rffbench.text import amount
 
 Model = TypeVar("Model", bound=BaseModel)
 

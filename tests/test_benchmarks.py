@@ -9,7 +9,7 @@ from benchmarks.measure import compare, extra_memory, result, single, threads
 from rffbench import data
 from rffbench.errors import DataUnavailable
 from rffbench.execution import environment
-from rffbench.trials.alone import run_trial
+from rffbench.trials.single import run_trial
 from rffbench.trials.spec import TrialSpec
 from tests.helpers import small_trials as trials
 

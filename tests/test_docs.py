@@ -17,7 +17,7 @@ import rffbench
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.features import FEATURES
-from rffbench.trials.alone import run_trial
+from rffbench.trials.single import run_trial
 from scripts import fold_choices
 from tests.helpers.small_trials import spec
 

@@ -22,18 +22,18 @@ from hypothesis import strategies as st
 from rffbench import papers
 from rffbench.config.loading import load_experiment
 from rffbench.data.cards import read_card
-from rffbench.data.own import look
+from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.execution.log import each_row, read_rows
 from rffbench.execution.manifest import runs_of
-from rffbench.papers.own import load_own
+from rffbench.papers.recorded import load_own
 from rffbench.report.claims import load_claims
 from rffbench.report.frame import load_protocols
 from rffbench.report.summary import summarise
 from rffbench.report.table import make_table
 from rffbench.report.typeset import to_latex
 from rffbench.resources import resource_folder
-from rffbench.units import BYTES, SECONDS, quantity
+from rffbench.text import BYTES, SECONDS, quantity
 from tests.helpers.faults import CONFIG, HOSTILE
 from tests.helpers.small_trials import spec
 

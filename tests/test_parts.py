@@ -12,7 +12,7 @@ from rffbench.errors import ConfigError
 from rffbench.features.hooks import Hooks, hook
 from rffbench.kernels import KERNELS, ArcCosineKernel, MaternKernel
 from rffbench.parts import LETTERS, SolverServes, evaluated, kernels_served, letters_of, printed
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from tests.helpers.tiny_config import TINY
 
 PACKAGE = Path(features.__file__).parents[1]

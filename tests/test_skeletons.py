@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.data.cards import read_card
-from rffbench.data.own import look
+from rffbench.data.userfile import look
 from rffbench.errors import ConfigError
 from rffbench.skeletons import KINDS, class_name, write_skeleton
 

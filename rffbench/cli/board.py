@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from rffbench import ownfile
 from rffbench.cli.completion import complete_method
 from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option
 from rffbench.cli.output import Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, reasons_of_failures
 from rffbench.errors import ConfigError
-from rffbench.units import so_many
+from rffbench.plugins import ownfile
+from rffbench.text import plural
 
 
 @click.command()
@@ -70,7 +70,7 @@ def board(
             print_checks(checks)
         if spoilt := [name for name in failed if name in SPOILING]:
             raise ConfigError(f"{ref}: the check {spoilt[0]} failed, which scores depend on; nothing was run")
-        note(f"{ref}: {so_many(sum(check.ok is True for check in checks), 'check')} passed")
+        note(f"{ref}: {plural(sum(check.ok is True for check in checks), 'check')} passed")
     if data:
         experiment = own_data(data, ref, minutes, workers or thread_count())
     else:
@@ -78,7 +78,7 @@ def board(
         experiment = own_map(ref, datasets.split(",") if datasets else (), full)
     folder = results / experiment.name
     runs_on = make_executor("local", experiment, workers=workers, options={})
-    note(f"{so_many(experiment.size(), 'trial')}; results go to {folder}")
+    note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     with contextlib.ExitStack() as stack:
         stack.callback(getattr(runs_on, "close", lambda: None))
         with Progress(experiment.name) as progress:

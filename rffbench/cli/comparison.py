@@ -11,7 +11,7 @@ from rffbench.cli.folders import if_writable, in_every, left_out, pass_over
 from rffbench.cli.options import FILE, POINTS, TEXT, json_option, quiet_option
 from rffbench.cli.output import echo, name_files, note, say, width, write_json, write_json_text
 from rffbench.errors import ConfigError, DataError
-from rffbench.units import so_many
+from rffbench.text import plural
 
 
 @click.command()
@@ -133,7 +133,7 @@ def record(results: Path, output: Path | None, overwrite: bool) -> int:
 
     def write(folder: Path) -> None:
         path, cells, notes = write_reference(folder, output, overwrite=overwrite)
-        echo(f"wrote {path}: {so_many(cells, 'cell')}")
+        echo(f"wrote {path}: {plural(cells, 'cell')}")
         for each in notes:
             say(each)
 
@@ -153,7 +153,7 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
 
     for made in join(shards, into):
         twice = f", {made.repeated} of them in several shards" if made.repeated else ""
-        echo(f"wrote {made.folder}: {so_many(made.trials, 'trial')}{twice}")
+        echo(f"wrote {made.folder}: {plural(made.trials, 'trial')}{twice}")
     return 0
 
 

@@ -12,7 +12,7 @@ from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import TEXT
 from rffbench.cli.output import echo, say, write_json
 from rffbench.errors import ConfigError, refusals
-from rffbench.units import so_many
+from rffbench.text import plural
 
 if TYPE_CHECKING:
     pass
@@ -38,7 +38,7 @@ def validate(config: str) -> int:
         say(f"it cannot run here: {missing}")
     for warning in warnings_of_columns(experiment.firsts()):
         say(f"warning: {warning}")
-    echo(f"{config}: OK; {so_many(experiment.size(), 'trial')}")
+    echo(f"{config}: OK; {plural(experiment.size(), 'trial')}")
     return 0
 
 

@@ -116,7 +116,7 @@ def describe_file(file: Path, target: str | None, task: Any, card: Path | None) 
     """
     from rffbench.data import repeated_rows
     from rffbench.data.cards import is_card
-    from rffbench.data.own import described, look, write_card
+    from rffbench.data.userfile import described, look, write_card
 
     if is_card(str(file)) and not file.exists():
         if target or task or card:
@@ -149,7 +149,7 @@ def _describe_dataset(name: str) -> int:
 def _known_dataset(name: str) -> None:
     """ConfigError where no card has the name; of a file, what is done with one."""
     from rffbench.data.cards import load_card
-    from rffbench.data.own import is_data_path
+    from rffbench.data.userfile import is_data_path
 
     if is_data_path(name):
         raise ConfigError(

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, TextIO
 import click
 
 from rffbench.cli.options import ONLY_JSON, QUIET
-from rffbench.plaintext import printable
 from rffbench.terminal import LinesAboveBar
-from rffbench.units import duration
+from rffbench.text import duration, printable
 
 
 def name_files(paths: Sequence[Path]) -> None:

@@ -14,7 +14,7 @@ from rffbench.cli.datasets import warn_of_cards
 from rffbench.cli.options import COUNT, FILE, TEXT, json_option, quiet_option
 from rffbench.cli.output import Progress, echo, name_files, note, say, width, write_json
 from rffbench.errors import ConfigError, DataError
-from rffbench.units import first_of, so_many
+from rffbench.text import first_of, plural
 
 if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
@@ -164,7 +164,7 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
         counts = {name: getattr(summary, name) for name in ("ok", "failed", "unavailable", "run")}
         write_json(about | counts, json_file)
     lost = [f"{count} {what}" for what in ("failed", "unavailable") if (count := getattr(summary, what))]
-    (say if lost else note)(so_many(summary.ok, "trial") + " ok" + "".join(f", {each}" for each in lost))
+    (say if lost else note)(plural(summary.ok, "trial") + " ok" + "".join(f", {each}" for each in lost))
     if lost:
         reasons = sorted(reasons_of_failures(folder).items(), key=lambda each: -len(each[1]))
         for reason, places in reasons[:REASONS_SHOWN]:

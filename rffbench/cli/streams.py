@@ -10,7 +10,7 @@ import signal
 import sys
 
 from rffbench.cli.output import Progress
-from rffbench.plaintext import spelt_out
+from rffbench.text import spelt_out
 
 INTERRUPTED = 130
 

@@ -10,7 +10,7 @@ from rffbench.errors import ConfigError, unknown
 from rffbench.features.hooks import hook
 from rffbench.kernels import KERNELS, NAMED, kernel_class
 from rffbench.parts import TASKS, kernels_served, needed, printed, serves_kernel
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import METRICS
 from rffbench.trials.scores import SCORES
 

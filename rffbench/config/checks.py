@@ -12,7 +12,7 @@ from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
 from rffbench.errors import ConfigError, unknown
 from rffbench.parameters import is_chosen, is_rule
-from rffbench.units import so_many
+from rffbench.text import plural
 from rffbench.yamlfile import Misplaced, problem
 
 Value = TypeVar("Value")
@@ -155,7 +155,7 @@ def _check_method(grid: Grid, label: str) -> None:
     for dataset in datasets:
         folds, rows = solver.get("folds"), _train_rows(grid, dataset)
         if folds and folds > rows:
-            few = f"are more than the {so_many(rows, 'training row')} of {dataset}"
+            few = f"are more than the {plural(rows, 'training row')} of {dataset}"
             if folds != SOLVERS.parameters(solver["name"])["folds"].default:
                 raise Misplaced(f"{folds} {few}", *own["solver"], "folds")
             asked = grid.setting("train_rows", dataset)

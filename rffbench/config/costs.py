@@ -17,18 +17,18 @@ from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.hooks import hook, makes_sparse
-from rffbench.identity import canonical_json
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.parts import TRIGONOMETRY, evaluated
 from rffbench.solvers import NONE, make_solver, served
 from rffbench.solvers.base import default_block_rows
+from rffbench.text import canonical_json
 from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import BRIEF_S
+from rffbench.trials.shared import may_share, pool_size, worth_sharing
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
-from rffbench.trials.together import may_share, pool_size, worth_sharing
 from rffbench.trials.tuning import tuning_spec
 
 EFFICIENCY = 0.6  # of a matrix product's speed that cosines, triangles and Cholesky factors have, measured

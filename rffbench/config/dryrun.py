@@ -37,8 +37,8 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.linalg.threads import thread_count
+from rffbench.text import amount, duration, plural
 from rffbench.trials.spec import TrialSpec
-from rffbench.units import amount, duration, so_many
 
 Row = Mapping[str, Any]
 Cell = tuple[str, str, int]
@@ -76,7 +76,7 @@ def describe(
         rows_of = f"{card.columns_after(mine[0].preprocess):>5}{max(map(train_rows, mine)):>9}{test_rows(mine[0]):>9}"
         lines.append(f"{dataset:<16}{rows_of}{len(mine):>8}  {', '.join(sizes)}")
     methods = ", ".join(dict.fromkeys(spec.method for spec in specs))
-    lines += ["", f"methods: {methods}", f"{so_many(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
+    lines += ["", f"methods: {methods}", f"{plural(len(specs), 'trial')}, {len(specs) - len(todo)} already done"]
     lines += [f"warning: {warning}" for warning in warnings_of_columns(specs)]
     if todo:
         brief, long = ([spec for task in tasks for spec in task] for tasks in in_order(todo))
@@ -179,7 +179,7 @@ def _cell(spec: TrialSpec) -> Cell:
 def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> list[str]:
     parts = {"measured before": estimate.measured, "counted": estimate.counted}
     source = ", ".join(f"{count} {how}" for how, count in parts.items() if count)
-    workers_text = so_many(workers, "worker")
+    workers_text = plural(workers, "worker")
     lines = []
     if source:
         lines.append(f"time: about {duration(_seconds(estimate, workers))} with {workers_text} (trials: {source})")
@@ -209,4 +209,4 @@ def _seconds(estimate: Estimate, workers: int) -> float:
 
 
 def _listed(trials: Counter[str]) -> str:
-    return ", ".join(f"{so_many(count, 'trial')} of {solver}" for solver, count in trials.items())
+    return ", ".join(f"{plural(count, 'trial')} of {solver}" for solver, count in trials.items())

@@ -64,10 +64,10 @@ from rffbench.config.values import (
     text_keys,
 )
 from rffbench.data.cards import Card, add_card, own_card
-from rffbench.data.own import without_folders
+from rffbench.data.userfile import without_folders
 from rffbench.errors import unknown
-from rffbench.identity import canonical_json
 from rffbench.parameters import TIMES_MEDIAN
+from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 

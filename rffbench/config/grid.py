@@ -15,10 +15,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
-from rffbench import ownfile
 from rffbench.config.values import DEFAULT, listed
-from rffbench.identity import canonical_json
 from rffbench.labels import shown_labels, stored_features
+from rffbench.plugins import ownfile
+from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 
 OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters

@@ -51,7 +51,7 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
 def _placed_reference(experiment: Experiment, config: Path) -> str | None:
     """The experiment's reference as an absolute path, where it is one of the user's own files; all its lines must be of
     cells of the experiment."""
-    from rffbench.papers.own import is_path, load_own, place
+    from rffbench.papers.recorded import is_path, load_own, place
 
     reference = experiment.reference
     if reference is None or not is_path(reference):

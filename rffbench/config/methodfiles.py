@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rffbench import ownfile
+from rffbench.plugins import ownfile
 from rffbench.yamlfile import Misplaced
 
 Config = dict[str, Any]

@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from rffbench.config.experiment import Experiment, Solver
 from rffbench.errors import ConfigError
 from rffbench.features import MAPS
-from rffbench.registry import Parameter, Registry
+from rffbench.plugins.registry import Parameter, Registry
 from rffbench.solvers import SOLVERS
 
 Schema = dict[str, Any]

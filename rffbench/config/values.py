@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from rffbench.errors import ConfigError, RffbenchError, unknown
-from rffbench.units import BYTES, SECONDS, number, quantity
+from rffbench.text import BYTES, SECONDS, number, quantity
 from rffbench.yamlfile import Misplaced, pattern, shown
 
 MOST_FEATURES = 1_000_000  # 256 rows of so many are 4 GB
@@ -105,9 +105,9 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
     known by the name from here on. A path is relative to the config's folder."""
     from rffbench.data.cards import add_card, is_card, read_card
     from rffbench.data.openml import SCHEME
-    from rffbench.data.own import is_data_path, kind_of, look, openml_card
     from rffbench.data.shards import is_url
     from rffbench.data.shards import look as look_at_folder
+    from rffbench.data.userfile import is_data_path, kind_of, look, openml_card
 
     if isinstance(value, str) and value.startswith(SCHEME):
         try:
@@ -198,7 +198,7 @@ def check_solver(name: str) -> None:
 def check_reference(name: str) -> None:
     """A file is checked where it is known which folder its path starts from: `rffbench.config.loading`."""
     from rffbench.papers import load_reference
-    from rffbench.papers.own import is_path
+    from rffbench.papers.recorded import is_path
 
     if not is_path(name):
         load_reference(name)

@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rffbench.data import own, repeats, shards, store, streams
+from rffbench.data import repeats, shards, store, streams, userfile
 from rffbench.data.cards import Card, card_names, load_card
 from rffbench.data.fetch import Progress, cache_folder
-from rffbench.data.own import reference
 from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import Preprocessor, check_steps
 from rffbench.data.rows import Rows
 from rffbench.data.split import held_out_rows, split_rows
 from rffbench.data.streams import Stream, Targets
+from rffbench.data.userfile import reference
 from rffbench.errors import ConfigError, DataError
 from rffbench.rowsource import row_blocks
 
@@ -73,7 +73,7 @@ def ensure(name: str, progress: Progress | None = None) -> None:
     DataUnavailable if no source has the files, DataError if they are not what the card says,
     ConfigError for an unknown name. Own data is given by its `reference`.
     """
-    card = own.find(name)
+    card = userfile.find(name)
     if not card.is_streamed:
         store.prepare(card, progress, checked=True)
     elif card.format.kind == "shards":
@@ -84,14 +84,14 @@ def mend(name: str, progress: Progress | None = None) -> None:
     """`ensure`, after which `verify` agrees too: files in the cache that are not the card's are fetched again, also
     where their arrays are right and a run would not need them."""
     ensure(name, progress)
-    if not (card := own.find(name)).is_streamed:
+    if not (card := userfile.find(name)).is_streamed:
         store.mend(card, progress)
 
 
 def is_cached(name: str) -> bool:
     """Whether the cache holds ``name``, parsed and undamaged as far as sizes and times of its files tell; of what is
     streamed nothing is ever cached, and nothing has to be."""
-    card = own.find(name)
+    card = userfile.find(name)
     return card.is_streamed or store.is_ready(card)
 
 
@@ -109,7 +109,7 @@ def load(name: str, data_hash: str = "") -> Dataset:
     """``name`` memory-mapped from the cache, which is filled first where needed; errors as of ``ensure``.
 
     ``data_hash``, a card's content hash, tells which of several files of a user's own is meant."""
-    card = own.find(name, data_hash)
+    card = userfile.find(name, data_hash)
     if card.is_streamed:
         rows = streams.stream(card)
         return Dataset(card, rows, Targets(rows, range(card.rows)))

@@ -29,9 +29,9 @@ from pydantic import (
 from rffbench import yamlfile
 from rffbench.data.cells import identity
 from rffbench.errors import ConfigError, unknown
-from rffbench.identity import canonical_json
-from rffbench.registry import load_added
+from rffbench.plugins.registry import load_added
 from rffbench.resources import resource_folder
+from rffbench.text import canonical_json
 from rffbench.yamlfile import Misplaced
 
 ENTRY_POINTS = "rffbench.datasets"

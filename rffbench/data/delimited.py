@@ -180,7 +180,7 @@ def see(
     path: Path, target: str | int | None, task: str | None, ignore: tuple[str | int, ...], header: bool | None,
     categories: tuple[str | int, ...],
 ) -> Content:  # fmt: skip
-    """What the text at ``path`` holds; the parameters are those of `rffbench.data.own.look`."""
+    """What the text at ``path`` holds; the parameters are those of `rffbench.data.userfile.look`."""
     with open_content(path, path.name, text=True) as stream:
         try:
             sample = _sample(Lines(stream))

@@ -29,7 +29,7 @@ from rffbench.data import openml
 from rffbench.data.cards import Card, File, Source
 from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content, packed_by
 from rffbench.errors import DataError, DataUnavailable
-from rffbench.units import amount, duration
+from rffbench.text import amount, duration
 
 Progress = Callable[[str, int, int | None], None]
 """Called with (file name, bytes so far, bytes in all or None where the server does not say)."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rffbench.data.cards import File
-from rffbench.units import amount
+from rffbench.text import amount
 
 CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")

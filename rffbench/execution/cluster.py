@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from rffbench.data.own import for_other_machines
+from rffbench.data.userfile import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Done, Experiment, Task
 from rffbench.execution.failure import Failure, Faults

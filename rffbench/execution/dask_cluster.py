@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rffbench.data.own import for_other_machines
+from rffbench.data.userfile import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Experiment, option
 from rffbench.execution.cluster import ClusterExecutor, News, another_software

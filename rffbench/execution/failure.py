@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rffbench import ownfile
 from rffbench.errors import DataError, EnvironmentFault, OwnCodeError
+from rffbench.plugins import ownfile
 from rffbench.trials.spec import Status, TrialResult, TrialSpec
 
 FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")

@@ -28,9 +28,9 @@ from rffbench.execution.failure import NO_RESULT, Failure, Faults, without_folde
 from rffbench.execution.leftovers import temporary_folder, tidy_up
 from rffbench.execution.worker import SHOW_STACK, Settings, call, shared_seconds, work
 from rffbench.process import SAFE_PATH, environment, safe_path, tree_memory
+from rffbench.text import amount
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
-from rffbench.units import amount
 
 HINTS: dict[int, str] = {
     signal.SIGKILL: " (the system may have been out of memory)",

@@ -97,13 +97,13 @@ def ready(dataset: str, ensure: str = ENSURE, data_hash: str = "", card: str | N
     ``card``: of a user's own data, which this machine may not know; the file must be where that says, or be cached.
     """
     if ensure == ENSURE:
-        from rffbench.data import own
+        from rffbench.data import userfile
         from rffbench.errors import ConfigError, DataError
 
         try:
             if card is not None:
-                dataset = own.keep_text(card)
-            if data_hash and own.find(dataset).content_hash != data_hash:
+                dataset = userfile.keep_text(card)
+            if data_hash and userfile.find(dataset).content_hash != data_hash:
                 return Failure.of(DataError(f"{dataset}: its card on this node is another; give every node the same"))
         except (ConfigError, OSError) as error:
             return Failure.of(DataError(str(error)))

@@ -18,14 +18,11 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
     import sklearn.metrics  # noqa: F401  with sklearn.preprocessing: what estimators import only when they need it
     from threadpoolctl import threadpool_limits
 
-    import rffbench.execution.worker
-    import rffbench.trials.tasks
-    import rffbench.trials.together  # noqa: F401
     from rffbench.data import Split, load_card
     from rffbench.data.rows import Rows
-    from rffbench.linalg import threads, triangles, waves
+    from rffbench.linalg import threads, triangles, trigonometric
     from rffbench.solvers import spec as solver_spec
-    from rffbench.trials.alone import Problem, run_trial
+    from rffbench.trials.single import Problem, run_trial
     from rffbench.trials.spec import TrialSpec
 
     def _small_trial() -> None:
@@ -44,7 +41,7 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
     # The kernels are compiled, or loaded, on this one thread: numba's own threads would not outlive a fork, and it
     # starts them when it is asked how many there are. Nor would OpenMP's.
     with threadpool_limits(1):
-        threads._work_off(deque([lambda: waves.warm_up("float64"), triangles.warm_up, _small_trial]))
+        threads._work_off(deque([lambda: trigonometric.warm_up("float64"), triangles.warm_up, _small_trial]))
     threads._blas()
 
 gc.collect()

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from rffbench import ownfile
 from rffbench.execution.log import Cell, cell
 from rffbench.execution.row import Row
 from rffbench.features import MAPS
+from rffbench.plugins import ownfile
 from rffbench.solvers import ON_DEVICE, SOLVERS
 from rffbench.trials.spec import TrialSpec
 
@@ -28,8 +28,7 @@ def own_parts(spec: TrialSpec) -> list[str]:
 
 
 def made_by(spec: TrialSpec) -> MadeBy:
-    """The code of a trial's feature map and solver, as its row has it: `rffbench.registry.Registry.made_by` of each
-    that there is."""
+    """The code of a trial's feature map and solver, as its row has it: `rffbench.plugins.registry.Registry.made_by`."""
     features = spec.source or _of_features(spec.features["name"])
     solver = _of_solver(spec.solver["name"], spec.device)
     found = {} if features is None else {"features": features}

@@ -11,7 +11,7 @@ from typing import Any
 from rffbench.execution.provenance import made_by
 from rffbench.execution.row import Row
 from rffbench.parameters import is_chosen
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from rffbench.trials.metrics import CURVES
 from rffbench.trials.spec import TrialResult, TrialSpec
 

@@ -19,8 +19,8 @@ from rffbench.execution.manifest import Manifest, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
-from rffbench.identity import canonical_json
 from rffbench.solvers import check_installed
+from rffbench.text import canonical_json
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 
 Progress = Callable[[int, int, int, int, float | None], None]

@@ -3,7 +3,7 @@ files of the user's own (``./mine.py:MyFeatures``).
 
 An added class follows scikit-learn's transformer contract. Its constructor takes ``n_components``, and of ``kernel``,
 ``gamma`` and ``random_state`` those that it has use for; its other parameters are what a config may set
-(`rffbench.registry`). It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
+(`rffbench.plugins.registry`). It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
 ValueError. ``random_state`` is a whole number, as scikit-learn takes it; a subclass of
 `rffbench.features.base.FeatureMap` is given the stream itself, so that it is paired with the built-in maps.
 """
@@ -31,7 +31,7 @@ from rffbench.kernels import Kernel
 from rffbench.labels import MEANT_WITHOUT
 from rffbench.parameters import check_count
 from rffbench.parts import MapServes, check_kernel
-from rffbench.registry import NONE, Registry
+from rffbench.plugins.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
 FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning, dot_product)

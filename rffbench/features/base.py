@@ -18,7 +18,7 @@ from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
-from rffbench.linalg.waves import TILE_COLUMNS, Tiles, fourier_columns, products
+from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import MapServes, check_kernel
 from rffbench.rowsource import is_row_source, row_blocks

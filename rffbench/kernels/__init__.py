@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from rffbench import ownfile
 from rffbench.errors import ConfigError
 from rffbench.kernels.arc_cosine import ArcCosineKernel
 from rffbench.kernels.base import (
@@ -41,7 +40,8 @@ from rffbench.kernels.shift_invariant import (
     mean_abs_coordinate,
 )
 from rffbench.parameters import WrongParameter
-from rffbench.registry import Registry
+from rffbench.plugins import ownfile
+from rffbench.plugins.registry import Registry
 
 __all__ = [
     "ALIASES",

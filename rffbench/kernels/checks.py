@@ -14,9 +14,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from rffbench import ownfile
 from rffbench.errors import ConfigError, is_ctrl_c
-from rffbench.identity import canonical_json
 from rffbench.kernels import KERNELS, NAMED, make_kernel
 from rffbench.kernels.base import (
     ActivationKernel,
@@ -27,7 +25,9 @@ from rffbench.kernels.base import (
     ProductKernel,
     SpectralKernel,
 )
-from rffbench.registry import outlived
+from rffbench.plugins import ownfile
+from rffbench.plugins.registry import outlived
+from rffbench.text import canonical_json
 
 GAMMA = 0.8
 X = default_rng(0).uniform(-0.5, 0.5, size=(40, 3))

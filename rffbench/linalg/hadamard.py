@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.linalg.threads import in_threads
-from rffbench.linalg.waves import WORTH_A_THREAD
+from rffbench.linalg.trigonometric import WORTH_A_THREAD
 
 
 def next_power_of_two(n: int) -> int:

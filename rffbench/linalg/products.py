@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.linalg.threads import in_threads, side_by_side
-from rffbench.linalg.waves import TILE_BYTES, TILE_COLUMNS, WORTH_A_THREAD
+from rffbench.linalg.trigonometric import TILE_BYTES, TILE_COLUMNS, WORTH_A_THREAD
 
 
 def projection_products(

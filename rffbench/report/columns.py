@@ -6,10 +6,10 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from rffbench import ownfile
 from rffbench.config.columns import Cells, unequal_columns
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.features import make_features, served
+from rffbench.plugins import ownfile
 from rffbench.report.frame import Results, as_written, cells, size_label
 from rffbench.report.text_table import Table
 

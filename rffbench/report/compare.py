@@ -30,7 +30,7 @@ from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError, ResultsError, RffbenchError, unknown
 from rffbench.papers import Reference, references
-from rffbench.papers.own import OwnReference, find_reference
+from rffbench.papers.recorded import OwnReference, find_reference
 from rffbench.report import edges
 from rffbench.report.claims import labelled, load_claims, paper_name
 from rffbench.report.controls import Control, controls

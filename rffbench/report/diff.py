@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rffbench import ownfile
 from rffbench.errors import ResultsError
 from rffbench.execution.log import each_row, latest
 from rffbench.execution.manifest import runs_of
+from rffbench.plugins import ownfile
 from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.settled import Change, change_of
 from rffbench.report.significance import LEVEL, holm, mean_interval
+from rffbench.text import first_of
 from rffbench.trials.metrics import PERCENT, TIMES, Metric
-from rffbench.units import first_of
 
 WORSE, BETTER, CHANGED, WITHIN, SAME = "worse", "better", "changed", "within tolerance", "unchanged"
 UNSETTLED = "not settled"

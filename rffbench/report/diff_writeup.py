@@ -32,8 +32,8 @@ from rffbench.report.junit import Case
 from rffbench.report.settled import MOST_TRIALS
 from rffbench.report.summary import records
 from rffbench.report.text_table import significant_digits
+from rffbench.text import amount
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
-from rffbench.units import amount
 
 WIDTH = 80
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from rffbench.plaintext import printable
+from rffbench.text import printable
 
 # ---- CSV ---------------------------------------------------------------------------------------------------
 

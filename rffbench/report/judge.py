@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from rffbench.config.values import Size
-from rffbench.identity import canonical_json
 from rffbench.report import edges
 from rffbench.report.claims import (
     CLAIMED,
@@ -47,6 +46,7 @@ from rffbench.report.verdicts import (
     judge_every,
 )
 from rffbench.solvers import NONE
+from rffbench.text import canonical_json
 from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
 LEARNT = ("fit_s", "train_s", "predict_s")  # of something trained

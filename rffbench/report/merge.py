@@ -17,13 +17,12 @@ from rffbench.config.values import repeated
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.execution.log import Row, cell, line_of, read_rows
 from rffbench.execution.manifest import runs_of
-from rffbench.identity import canonical_json
-from rffbench.papers.own import is_path
+from rffbench.papers.recorded import is_path
 from rffbench.report.diff import MOST_KEYS, changed_keys, code, other_code
 from rffbench.report.frame import experiment_folders
+from rffbench.text import canonical_json, first_of
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec
-from rffbench.units import first_of
 
 ROUNDING = 1e-5  # relative: kernel errors are the same in single precision alone
 ROUNDING_OF_ZERO = 1e-12  # the error of a map that is exact is rounding alone

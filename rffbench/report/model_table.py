@@ -7,7 +7,7 @@ import pandas as pd
 from rffbench.report import edges
 from rffbench.report.frame import Results, as_written, cells, size_label
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
-from rffbench.units import amount
+from rffbench.text import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
 STUB = HEADER.index("size")  # the columns that name a row

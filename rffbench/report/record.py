@@ -17,12 +17,12 @@ from scipy import stats
 
 from rffbench import files
 from rffbench.errors import ConfigError, ResultsError
-from rffbench.papers.own import COLUMNS, is_path, place, read_cells
+from rffbench.papers.recorded import COLUMNS, is_path, place, read_cells
 from rffbench.report.frame import Results, find_card, load_protocols, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.significance import LEVEL
+from rffbench.text import plural
 from rffbench.trials.metrics import PERCENT, Metric
-from rffbench.units import so_many
 
 OF_AN_ERROR = 0.001  # what rounding may change of it
 DIGITS = 9
@@ -48,9 +48,9 @@ def record(folder: Path, output: Path | None = None, *, overwrite: bool = False)
         raise ResultsError(f"{folder}: no trial has a score, so that there is nothing to record")
     notes = []
     if left := len(rows) - len(measured):
-        notes.append(f"{so_many(left, 'cell')} without a finished trial {'is' if left == 1 else 'are'} left out.")
+        notes.append(f"{plural(left, 'cell')} without a finished trial {'is' if left == 1 else 'are'} left out.")
     if single := sum(row[COLUMNS.index("trials")] == 1 for row in measured):
-        notes.append(f"{so_many(single, 'cell')} with a single trial, so no spread: the tolerance is that of rounding.")
+        notes.append(f"{plural(single, 'cell')} with a single trial, so no spread: the tolerance is that of rounding.")
     if len(protocols) > 1:
         notes.append("Of the sweep, its first protocol is recorded.")
     path = output or _default(results, folder)

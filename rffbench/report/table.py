@@ -19,8 +19,8 @@ from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 from rffbench.report.typeset import to_latex
+from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, ERRORS, SECONDS, Metric
-from rffbench.units import amount
 
 COLUMNS = "columns"  # shown as a metric is: how many columns the features have
 ALIASES = {"time": "feature_s", "memory": "peak_memory_bytes"}

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rffbench import ownfile
 from rffbench.errors import ResultsError
 from rffbench.execution.log import ASIDE, each_row
 from rffbench.execution.row import Row
-from rffbench.units import so_many
+from rffbench.plugins import ownfile
+from rffbench.text import plural
 
 SOURCE = "source:"  # what a version's number stands behind, in place of a git revision
 HASH_SHOWN = 12  # digits
@@ -87,7 +87,7 @@ def _told(folder: Path, counts: dict[Version, int]) -> str:
             "rows that it has so far"
         )
     each = (
-        f"{SOURCE}{number} ({version.file}, {version.source[:HASH_SHOWN]}, {so_many(count, 'row')})"
+        f"{SOURCE}{number} ({version.file}, {version.source[:HASH_SHOWN]}, {plural(count, 'row')})"
         for number, (version, count) in enumerate(counts.items(), 1)
     )
     return f"{folder} has {', '.join(each)}"

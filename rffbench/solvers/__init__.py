@@ -2,10 +2,10 @@
 
 A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory, called by keyword. Its
 signature names what it wants of ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state`` and
-``memory``, and the config's parameters with their defaults (`rffbench.registry`). Without ``features`` in it no method
-may name a feature map; with ``features`` and no default every method must. A factory whose attribute ``parameters``
-maps the names of the config's parameters to their defaults is given all of the above, and takes a map or none. The
-parameter ``lambda``, where there is one, is given as a list of numbers.
+``memory``, and the config's parameters with their defaults (`rffbench.plugins.registry`). Without ``features`` in it
+no method may name a feature map; with ``features`` and no default every method must. A factory whose attribute
+``parameters`` maps the names of the config's parameters to their defaults is given all of the above, and takes a map or
+none. The parameter ``lambda``, where there is one, is given as a list of numbers.
 
 What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is
 wrong; the factory may too. Once fitted it may have ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', without
@@ -25,7 +25,7 @@ from rffbench.features.hooks import makes_sparse
 from rffbench.kernels import Kernel
 from rffbench.parameters import WrongParameter, is_number
 from rffbench.parts import NotServed, SolverServes, Task, check_kernel, check_sparse, check_task
-from rffbench.registry import NONE, Registry
+from rffbench.plugins.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
 __all__ = [

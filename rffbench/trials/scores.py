@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import ConfigError, unknown
-from rffbench.ownfile import portable
 from rffbench.parts import TASKS, Task
-from rffbench.registry import Registry
+from rffbench.plugins.ownfile import portable
+from rffbench.plugins.registry import Registry
 from rffbench.solvers import parameters
 from rffbench.trials.metrics import METRICS, TRIAL_COLUMNS, Metric
 

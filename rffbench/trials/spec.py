@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from rffbench import __version__, ownfile
-from rffbench.identity import canonical_json
+from rffbench import __version__
+from rffbench.plugins import ownfile
+from rffbench.text import canonical_json
 
 if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer

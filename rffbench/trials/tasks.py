@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rffbench.identity import canonical_json
 from rffbench.process import peak_memory
 from rffbench.solvers import NONE
+from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
@@ -30,8 +30,8 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     Trials share work where they can, unless their ``timing`` is exclusive: then each is measured alone, one after
     another.
     """
-    from rffbench.trials.alone import Problem, run_alone
-    from rffbench.trials.together import run_shared
+    from rffbench.trials.shared import run_shared
+    from rffbench.trials.single import Problem, run_single
 
     if isinstance(specs[0].kernel["gamma"], list):
         best = _BestBandwidth(specs, channel)
@@ -58,7 +58,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     if len(specs) > 1 and specs[0].timing != "exclusive":
         specs = run_shared(specs, problem, channel)
     for spec in specs:
-        run_alone(spec, problem, channel)
+        run_single(spec, problem, channel)
 
 
 class _BestBandwidth:
@@ -92,7 +92,7 @@ class _BestBandwidth:
         self._channel.fail(self._asked[self._name(spec)], error)
 
     def tell(self) -> None:
-        from rffbench.trials.alone import either
+        from rffbench.trials.single import either
 
         for spec in self.unfailed():
             results = self._results[self._name(spec)]

@@ -21,10 +21,10 @@ from rffbench.parameters import TIMES_MEDIAN
 from rffbench.process import Contention
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
-from rffbench.trials.alone import Problem, either, ready_solver
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
-from rffbench.trials.given import leaving_global_seeds, naming_whose_code
+from rffbench.trials.guards import leaving_global_seeds, naming_whose_code
 from rffbench.trials.seconds import Timer
+from rffbench.trials.single import Problem, either, ready_solver
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 

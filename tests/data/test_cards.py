@@ -16,12 +16,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from rffbench import data, registry
+from rffbench import data
 from rffbench.cli import cli
 from rffbench.data import cards, store
 from rffbench.data.cards import Card, card_names, load_card, read_card
 from rffbench.data.fetch import raw_path
 from rffbench.errors import ConfigError, DataError, DataUnavailable
+from rffbench.plugins import guarded
 from rffbench.resources import resource_folder
 
 ROOT = Path(__file__).parents[2]
@@ -413,7 +414,7 @@ def test_a_card_by_a_name_that_is_taken_is_passed_over_and_named(tmp_path, packa
 
 
 def test_packages_whose_cards_cannot_be_had_are_passed_over_and_named(tmp_path, packages, monkeypatch):
-    monkeypatch.setattr(registry, "IMPORT_S", 0.2)
+    monkeypatch.setattr(guarded, "IMPORT_S", 0.2)
     breaks = {"raises": "1 / 0", "leaves": "import sys; sys.exit(3)", "waits": "import time; time.sleep(60)"}
     for name, code in breaks.items():
         (tmp_path / f"{name}.py").write_text(code)

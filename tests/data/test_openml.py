@@ -9,8 +9,8 @@ import sklearn.datasets
 
 from rffbench import data
 from rffbench.config.experiment import Experiment
-from rffbench.data import own, store
-from rffbench.data.own import openml_card
+from rffbench.data import store, userfile
+from rffbench.data.userfile import openml_card
 from rffbench.errors import ConfigError, DataError, DataUnavailable
 
 X = np.random.default_rng(0).standard_normal((20, 3))
@@ -64,7 +64,7 @@ def test_what_was_lost_is_fetched_again_and_refused_if_it_is_another(server, tmp
     server.X = X + 1
     with pytest.raises(DataError, match="openml:6: checksum is"):
         store.prepare(other)
-    assert own.without_folders(card).files[0].urls == card.files[0].urls
+    assert userfile.without_folders(card).files[0].urls == card.files[0].urls
 
 
 def test_a_numeric_target_is_a_regressions(server):

@@ -10,11 +10,11 @@ from sklearn.impute import SimpleImputer
 
 from rffbench import data
 from rffbench.data.cards import Card, load_card
-from rffbench.data.own import look
 from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import STEPS, Preprocessor
 from rffbench.data.rows import Rows
 from rffbench.data.split import split_rows
+from rffbench.data.userfile import look
 from rffbench.errors import ConfigError
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from rffbench import data
 from rffbench.config.loading import load_experiment
-from rffbench.data import own, shards, streams
+from rffbench.data import shards, streams, userfile
 from rffbench.data.cards import Card, add_card, load_card
 from rffbench.data.rows import Rows
 from rffbench.data.streams import CHUNK_ROWS, Targets, stream
 from rffbench.errors import ConfigError, DataError, DataUnavailable
 from rffbench.kernels import make_kernel
-from rffbench.trials.alone import run_trial
-from rffbench.trials.given import given
+from rffbench.trials.guards import guarded
+from rffbench.trials.single import run_trial
 from rffbench.trials.spec import TrialSpec
 
 N, D = 900, 4
@@ -77,7 +77,7 @@ def test_their_target_is_a_function_of_the_rows_with_noise():
 
 
 def test_a_split_of_made_rows_holds_no_index_and_no_target_and_is_in_order():
-    split = given(data.train_test("generated", seed=0, trial=3, train_rows=5000, held_out=0.001), KERNEL)
+    split = guarded(data.train_test("generated", seed=0, trial=3, train_rows=5000, held_out=0.001), KERNEL)
     assert isinstance(split.y_train, Targets)
     assert len(pickle.dumps((split.X_train, split.y_train))) < 3000
     rows = stream(load_card("generated"))
@@ -282,7 +282,7 @@ def test_folders_that_hold_no_table_are_refused_with_what_would_do(tmp_path, tab
 
 def test_what_is_shown_of_shards_names_no_folder_of_this_machine(tmp_path, table):
     card = shards.look(str(save_npy(tmp_path / "rows", table)))
-    shown = own.without_folders(card)
+    shown = userfile.without_folders(card)
     assert str(tmp_path) not in shown.model_dump_json()
     assert shown.content_hash == card.content_hash
 
@@ -291,7 +291,7 @@ def test_what_is_shown_of_shards_names_no_folder_of_this_machine(tmp_path, table
 
 
 def test_rows_are_sent_as_their_places_and_opened_from_the_cache_of_who_gets_them(tmp_path, monkeypatch):
-    split = given(data.train_test("digits", seed=0, trial=0, preprocess=["minmax"]), KERNEL)
+    split = guarded(data.train_test("digits", seed=0, trial=0, preprocess=["minmax"]), KERNEL)
     part = split.X_train.part(slice(100, 120))
     message = pickle.dumps(part)
     assert len(message) < 8 * 64 * 20 + 6000

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rffbench import data
-from rffbench.data import cards, load_card, own
+from rffbench.data import cards, load_card, userfile
 from rffbench.errors import ConfigError, DataError, EnvironmentFault
 from rffbench.execution import make_executor, node
 from rffbench.execution.cluster import ClusterExecutor, News
@@ -206,7 +206,7 @@ def own_card(folder):
     """The card of a user's own file, which the client has looked at."""
     lines = [f"{a},{a % 7},{a % 2}" for a in range(40)]
     (folder / "mine.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
-    return own.look(folder / "mine.csv").card()
+    return userfile.look(folder / "mine.csv").card()
 
 
 def test_own_data_is_found_on_a_node_by_the_card_that_comes_with_it(a_node, tmp_path):

@@ -9,11 +9,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from rffbench import features, registry
+from rffbench import features
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
 from rffbench.execution import environment
 from rffbench.execution.devices import check_device
+from rffbench.plugins import registry
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """\

@@ -4,11 +4,12 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from rffbench import features, registry
+from rffbench import features
 from rffbench.errors import ConfigError
 from rffbench.features import FEATURES, describe, later_defaults, make_features, parameters, served
 from rffbench.kernels import IsotropicKernel, kernel_class, with_trait
 from rffbench.parts import kernels_served
+from rffbench.plugins import registry
 
 
 def make(config, n_features=8, **kwargs):

@@ -88,9 +88,9 @@ def sleep_forever(spec, channel):
 
 
 def say_which_kernels_are_ready(spec, channel):
-    from rffbench.linalg import wave_kernels
+    from rffbench.linalg import trigonometric_kernels
 
-    ready = [kernel for kernel in vars(wave_kernels).values() if getattr(kernel, "signatures", [])]
+    ready = [kernel for kernel in vars(trigonometric_kernels).values() if getattr(kernel, "signatures", [])]
     late = len({"sklearn.metrics", "sklearn.preprocessing"} - sys.modules.keys())
     channel.result(measured(spec, ready=len(ready), frozen=gc.get_freeze_count(), late=late))
 

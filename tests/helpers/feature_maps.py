@@ -8,7 +8,7 @@ from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.hooks import hook
 from rffbench.kernels import ProductKernel, with_trait
 from rffbench.parts import kernels_served
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from tests.helpers import plug_ins
 from tests.helpers.kernel_rates import GAMMA
 

@@ -8,7 +8,7 @@ from rffbench import NystroemFeatures
 from rffbench.features import MAPS, make_features
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.parts import kernels_served
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from rffbench.solvers import make_solver
 from rffbench.solvers.svm.kernel import KernelSVM
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rffbench import registry
 from rffbench.errors import ConfigError
 from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
+from rffbench.plugins import registry
 from rffbench.solvers import check_solver, describe, make_solver, parameters, solver_names
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 

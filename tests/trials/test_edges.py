@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rffbench.execution.row import PLAIN, check_row
-from rffbench.trials.alone import run_trial
+from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import RIDGE, spec
 
 

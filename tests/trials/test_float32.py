@@ -9,11 +9,11 @@ import pytest
 
 from rffbench import data
 from rffbench.features import base
-from rffbench.linalg import waves as linalg
+from rffbench.linalg import trigonometric as linalg
 from rffbench.solvers import parameters
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics
-from rffbench.trials import alone as trial
-from rffbench.trials import together as shared
+from rffbench.trials import shared as shared
+from rffbench.trials import single as trial
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import run_group
 

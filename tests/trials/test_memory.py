@@ -14,8 +14,8 @@ from rffbench.features.structured.compact import CompactFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.process import RESERVE_BYTES, private_memory
-from rffbench.trials import alone
-from rffbench.trials.alone import Problem, run_alone, run_trial
+from rffbench.trials import single
+from rffbench.trials.single import Problem, run_single, run_trial
 from tests.helpers.small_trials import Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded", "one_thread")
@@ -122,12 +122,12 @@ def test_what_a_trial_is_refused_for_it_would_have_got_with_what_the_message_say
 
 def test_no_more_is_touched_beforehand_than_the_trial_plans_to_hold(monkeypatch):
     touched = []
-    monkeypatch.setattr(alone, "touch_memory", touched.append)
+    monkeypatch.setattr(single, "touch_memory", touched.append)
     one = spec(features={"name": "orthogonal"}, n_features=600)
     problem = Problem.of(one)
-    run_alone(one, problem, Heard())
-    run_alone(one, problem, Heard(memory_limit=(private_memory() or 0) + RESERVE_BYTES + 1_000_000))
+    run_single(one, problem, Heard())
+    run_single(one, problem, Heard(memory_limit=(private_memory() or 0) + RESERVE_BYTES + 1_000_000))
     roomy = (private_memory() or 0) + RESERVE_BYTES + blas_bytes(1200) + touched[0]
-    run_alone(one, problem, Heard(memory_limit=roomy))
+    run_single(one, problem, Heard(memory_limit=roomy))
     assert touched[1] == 0
     assert 0 < touched[2] <= touched[0]

@@ -9,7 +9,7 @@ from rffbench.data import Rows, train_test
 from rffbench.errors import DataError
 from rffbench.execution.row import check_row
 from rffbench.solvers import SOLVERS
-from rffbench.trials.alone import Problem, run_trial
+from rffbench.trials.single import Problem, run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import Heard, spec
 
@@ -44,7 +44,7 @@ def with_numbers(monkeypatch, change, preprocess=None):
         rows = [Rows(part, np.arange(len(part)), preprocess, settings["dtype"]) for part in parts]
         return replace(split, X_train=rows[0], X_test=rows[1])
 
-    monkeypatch.setattr("rffbench.trials.alone.data.train_test", changed)
+    monkeypatch.setattr("rffbench.trials.single.data.train_test", changed)
 
 
 @pytest.mark.slow

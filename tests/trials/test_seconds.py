@@ -10,8 +10,8 @@ from rffbench.features.weighted.leverage import LeverageScoreFeatures
 from rffbench.linalg.triangles import Triangle
 from rffbench.solvers.ridge import streamed
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics
-from rffbench.trials import tasks, together
-from rffbench.trials.alone import run_trial
+from rffbench.trials import shared, tasks
+from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")
@@ -74,10 +74,10 @@ def test_together_each_trial_is_told_what_it_would_have_taken_alone(clock):
     for features in (RandomFourierFeatures, LeverageScoreFeatures):
         clock.slow(features, "draw", 1)
         clock.slow(features, "fill", 1e4)
-    clock.slow(together, "fourier_columns", 10)
+    clock.slow(shared, "fourier_columns", 10)
     clock.slow(Triangle, "add_gram_strip", 100)
-    clock.slow(together.SharedPool, "_select", 1000)
-    clock.slow(together, "solve_ridge_cv", 1e5)
+    clock.slow(shared.SharedPool, "_select", 1000)
+    clock.slow(shared, "solve_ridge_cv", 1e5)
     heard = Heard()
     tasks.run_group([spec(method, solver={"folds": FOLDS}) for method in ("RFF", "leverage")], heard)
     plain, leverage = (seconds(result) for result in heard.results.values())

@@ -8,14 +8,14 @@ from numba.core.dispatcher import Dispatcher
 
 from rffbench.features import MAPS
 from rffbench.kernels import KERNELS
-from rffbench.linalg import triangles, waves
+from rffbench.linalg import triangles, trigonometric
 from rffbench.parts import kernels_served
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers import spec as solver_spec
 from rffbench.solvers.sparse import fully_corrective
-from rffbench.trials import alone
-from rffbench.trials.alone import Problem, run_trial
+from rffbench.trials import single
+from rffbench.trials.single import Problem, run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import METHODS, RIDGE, Heard, spec
 
@@ -38,9 +38,9 @@ def late(monkeypatch):
     """A process that has compiled nothing yet: what it compiles while a watch runs."""
     for function in compiled():
         function._reset_overloads()
-    for cached in (waves.warm_up, triangles.warm_up, fully_corrective.warm_up):
+    for cached in (trigonometric.warm_up, triangles.warm_up, fully_corrective.warm_up):
         cached.cache_clear()
-    alone._warm.clear()
+    single._warm.clear()
     found = []
 
     def signatures():
@@ -128,7 +128,7 @@ def test_warming_up_is_done_once_a_process(late, monkeypatch):
     original = Problem.features
     problem = Problem.of(spec("Ours"))
     run_trial(spec("Ours"), problem)
-    monkeypatch.setattr(alone, "clone", lambda features: fits.append(features))
+    monkeypatch.setattr(single, "clone", lambda features: fits.append(features))
     monkeypatch.setattr(Problem, "features", original)
     run_trial(spec("Ours", n_features=4), problem)
     assert not fits

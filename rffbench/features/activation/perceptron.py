@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FeatureMap
 from rffbench.kernels import HalfSpaceKernel, Kernel
-from rffbench.linalg.waves import sign_columns
+from rffbench.linalg.trigonometric import sign_columns
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence
 

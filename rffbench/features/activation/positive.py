@@ -15,7 +15,7 @@ from rffbench.features.structured.simplex import SimplexRandomFeatures
 from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel, check_squares
 from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.threads import in_threads
-from rffbench.linalg.waves import TILE_BYTES, WORTH_A_THREAD
+from rffbench.linalg.trigonometric import TILE_BYTES, WORTH_A_THREAD
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.rowsource import row_blocks

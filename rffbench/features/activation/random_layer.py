@@ -16,7 +16,7 @@ from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.features.structured.sorf import StructuredOrthogonalFeatures
 from rffbench.kernels import ActivationKernel, GaussianKernel, Kernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two
-from rffbench.linalg.waves import activation_columns
+from rffbench.linalg.trigonometric import activation_columns
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, seed_sequence
 

@@ -14,7 +14,7 @@ from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import MaclaurinKernel
 from rffbench.linalg.sketches import CountSketch
 from rffbench.linalg.threads import in_threads
-from rffbench.linalg.waves import WORTH_A_THREAD
+from rffbench.linalg.trigonometric import WORTH_A_THREAD
 from rffbench.parts import MapServes
 from rffbench.seeds import generator
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.threads import in_threads
-from rffbench.linalg.waves import WORTH_A_THREAD
+from rffbench.linalg.trigonometric import WORTH_A_THREAD
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, Kernel, make_spectral_kernel
 from rffbench.linalg.sketches import CountSketch
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.parameters import check_count
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, seed_sequence

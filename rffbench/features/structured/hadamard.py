@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rffbench.features.structured.isotropic import IsotropicFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
-from rffbench.linalg.waves import TILE_COLUMNS, Tiles, cos_sin_columns
+from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns
 from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import generator, seed_sequence
 

@@ -25,7 +25,7 @@ from rffbench.kernels import SpectralKernel
 from rffbench.labels import REWEIGHTED, STORED_VARIANT
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.linalg.waves import fourier_products
+from rffbench.linalg.trigonometric import fourier_products
 from rffbench.parameters import WrongParameter, is_number
 from rffbench.parts import MapServes
 from rffbench.rowsource import BLOCK_ROWS, row_blocks

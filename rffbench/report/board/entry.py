@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rffbench import __version__, files, ownfile, yamlfile
+from rffbench import __version__, files, yamlfile
 from rffbench.config.dryrun import run_seconds
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import experiment_of, load_experiment
-from rffbench.data.own import look
+from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.execution.log import log_files
-from rffbench.identity import canonical_json
+from rffbench.plugins import ownfile
 from rffbench.report.board.score import BASELINE, Reference, gains, left_out, loss_name, losses, references
 from rffbench.report.board.statistics import bootstrap, signed_rank
 from rffbench.report.board.views import Clock, at_cost, cost
 from rffbench.report.frame import Results
 from rffbench.report.significance import mean_interval
 from rffbench.report.text_table import Table
-from rffbench.units import duration
+from rffbench.text import canonical_json, duration
 
 SHIPPED = Path(__file__).with_name("small.csv.gz")
 OTHERS = ("name", "title", "methods", "datasets", "n_features", "trials", "preprocess", "significance", "time_limit")

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rffbench.papers.own import OwnReference
+from rffbench.papers.recorded import OwnReference
 from rffbench.report.claims import paper_name
 from rffbench.report.compare import Comparison, score_of
 from rffbench.report.figures.style import (

@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rffbench import files
 from rffbench.errors import ConfigError
-from rffbench.plaintext import printable
 from rffbench.report.frame import size_label
+from rffbench.text import printable
 
 # Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness too; marker
 # and line style tell the methods apart in grey print. Later lines are thinner and lie on top, so that of lines that

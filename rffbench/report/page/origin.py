@@ -13,7 +13,7 @@ from rffbench.execution.log import cell as cell_of
 from rffbench.execution.log import each_row
 from rffbench.report.frame import Protocols, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet
-from rffbench.units import amount
+from rffbench.text import amount
 
 MOST_FAILURES = 50  # kinds of failures that are listed
 

@@ -15,7 +15,7 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from rffbench.plaintext import printable
+from rffbench.text import printable
 
 _HERE = Path(__file__).parent
 

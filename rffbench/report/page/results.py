@@ -17,8 +17,8 @@ from rffbench.report.page.sheet import Cell, Line, Sheet, anchor
 from rffbench.report.significance import interval_of
 from rffbench.report.text_table import NOT_RUN, plus_minus, significant_digits
 from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
+from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, SECONDS, Metric
-from rffbench.units import amount
 
 TONES = {REPRODUCED: "good", CLOSE: "good", DIFFERS: "bad", HOLDS: "good", REFUTED: "bad", OPEN: "open"}
 COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")  # columns, where they were measured

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from rffbench.plaintext import printable
 from rffbench.report.text_table import Table
+from rffbench.text import printable
 
 FEW_WORDS = 32  # letters that stand in one line
 EMPTY = ("", "–")  # a cell that says nothing

@@ -20,10 +20,10 @@ from rffbench.errors import RffbenchError
 from rffbench.execution.log import each_row, log_files
 from rffbench.execution.manifest import runs_of
 from rffbench.execution.run import compiling_seconds
-from rffbench.plaintext import printable
 from rffbench.report.frame import experiment_folders, load_protocols
 from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
+from rffbench.text import printable
 
 LOCK = ".lock"  # of the run that writes to a folder
 

@@ -22,10 +22,10 @@ from dask.system import CPU_COUNT
 from distributed import Client, Future, LocalCluster
 from threadpoolctl import threadpool_limits
 
-from rffbench import ownfile
 from rffbench.errors import EnvironmentFault
-from rffbench.linalg import triangles, waves
+from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.threads import thread_count
+from rffbench.plugins import ownfile
 from rffbench.process import SAFE_PATH, forget_safe_path, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
@@ -186,7 +186,7 @@ async def introduce() -> dict[str, str]:
         import rffbench.data.rows
         import rffbench.solvers.ridge.streamed  # noqa: F401
 
-        waves.warm_up("float64")
+        trigonometric.warm_up("float64")
         triangles.warm_up()
 
     forget_safe_path()

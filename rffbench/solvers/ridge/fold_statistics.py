@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, solve_triangular
 from rffbench.errors import Fallback
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 from rffbench.linalg.triangles import Triangle, TriangleStack, recombine_triangles, sum_triangles
-from rffbench.linalg.waves import WORTH_A_THREAD
+from rffbench.linalg.trigonometric import WORTH_A_THREAD
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, RidgeScale, Scoring
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rffbench.features.activation.perceptron import draw_perceptrons
 from rffbench.features.base import draw_frequencies, draw_phases
 from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel, make_kernel, with_trait
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 
 BLOCK_ELEMENTS = 1 << 20  # values computed at a time, where they need a place besides the one they are written to
 

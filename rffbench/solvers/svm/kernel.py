@@ -21,7 +21,7 @@ from rffbench.solvers.base import Classifier, checked_rows, read_rows
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
 from rffbench.solvers.svm.libraries import heard, load, tell_of_libsvm
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
-from rffbench.units import BYTES, quantity
+from rffbench.text import BYTES, quantity
 
 Loss = Literal["squared-hinge", "hinge"]
 USUAL_STEPS = 7000  # multiply-adds over n^1.5·√d: 0.4 to 1.8 of it in the results that ship, a fifth on ijcnn1

@@ -9,7 +9,7 @@ from rffbench import PerceptronFeatures, QuasiMonteCarloFeatures, RandomFourierF
 from rffbench.features import make_features
 from rffbench.features.checks import PAIRS, errors, largest_bias, slope
 from rffbench.kernels import KERNELS, make_kernel, mean_abs_coordinate
-from rffbench.linalg.waves import FAR, WORTH_A_THREAD
+from rffbench.linalg.trigonometric import FAR, WORTH_A_THREAD
 from rffbench.rowsource import BLOCK_ROWS
 
 RADIUS = 2.0

@@ -275,7 +275,7 @@ def test_threads_change_nothing(name, monkeypatch):
     import numba
 
     from rffbench.linalg import hadamard
-    from rffbench.linalg import waves as linalg
+    from rffbench.linalg import trigonometric as linalg
 
     monkeypatch.setattr(linalg, "WORTH_A_THREAD", 0)
     monkeypatch.setattr(hadamard, "WORTH_A_THREAD", 0)

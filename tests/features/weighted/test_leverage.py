@@ -12,7 +12,7 @@ from rffbench.features.weighted.pool import frequency_scores, resample, reweight
 from rffbench.features.weighted.surrogate import alignment_scores
 from rffbench.kernels import SPECTRAL_KERNELS, make_kernel
 from rffbench.linalg.triangles import TriangleStack
-from rffbench.linalg.waves import fourier_columns, fourier_products
+from rffbench.linalg.trigonometric import fourier_columns, fourier_products
 from rffbench.seeds import generator, seed_sequence
 
 GAMMA, SEED, N, D = 0.6, 11, 70, 4

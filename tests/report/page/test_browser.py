@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from rffbench.plaintext import printable
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
+from rffbench.text import printable
 from tests.helpers import pages
 from tests.helpers import report_log as log
 

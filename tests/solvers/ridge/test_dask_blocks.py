@@ -15,8 +15,9 @@ import pytest
 pytest.importorskip("distributed", reason="needs the extra dask")
 import psutil
 
-from rffbench import RandomFourierFeatures, data, ownfile
+from rffbench import RandomFourierFeatures, data
 from rffbench.errors import EnvironmentFault
+from rffbench.plugins import ownfile
 from rffbench.solvers.ridge import dask_blocks
 from rffbench.solvers.ridge.blocks import BlockedRidgeCV
 from rffbench.solvers.ridge.dask_blocks import software

@@ -7,7 +7,7 @@ from rffbench import StreamedRidgeClassifierCV
 from rffbench.features import MAPS, make_features
 from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
-from rffbench.registry import NONE
+from rffbench.plugins.registry import NONE
 from rffbench.solvers.ridge.streamed import _Plan
 from tests.helpers.odd_rows import CASES
 

@@ -19,7 +19,7 @@ from rffbench import LeverageScoreFeatures, PerceptronFeatures, RandomFourierFea
 from rffbench.data import train_test
 from rffbench.errors import MemoryBudgetError
 from rffbench.features.weighted import pool
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.solvers import make_solver
 from rffbench.solvers.ridge import fold_statistics as solver_statistics
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds, solve_ridge_cv

@@ -19,7 +19,7 @@ from rffbench.solvers.ridge import device as ridge_device  # noqa: E402
 from rffbench.solvers.ridge import torch as torch_ridge  # noqa: E402
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds  # noqa: E402
 from rffbench.solvers.ridge.torch import DeviceMap, DeviceMatrix, DeviceStatistics  # noqa: E402
-from rffbench.trials.alone import run_trial  # noqa: E402
+from rffbench.trials.single import run_trial  # noqa: E402
 from rffbench.trials.spec import TrialSpec  # noqa: E402
 
 HERE = torch.device("cpu")
@@ -228,6 +228,6 @@ def test_a_trial_has_the_cpus_scores_and_timing_of_every_part(dtype):
 
 
 def test_nothing_but_the_device_path_imports_torch():
-    code = "import sys, rffbench.cli, rffbench.execution.run, rffbench.trials.alone; print('torch' in sys.modules)"
+    code = "import sys, rffbench.cli, rffbench.execution.run, rffbench.trials.single; print('torch' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.linalg import kernel_rows as kernel_rows_module
-from rffbench.linalg import waves as linalg
+from rffbench.linalg import trigonometric as linalg
 from rffbench.linalg.kernel_rows import TILE, kernel_product, kernel_rows, unit_columns
 from rffbench.rowsource import BLOCK_ROWS
 from rffbench.solvers import make_solver

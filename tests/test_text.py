@@ -1,8 +1,8 @@
-"""Times and amounts of memory: what is read, refused and printed."""
+"""Times and amounts of memory as they are read, refused and printed; the text that keys are hashes of."""
 
 import pytest
 
-from rffbench.units import BYTES, SECONDS, amount, duration, number, quantity
+from rffbench.text import BYTES, SECONDS, amount, canonical_json, duration, number, quantity
 
 
 def seconds(text):
@@ -70,3 +70,14 @@ def test_a_time_is_printed_in_the_unit_that_fits(value, text):
 )
 def test_memory_is_printed_in_the_unit_that_fits(value, text):
     assert amount(value) == text
+
+
+def test_equal_values_have_the_same_text_on_every_machine():
+    assert canonical_json({"b": [1, 2.5, None, True], "a": "σ"}) == '{"a":"σ","b":[1,2.5,null,true]}'
+    assert canonical_json({"x": 1, "y": 2}) == canonical_json({"y": 2, "x": 1})
+
+
+def test_what_json_does_not_know_is_refused():
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            canonical_json(value)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rffbench.data import own, store, unpack
+from rffbench.data import store, unpack, userfile
 from rffbench.data.cards import read_card
-from rffbench.data.own import look
 from rffbench.data.store import _checked_blocks
+from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, DataError, RffbenchError
 from tests.helpers.own_data import NUMBERS, YES, X
 
@@ -118,7 +118,7 @@ def test_parquet_is_read_by_pandas_or_told_to_need_pyarrow(tmp_path, monkeypatch
         ([0.5, 2.5] * 2, "classification"),  # two values
         ([1, 2, 3, 1], "classification"),
         ([1, 2, 3, 1.5], "regression"),
-        (list(range(own.MOST_CLASSES + 1)), "regression"),
+        (list(range(userfile.MOST_CLASSES + 1)), "regression"),
         (["a", "b", "1", "2"], "classification"),
     ],
 )
@@ -148,7 +148,7 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
     assert look(here).card().content_hash == look(there).card().content_hash
     there.write_text(NUMBERS.replace("3.25", "3.26"))
     assert look(here).card().content_hash != look(there).card().content_hash
-    assert str(tmp_path) not in own.without_folders(look(here).card()).model_dump_json()
+    assert str(tmp_path) not in userfile.without_folders(look(here).card()).model_dump_json()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_card_that_is_written_stands_for_the_file_and_is_not_written_over(tmp_
     (tmp_path / "cards").mkdir()
     seen = look(file(tmp_path, "my data.csv", "a,b,c,class\n" + YES))
     written = tmp_path / "cards" / "mine.yaml"
-    own.write_card(seen, written)
+    userfile.write_card(seen, written)
     card = read_card(written)
     assert (card.name, card.content_hash) == ("mine", seen.card().content_hash)
     assert str(tmp_path) not in written.read_text()
@@ -213,9 +213,9 @@ def test_a_card_that_is_written_stands_for_the_file_and_is_not_written_over(tmp_
     assert found is not None
     np.testing.assert_array_equal(found[0], X)
     with pytest.raises(ConfigError, match=r"mine\.yaml: is there already"):
-        own.write_card(seen, written)
+        userfile.write_card(seen, written)
     with pytest.raises(ConfigError, match=r"mine\.yml: a card is a file whose name ends in \.yaml"):
-        own.write_card(seen, tmp_path / "mine.yml")
+        userfile.write_card(seen, tmp_path / "mine.yml")
 
 
 @pytest.mark.parametrize(
@@ -289,13 +289,13 @@ def test_a_missing_file_is_told_the_nearest_and_one_that_is_no_text_what_is_read
 def test_a_description_is_not_longer_for_more_classes_and_a_label_is_one_line(tmp_path):
     labels = ["a\nb", *(f"{i} kg" for i in range(5000))]
     lines = [f'{i},"{label}"' for i, label in enumerate(labels) for _ in range(2)]
-    said = own.described(look(file(tmp_path, "x.csv", "\n".join(lines))))
+    said = userfile.described(look(file(tmp_path, "x.csv", "\n".join(lines))))
     assert ("class", "0 kg: 2, 0.0%") in said
     assert ("", "and 4961 classes more") in said
     assert len(said) < 60
-    named = own.described(look(file(tmp_path, "z.csv", 'a,"b\nc",,t\n' + "1,2,3,4.5\n" * 3)))
+    named = userfile.described(look(file(tmp_path, "z.csv", 'a,"b\nc",,t\n' + "1,2,3,4.5\n" * 3)))
     assert ("", "a, b c, ''") in named
-    pair = own.described(look(file(tmp_path, "y.csv", '1,"a\nb"\n2,c\n')))
+    pair = userfile.described(look(file(tmp_path, "y.csv", '1,"a\nb"\n2,c\n')))
     assert ("class", "a b: 1, 50.0% (−1)") in pair
 
 
@@ -433,7 +433,7 @@ def test_an_archive_larger_than_memory_is_read_in_blocks(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", X=np.zeros((rows, columns)), y=np.arange(rows) % 2)
     code = f"""
 import resource, sys
-from rffbench.data.own import look
+from rffbench.data.userfile import look
 from rffbench.data.parse import read_blocks
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 card = look(__import__("pathlib").Path({str(tmp_path / "a.npz")!r})).card()
@@ -450,6 +450,6 @@ def test_a_file_that_does_not_fit_into_memory_is_refused_and_no_defect(tmp_path,
     def too_large(_):
         raise MemoryError
 
-    monkeypatch.setattr(own, "svmlight", too_large)
+    monkeypatch.setattr(userfile, "svmlight", too_large)
     with pytest.raises(DataError, match=r"a\.svm: it does not fit into memory; save it as a folder of \.npy shards"):
         look(file(tmp_path, "a.svm", LIBSVM))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rffbench.errors import ConfigError
-from rffbench.papers.own import find_reference, load_own
+from rffbench.papers.recorded import find_reference, load_own
 
 HEADER = "dataset,size,method,metric,expected,std,trials,tolerance\n"
 ROW = "digits,8,RFF,accuracy,80.5,1.5,3,2.0\n"

@@ -12,14 +12,15 @@ import yaml
 from click.testing import CliRunner
 from sklearn.base import BaseEstimator
 
-from rffbench import features, registry, solvers
+from rffbench import features, solvers
 from rffbench.cli import cli
 from rffbench.config.experiment import Experiment
 from rffbench.config.schema import OWN_FILE, json_schema
 from rffbench.errors import ConfigError
 from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
-from rffbench.registry import NONE, Registry
+from rffbench.plugins import guarded, registry
+from rffbench.plugins.registry import NONE, Registry
 from rffbench.resources import resource_folder
 
 SHIPPED = sorted(path.stem for path in resource_folder("configs").glob("*.yaml"))
@@ -264,7 +265,7 @@ def test_a_package_that_cannot_be_loaded_is_named_where_it_is_used_and_in_listin
     code, problem = BREAKS[name]
     (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(registry, "IMPORT_S", 0.2)
+    monkeypatch.setattr(guarded, "IMPORT_S", 0.2)
     point = EntryPoint("broken", f"{name}:factory", "rffbench.features")
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
     with pytest.raises(ConfigError, match=rf"'broken'.* {name}:factory.*{problem}"):
@@ -281,7 +282,7 @@ def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused
         "    def __del__(self): time.sleep(60)\n"
         "class Kept(Stays): pass\nclass Goes(Stays):\n    gone = []\n    def __del__(self): Goes.gone.append(1)\n"
     )
-    monkeypatch.setattr(registry, "PUT_AWAY_S", 0.2)
+    monkeypatch.setattr(guarded, "PUT_AWAY_S", 0.2)
     for name in ("Stays", "Kept"):
         reference = f"{tmp_path / 'stays.py'}:{name}"
         for _ in range(2):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from sklearn.base import clone
 
-from rffbench import data, ownfile
+from rffbench import data
 from rffbench.data import Split
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError, DataError, MemoryBudgetError, is_ctrl_c
@@ -23,9 +23,10 @@ from rffbench.features.base import check_finite, fitted, mapped, naming_who_writ
 from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import Kernel, kernel_argument, make_kernel
 from rffbench.kernels.bandwidth import gamma_of_ball, gamma_of_rows
-from rffbench.linalg import triangles, waves
+from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.triangles import TriangleStack
 from rffbench.parameters import is_rule
+from rffbench.plugins import ownfile
 from rffbench.process import Contention, OwnMemory, touch_memory
 from rffbench.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.seeds import feature_stream, generator, split_stream, watching_global_generators
@@ -35,10 +36,10 @@ from rffbench.solvers.ridge.fold_statistics import Accuracy, penalty
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR
 from rffbench.trials import metrics
 from rffbench.trials.edges import chosen_fold_errors, edges_of_solver
-from rffbench.trials.given import (
+from rffbench.trials.guards import (
     check_map,
     check_predictions,
-    given,
+    guarded,
     keeping_warnings,
     leaving_global_seeds,
     naming_whose_code,
@@ -75,7 +76,7 @@ class Problem:
         stream = split_stream(spec.seed, spec.dataset, spec.trial)
         rng = generator(stream, "kernel error")
         points = min(spec.kernel_error_points, n_train)
-        waves.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
+        trigonometric.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
         triangles.warm_up()
         subsample = np.sort(rng.choice(n_train, size=points, replace=False))
         if spec.kernel_source and ownfile.source_hash(spec.kernel["name"]) != spec.kernel_source:
@@ -88,7 +89,7 @@ class Problem:
                 gamma = gamma_of_rows(kernel, gamma, split.X_train, stream)
         except ValueError as error:
             raise DataError(f"the training rows: {error}") from None
-        return cls(given(split, make_kernel(kernel, gamma)), kernel, gamma, subsample)
+        return cls(guarded(split, make_kernel(kernel, gamma)), kernel, gamma, subsample)
 
     @cached_property
     def labels(self) -> NDArray | None:
@@ -453,7 +454,7 @@ def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
         return 0
 
 
-def run_alone(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
+def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     """Do one trial and tell ``channel``; of one that its config has run alone, the memory too."""
     limit = channel.memory_limit
     if spec.device == "cpu":

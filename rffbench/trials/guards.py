@@ -35,7 +35,7 @@ PARTS_OF_A_FIT = ("feature_s", "gram_s", "solve_s")
 OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
 
 
-class GivenRows(Rows):
+class GuardedRows(Rows):
     """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to.
 
     DataError at a number beyond ``farthest``, as far from 0 as the kernel can tell it from its neighbours. Few rows are
@@ -46,19 +46,19 @@ class GivenRows(Rows):
     _held: NDArray | None = None  # all of them, where they are few
 
     @classmethod
-    def of(cls, rows: Rows, kernel: Kernel) -> GivenRows:
-        given = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
-        given.farthest = 1 / (float(np.finfo(rows.dtype).eps) * kernel.unit_scale)
+    def of(cls, rows: Rows, kernel: Kernel) -> GuardedRows:
+        guarded = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
+        guarded.farthest = 1 / (float(np.finfo(rows.dtype).eps) * kernel.unit_scale)
         if isinstance(rows.base, np.ndarray) and rows.shape[0] * rows.shape[1] <= FEW_NUMBERS:
             with suppress(DataError):  # which each trial will meet
-                given._held = given[:]
-        return given
+                guarded._held = guarded[:]
+        return guarded
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_held"}
 
-    def part(self, rows: slice) -> GivenRows:
-        part = cast(GivenRows, super().part(rows))
+    def part(self, rows: slice) -> GuardedRows:
+        part = cast(GuardedRows, super().part(rows))
         part.farthest = self.farthest
         return part
 
@@ -80,13 +80,13 @@ class GivenRows(Rows):
         return array.copy() if copy and not array.flags.writeable else array
 
 
-def given(split: Split, kernel: Kernel) -> Split:
+def guarded(split: Split, kernel: Kernel) -> Split:
     """``split`` with rows and targets that are read-only, and whose numbers ``kernel`` can tell apart; of targets that
     are streamed each block is a new one."""
     if isinstance(split.y_train, np.ndarray):
         split.y_train.setflags(write=False)
     split.y_test.setflags(write=False)
-    return replace(split, X_train=GivenRows.of(split.X_train, kernel), X_test=GivenRows.of(split.X_test, kernel))
+    return replace(split, X_train=GuardedRows.of(split.X_train, kernel), X_test=GuardedRows.of(split.X_test, kernel))
 
 
 @contextmanager

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from rffbench.linalg import waves as linalg
+from rffbench.linalg import trigonometric as linalg
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
-from rffbench.linalg.waves import FAR, fourier_columns, fourier_products
+from rffbench.linalg.trigonometric import FAR, fourier_columns, fourier_products
 
 TOLERANCE = {"float64": 5e-16, "float32": 3e-7}
 
@@ -193,7 +193,7 @@ def test_a_forked_child_can_map_after_its_parent_did():
     """numba's own thread pools abort here."""
     program = """
 import multiprocessing, numpy as np
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 def mapped():
     Z = np.empty((2000, 64))
     fourier_columns(np.ones((2000, 3)), np.ones((3, 64)), Z)

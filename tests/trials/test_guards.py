@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from rffbench import RandomFourierFeatures
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.svm.linear import LinearSVM
-from rffbench.trials.alone import Problem, run_alone, run_trial
-from rffbench.trials.given import check_predictions, seconds_of
+from rffbench.trials.guards import check_predictions, seconds_of
+from rffbench.trials.single import Problem, run_single, run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import RIDGE, Heard, spec
 
@@ -132,8 +132,8 @@ def test_a_map_that_changes_its_rows_spoils_no_other_method(monkeypatch):
     alone = run_trial(other)
     original = Problem.features
     monkeypatch.setattr(Problem, "features", lambda self, it: Scales() if it == one else original(self, it))
-    run_alone(one, problem, heard)
-    run_alone(other, problem, heard)
+    run_single(one, problem, heard)
+    run_single(other, problem, heard)
     assert heard.results[one.key].status == "error"
     assert heard.results[other.key].metrics["kernel_error"] == alone.metrics["kernel_error"]
 
@@ -263,7 +263,7 @@ def test_checking_predictions_is_no_part_of_their_time(monkeypatch):
     inside = []
     monkeypatch.setattr(Stopwatch, "__exit__", lambda self, *_: inside.append(False))
     monkeypatch.setattr(Stopwatch, "__enter__", lambda self: inside.append(True) or self)
-    monkeypatch.setattr("rffbench.trials.alone.check_predictions", lambda *_: inside.append("checked"))
+    monkeypatch.setattr("rffbench.trials.single.check_predictions", lambda *_: inside.append("checked"))
     Problem.of(spec()).predict(Solver(lambda y: y))
     assert inside == [True, False, "checked"]
 

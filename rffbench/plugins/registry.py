@@ -10,33 +10,33 @@ underscore: ``lambda_`` is a config's ``lambda``.
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import inspect
-import os
-import signal
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import chdir, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from rffbench import ownfile
 from rffbench.errors import ConfigError, is_ctrl_c, unknown
 from rffbench.parameters import WrongParameter
-from rffbench.units import duration
-
-UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
-IMPORT_S = 30.0  # another package's modules may take to be imported
-PUT_AWAY_S = 10.0  # what an object's __del__ may take
-STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
+from rffbench.plugins import guarded, ownfile
+from rffbench.plugins.guarded import (
+    PUT_AWAY,
+    TooLong,
+    at_most,
+    limit_del,
+    load_added,
+    outlived,
+    problem_of,
+    while_it_is_loaded,
+)
+from rffbench.text import duration
 
 NONE = "none"
 """The name of no feature map, or of no solver."""
@@ -66,7 +66,7 @@ class Registry:
 
     ``what`` they are is said in messages, ``none`` is what their absence means. ``common`` names what an experiment
     says of all alike: no parameter of a config's own, and given to those factories that ask for it. Where ``none`` is
-    None, 'none' is no name. ``own_files``: a name may also be that of a class in a file (`rffbench.ownfile`).
+    None, 'none' is no name. ``own_files``: a name may also be that of a class in a file (`rffbench.plugins.ownfile`).
     """
 
     def __init__(
@@ -117,14 +117,14 @@ class Registry:
 
     def _own(self, name: str) -> Any:
         try:
-            with _while_it_is_loaded():
+            with while_it_is_loaded():
                 found = ownfile.load(name)
         except ConfigError as error:
             raise ConfigError(f"{self._called(name)}: {error}") from error
         except BaseException as error:
             if is_ctrl_c(error):
                 raise
-            raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {_problem(error)}") from error
+            raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {problem_of(error)}") from error
         if not isinstance(found, type):
             raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is no class: {found!r}")
         return found
@@ -134,11 +134,13 @@ class Registry:
         if not isinstance(found, type):
             return found
         if hasattr(found, "__del__"):
-            _limit_del(found)
-        if error := _PUT_AWAY.get(found):
+            limit_del(found)
+        if error := PUT_AWAY.get(found):
             place = traceback.extract_tb(error.__traceback__)[1]  # that of __del__ itself
             where = f"in __del__: {place.filename}, line {place.lineno}"
-            raise ConfigError(f"{self._called(name)}: {where}: it is not done after {duration(PUT_AWAY_S)}") from error
+            raise ConfigError(
+                f"{self._called(name)}: {where}: it is not done after {duration(guarded.PUT_AWAY_S)}"
+            ) from error
         return found
 
     def _called(self, name: str) -> str:
@@ -194,8 +196,8 @@ class Registry:
         if needed:
             raise ValueError(f"{', '.join(needed)} must have a default")
         named = given if _listed(factory) is not None else {_argument(key): value for key, value in given.items()}
-        if hasattr(factory, "__del__") and factory not in _PUT_AWAY:
-            _PUT_AWAY[factory] = None
+        if hasattr(factory, "__del__") and factory not in PUT_AWAY:
+            PUT_AWAY[factory] = None
             factory(**common, **named)
             self.factory(name)  # which refuses it where that took too long
         return factory(**common, **named)
@@ -218,15 +220,15 @@ class Registry:
             if name in self._built_in:
                 yield
             else:
-                with _at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr):
+                with at_most(guarded.IMPORT_S), outlived(), redirect_stdout(sys.stderr):
                     yield
         except (ConfigError, MemoryError):
             raise
-        except (Exception, SystemExit, KeyboardInterrupt, _TooLong) as error:
+        except (Exception, SystemExit, KeyboardInterrupt, TooLong) as error:
             if is_ctrl_c(error) or (name in self._built_in and not isinstance(error, ValueError)):
                 raise
             parameter = error.parameter if isinstance(error, WrongParameter) else None
-            said = str(error) if isinstance(error, ValueError) else _problem(error)
+            said = str(error) if isinstance(error, ValueError) else problem_of(error)
             raise ConfigError(
                 self.blame(name, error) or f"{self._called(name)}: {said}", parameter=parameter
             ) from error
@@ -248,9 +250,9 @@ class Registry:
                 lines.append(f"{code.co_filename}, line {line}")
         if not methods and (part is not None or not lines):
             return ""
-        said = str(error) if isinstance(error, WrongParameter) else _problem(error, "it ends the process")
-        if isinstance(error, _TooLong):
-            said = f"it is not done after {duration(IMPORT_S)}"
+        said = str(error) if isinstance(error, WrongParameter) else problem_of(error, "it ends the process")
+        if isinstance(error, TooLong):
+            said = f"it is not done after {duration(guarded.IMPORT_S)}"
         return f"{self._called(name)}: {', '.join(methods[:1] + lines[-1:])}: {said}"
 
     def summary(self, name: str) -> str:
@@ -267,118 +269,12 @@ class Registry:
             try:
                 rows.append({"name": name, "summary": self.summary(name), "parameters": self.defaults(name)})
             except Exception as error:  # whatever a package's attributes may do where they are read
-                problem = str(error) if isinstance(error, ConfigError) else f"cannot be described: {_problem(error)}"
+                problem = str(error) if isinstance(error, ConfigError) else f"cannot be described: {problem_of(error)}"
                 rows.append({"name": name, "summary": problem, "parameters": {}})
         return rows
 
 
 _loaded = cache(EntryPoint.load)  # a config asks for every method at every size
-
-
-def load_added(point: EntryPoint) -> Any:
-    """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
-    that they end the process or wait for ever."""
-    try:
-        with _while_it_is_loaded():
-            return point.load()
-    except BaseException as error:
-        if is_ctrl_c(error):
-            raise
-        raise ConfigError(f"cannot be loaded from {point.value}: {_problem(error)}") from error
-
-
-def _problem(error: BaseException, ends: str = "it ends the process when it is imported") -> str:
-    if isinstance(error, _TooLong):
-        return f"it is not imported after {duration(IMPORT_S)}"
-    if isinstance(error, SystemExit):
-        return ends
-    if isinstance(error, KeyboardInterrupt):
-        return "it raises KeyboardInterrupt"
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    hint = ""
-    if type(error).__name__ in UNPICKLED:
-        hint = "; other processes cannot import one's own file: use threads, as joblib's Parallel(prefer='threads')"
-    return f"{type(error).__name__}: {text}".removesuffix(": ") + hint
-
-
-@contextmanager
-def _while_it_is_loaded() -> Iterator[None]:
-    """The block is not for ever, what it prints goes to standard error, for a command's output is its result, and the
-    current folder stays."""
-    with _at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr), chdir("."):
-        yield
-
-
-@contextmanager
-def outlived() -> Iterator[None]:
-    """In the block os._exit() is an exit(), of which can be told whose it was; and a crash of the interpreter says in
-    which line of which file it came."""
-    here, leave = (os.getpid(), threading.get_ident()), os._exit
-
-    def stay(status: int) -> NoReturn:
-        if (os.getpid(), threading.get_ident()) != here:  # what has been forked from here does end
-            leave(status)
-        raise SystemExit(status)
-
-    silent = not faulthandler.is_enabled()
-    if silent:
-        faulthandler.enable(STANDARD_ERROR, all_threads=False)
-    os._exit = stay
-    try:
-        yield
-    finally:
-        os._exit = leave
-        if silent:
-            faulthandler.disable()
-
-
-class _TooLong(BaseException):
-    """Not an Exception, which the code that is stopped might catch."""
-
-
-@contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """_TooLong in the block after so long. No limit outside of the main thread, which alone hears signals."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise _TooLong
-
-    before, started = signal.signal(signal.SIGALRM, stop), time.monotonic()
-    others, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and again, should the first be lost
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if others:  # a process has but one such timer, and it was in use
-            signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
-
-
-_PUT_AWAY: dict[type, _TooLong | None] = {}  # classes of which an object was put away; where it took too long, if so
-
-
-def _limit_del(made: type) -> None:
-    """Have ``__del__`` of the class end after PUT_AWAY_S, and do nothing from then on: Python calls it wherever an
-    object goes, and passes over what it raises, Ctrl-C too."""
-    put_away = made.__del__  # type: ignore[attr-defined]
-    if hasattr(put_away, "limited"):
-        return
-
-    @wraps(put_away)
-    def limited(self: Any) -> None:
-        if _PUT_AWAY.get(type(self)):
-            return
-        try:
-            with _at_most(PUT_AWAY_S):
-                put_away(self)
-        except _TooLong as error:
-            _PUT_AWAY[type(self)] = error
-
-    limited.limited = True  # type: ignore[attr-defined]
-    made.__del__ = limited  # type: ignore[attr-defined]
 
 
 _signature = cache(inspect.signature)

@@ -14,11 +14,11 @@ from rffbench import RandomFourierFeatures
 from rffbench.process import Contention
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
-from rffbench.trials.alone import Problem, either, run_trial
 from rffbench.trials.seconds import BRIEF_S, FEWEST, MOST, Timer
+from rffbench.trials.shared import run_shared
+from rffbench.trials.single import Problem, either, run_trial
 from rffbench.trials.spec import Timing
 from rffbench.trials.tasks import run_group, tasks
-from rffbench.trials.together import run_shared
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded", "one_thread")

@@ -43,7 +43,7 @@ from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, re
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError, unknown
-from rffbench.plaintext import in_one_line
+from rffbench.text import in_one_line
 
 PACKED = (".gz", ".bz2", ".xz")
 KINDS = {

@@ -23,7 +23,7 @@ from rffbench.features.hooks import hook
 from rffbench.features.weighted.pool import PooledFeatures, Selection, whole_pool
 from rffbench.linalg.equal_columns import EqualColumns
 from rffbench.linalg.triangles import TriangleStack, blas_bytes
-from rffbench.linalg.waves import fourier_columns
+from rffbench.linalg.trigonometric import fourier_columns
 from rffbench.parts import TRIGONOMETRY
 from rffbench.process import Contention, free_memory
 from rffbench.rowsource import Stopwatch
@@ -32,9 +32,9 @@ from rffbench.solvers import check_solver
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedStatistics, fold_bounds, solve_ridge_cv
 from rffbench.solvers.ridge.settings import chosen_method
-from rffbench.trials.alone import Problem, either, mapping_seconds
-from rffbench.trials.given import keeping_warnings, leaving_global_seeds, naming_whose_code
+from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
+from rffbench.trials.single import Problem, either, mapping_seconds
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted

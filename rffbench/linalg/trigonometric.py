@@ -79,7 +79,7 @@ def products(X: Any, W: NDArray) -> Tiles:
 
     if isinstance(X, np.ndarray):
         return dense
-    from rffbench.linalg.wave_kernels import sparse_product
+    from rffbench.linalg.trigonometric_kernels import sparse_product
 
     by_rows = np.ascontiguousarray(W)
     return sparse
@@ -137,7 +137,7 @@ def cos_sin_columns(
     """
     if not n or not s:
         return
-    from rffbench.linalg.wave_kernels import cos_sin
+    from rffbench.linalg.trigonometric_kernels import cos_sin
 
     offset = np.zeros(s, dtype) if offset is None else np.ascontiguousarray(offset, dtype)
     scale = np.ascontiguousarray(np.broadcast_to(np.asarray(scale, dtype), (s,)))
@@ -174,7 +174,7 @@ def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArra
     over some hundred rows, are float32's; the sums of those float64's. So the error is a few 1e-7 of ‖y‖·√n at
     most, and the result the same for any number of threads. ``fourier_columns`` has the columns to full precision.
     """
-    from rffbench.linalg.wave_kernels import half_products
+    from rffbench.linalg.trigonometric_kernels import half_products
 
     n, s = X.shape[0], W.shape[1]
     unit = np.abs(y).max(initial=0) or 1.0  # y's own scale: what float64 holds may be out of float32's range
@@ -217,7 +217,7 @@ def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale
         raise ValueError(f"out must be {dtype} {(n, s)} with contiguous rows, got {out.dtype} {out.shape}")
     if not n or not s:
         return
-    from rffbench.linalg.wave_kernels import signs
+    from rffbench.linalg.trigonometric_kernels import signs
 
     thresholds = np.ascontiguousarray(thresholds, dtype)
     width = min(s, TILE_COLUMNS)

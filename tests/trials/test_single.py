@@ -17,11 +17,11 @@ from rffbench.features import make_features
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import make_kernel
 from rffbench.seeds import feature_stream
-from rffbench.trials import alone as trial
 from rffbench.trials import metrics
+from rffbench.trials import single as trial
 from rffbench.trials import tasks as plan
-from rffbench.trials.alone import Problem, run_trial
 from rffbench.trials.metrics import MapOnPoints, Metric, Points, kernel_error, metrics_of
+from rffbench.trials.single import Problem, run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")

@@ -179,7 +179,7 @@ def test_a_failure_names_the_file_without_its_folder(rffbench, tmp_path):
 
 
 def test_an_edit_while_a_run_goes_on_fails_its_trials(tmp_path, embedded, one_thread):
-    from rffbench.trials.alone import run_trial
+    from rffbench.trials.single import run_trial
 
     spec = load_experiment(write(tmp_path)).grid()[1]
     Path(tmp_path / "mine.py").write_text(MINE + "# edited\n")
@@ -286,7 +286,7 @@ def test_what_a_file_forks_may_end_itself(rffbench, tmp_path):
 
 
 def test_an_error_in_a_plug_in_s_map_says_which_line_too(tmp_path, monkeypatch):
-    from rffbench.registry import Registry
+    from rffbench.plugins.registry import Registry
 
     (tmp_path / "faulty_package.py").write_text(FAULTY)
     monkeypatch.syspath_prepend(tmp_path)

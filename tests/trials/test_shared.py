@@ -8,16 +8,16 @@ import pytest
 from sklearn.datasets import load_wine
 
 from rffbench.data.cards import add_card
-from rffbench.data.own import look
+from rffbench.data.userfile import look
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials import memory as trial_memory
+from rffbench.trials import shared as shared
 from rffbench.trials import tasks as plan
-from rffbench.trials import together as shared
-from rffbench.trials.alone import Problem, run_trial
-from rffbench.trials.together import SharedPool, pool_size, run_shared
+from rffbench.trials.shared import SharedPool, pool_size, run_shared
+from rffbench.trials.single import Problem, run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")

@@ -1,0 +1,128 @@
+"""Code of other packages and of users is loaded here: it cannot end the process, run for ever or print results."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stdout
+from functools import wraps
+from importlib.metadata import EntryPoint
+from typing import Any, NoReturn
+
+from rffbench.errors import ConfigError, is_ctrl_c
+from rffbench.text import duration
+
+UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
+IMPORT_S = 30.0  # another package's modules may take to be imported
+PUT_AWAY_S = 10.0  # what an object's __del__ may take
+STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
+
+
+def load_added(point: EntryPoint) -> Any:
+    """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
+    that they end the process or wait for ever."""
+    try:
+        with while_it_is_loaded():
+            return point.load()
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        raise ConfigError(f"cannot be loaded from {point.value}: {problem_of(error)}") from error
+
+
+def problem_of(error: BaseException, ends: str = "it ends the process when it is imported") -> str:
+    if isinstance(error, TooLong):
+        return f"it is not imported after {duration(IMPORT_S)}"
+    if isinstance(error, SystemExit):
+        return ends
+    if isinstance(error, KeyboardInterrupt):
+        return "it raises KeyboardInterrupt"
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    hint = ""
+    if type(error).__name__ in UNPICKLED:
+        hint = "; other processes cannot import one's own file: use threads, as joblib's Parallel(prefer='threads')"
+    return f"{type(error).__name__}: {text}".removesuffix(": ") + hint
+
+
+@contextmanager
+def while_it_is_loaded() -> Iterator[None]:
+    """Time-limit the block, send what it prints to standard error, and restore the current folder after it."""
+    with at_most(IMPORT_S), outlived(), redirect_stdout(sys.stderr), chdir("."):
+        yield
+
+
+@contextmanager
+def outlived() -> Iterator[None]:
+    """In the block os._exit() raises SystemExit, whose traceback names the caller; a crash of the interpreter prints
+    the file and line where it happened."""
+    here, leave = (os.getpid(), threading.get_ident()), os._exit
+
+    def stay(status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) != here:  # what has been forked from here does end
+            leave(status)
+        raise SystemExit(status)
+
+    silent = not faulthandler.is_enabled()
+    if silent:
+        faulthandler.enable(STANDARD_ERROR, all_threads=False)
+    os._exit = stay
+    try:
+        yield
+    finally:
+        os._exit = leave
+        if silent:
+            faulthandler.disable()
+
+
+class TooLong(BaseException):
+    """Not an Exception, which the code that is stopped might catch."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """TooLong in the block after so long. No limit outside of the main thread, which alone hears signals."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TooLong
+
+    before, started = signal.signal(signal.SIGALRM, stop), time.monotonic()
+    others, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and again, should the first be lost
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if others:  # a process has but one such timer, and it was in use
+            signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
+
+
+PUT_AWAY: dict[type, TooLong | None] = {}  # classes of which an object was put away; where it took too long, if so
+
+
+def limit_del(made: type) -> None:
+    """Have ``__del__`` of the class end after PUT_AWAY_S, and do nothing from then on: Python calls it wherever an
+    object goes, and passes over what it raises, Ctrl-C too."""
+    put_away = made.__del__  # type: ignore[attr-defined]
+    if hasattr(put_away, "limited"):
+        return
+
+    @wraps(put_away)
+    def limited(self: Any) -> None:
+        if PUT_AWAY.get(type(self)):
+            return
+        try:
+            with at_most(PUT_AWAY_S):
+                put_away(self)
+        except TooLong as error:
+            PUT_AWAY[type(self)] = error
+
+    limited.limited = True  # type: ignore[attr-defined]
+    made.__del__ = limited  # type: ignore[attr-defined]
