@@ -364,11 +364,11 @@ SolverName = Annotated[StrictStr, AfterValidator(registered(check_solver))]
 MeasureName = Annotated[StrictStr, AfterValidator(registered(check_measure))]
 ScoreName = Annotated[StrictStr, AfterValidator(registered(check_score))]
 Reference = Annotated[StrictStr, AfterValidator(registered(check_reference))]
-USUAL_FIGURES = ("scores", "lambda", "progress", "time", "cost", "sweep")
 FigureName = Literal[
     "scores", "lambda", "progress", "time", "cost", "sweep",
     "error-bounds", "crossover", "lambda-scales", "leverage-theory",
 ]  # fmt: skip
+USUAL_FIGURES: tuple[FigureName, ...] = ("scores", "lambda", "progress", "time", "cost", "sweep")
 Step = Annotated[StrictStr, AfterValidator(registered(check_preprocess))]
 Steps = Annotated[
     list[Step],
