@@ -32,7 +32,7 @@ def test_keys_of_trials_do_not_depend_on_figures_and_table():
 def test_a_figure_without_such_a_name_is_refused_with_its_line(tmp_path):
     path = tmp_path / "wrong.yaml"
     path.write_text(yaml.safe_dump({**CONFIG, "figures": ["scores", "leverage"]}))
-    with pytest.raises(ConfigError, match=r"figures\.1: .*'leverage"):
+    with pytest.raises(ConfigError, match=r"line 5: figures\.2: .*not 'leverage'; did you mean 'leverage-theory'"):
         load_experiment(path)
 
 
