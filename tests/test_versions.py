@@ -128,3 +128,11 @@ def test_a_map_that_gives_other_numbers_under_its_old_version_is_found(monkeypat
     assert "fourier gives other numbers than its version 1 did" in problem("fourier", pinned, now)
     monkeypatch.setattr(RandomFourierFeatures, "version", 2, raising=False)
     assert problem("fourier", pinned, found("feature map", "fourier")).startswith('write {"version": 2')
+
+
+@pytest.mark.parametrize(
+    ("name", "before"), [("maclaurin", "99f46c3fa09f4e2d"), ("complex-to-real", "bad6ceb13d26fd91")]
+)
+def test_maps_of_projections_have_the_numbers_of_before_there_was_a_choice(name, before, one_thread):
+    degrees = [{"degrees": each} for each in ("optimised", "truncated", "geometric", "product")]
+    assert of_variants(name, [{}, *degrees]) == before

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.linalg.hadamard import walsh_hadamard
 from rffbench.linalg.threads import in_threads, side_by_side
-from rffbench.linalg.trigonometric import TILE_BYTES, TILE_COLUMNS, WORTH_A_THREAD
+from rffbench.linalg.trigonometric import TILE_BYTES, TILE_COLUMNS, WORTH_A_THREAD, Tiles, products
+from rffbench.rowsource import dense_rows
 
 
 def projection_products(
@@ -23,28 +25,68 @@ def projection_products(
 
     The projections of a tile of rows and columns are multiplied while they are in the cache.
     """
+    parts = 1 if imaginary is None else 2
+    starts = np.concatenate([[0], np.cumsum(degrees)])
+
+    def project(rows: slice, projected: slice, out: NDArray) -> None:
+        tiles(rows, projected, out)
+        out += offset[projected]
+
+    tiles, columns = products(X, W), _blocks(starts, TILE_COLUMNS // parts)
+    _multiplied(project, columns, 0, X.shape[0], starts, scale, row_factors, real, imaginary)
+
+
+def transformed_products(
+    X: Any, signs: NDArray, constants: NDArray, places: NDArray[np.int64], degrees: NDArray[np.int64], scale: NDArray,
+    row_factors: NDArray, real: NDArray, imaginary: NDArray | None = None,
+) -> None:  # fmt: skip
+    """``projection_products`` of w that are rows of matrices H·D, H the Walsh–Hadamard matrix of order N.
+
+    ``signs`` (parts, blocks, N) has the diagonals D, complex ones in two parts; ``constants`` (parts, blocks) what is
+    added to x as its next coordinate, times its sign, where N > d; ``places`` (Σ degrees,) where each projection is
+    among the blocks·N numbers of all the blocks H·D·x. N·log₂N additions make N projections.
+    """
+    (parts, blocks, N), (n, d) = signs.shape, X.shape
+    taken = np.add.outer(places, blocks * N * np.arange(parts)).ravel()
+    starts, numbers = np.concatenate([[0], np.cumsum(degrees)]), parts * blocks * N
+
+    def project(rows: slice, projected: slice, out: NDArray) -> None:
+        x = dense_rows(X[rows])
+        T = np.empty((len(x), parts * blocks, N), x.dtype)
+        np.multiply(x[:, None, :], signs.reshape(-1, N)[:, :d], out=T[:, :, :d])
+        T[:, :, d : d + 1] = constants.reshape(-1, 1)
+        T[:, :, d + 1 :] = 0
+        np.take(walsh_hadamard(T).reshape(len(x), numbers), taken, axis=1, out=out, mode="clip")
+
+    _multiplied(project, [(0, len(degrees))], numbers, n, starts, scale, row_factors, real, imaginary)
+
+
+def _multiplied(
+    project: Tiles, blocks: list[tuple[int, int]], numbers: int, n: int, starts: NDArray[np.int64], scale: NDArray,
+    row_factors: NDArray, real: NDArray, imaginary: NDArray | None,
+) -> None:  # fmt: skip
+    """Write the columns of each block, the products of what ``project`` writes, whose width ``starts`` has; it works on
+    ``numbers`` more of a row at a time."""
     from rffbench.linalg.product_kernels import complex_products, real_products
 
-    n, parts = X.shape[0], 1 if imaginary is None else 2
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    blocks = _blocks(starts, TILE_COLUMNS // parts)
-    widest = max(1, parts * max(int(starts[last] - starts[first]) for first, last in blocks))
-    height = max(1, TILE_BYTES // (widest * real.itemsize))
+    parts = 1 if imaginary is None else 2
+    widest = max((parts * int(starts[last] - starts[first]) for first, last in blocks), default=0)
+    height = max(1, min(n, TILE_BYTES // (max(1, widest + numbers) * real.itemsize)))
 
     def fill_rows(begin: int, end: int) -> None:
+        scratch = np.empty(height * widest, real.dtype)
         for first, last in blocks:
-            projected = slice(parts * starts[first], parts * starts[last])
-            W_block, offset_block, columns = W[:, projected], offset[projected], slice(first, last)
-            own_starts, own_scale = starts[first : last + 1] - starts[first], scale[columns]
+            projected, columns = slice(parts * starts[first], parts * starts[last]), slice(first, last)
+            own_starts, width = starts[first : last + 1] - starts[first], projected.stop - projected.start
             for row in range(begin, end, height):
                 rows = slice(row, min(end, row + height))
-                T = X[rows] @ W_block
-                T += offset_block
+                T = scratch[: (rows.stop - row) * width].reshape(rows.stop - row, width)
+                project(rows, projected, T)
                 if imaginary is None:
-                    real_products(T, own_starts, own_scale, row_factors[rows], real[rows, columns])
+                    real_products(T, own_starts, scale[columns], row_factors[rows], real[rows, columns])
                 else:
                     into = real[rows, columns], imaginary[rows, columns]
-                    complex_products(T, own_starts, own_scale, row_factors[rows], *into)
+                    complex_products(T, own_starts, scale[columns], row_factors[rows], *into)
 
     if n * int(starts[-1]) * real.itemsize > WORTH_A_THREAD:
         in_threads(fill_rows, n)

@@ -41,6 +41,10 @@ RELEASED = {"variant": "as-released"}
 TRUNCATED = Way({"degrees": "truncated"}, gamma=0.3)
 GEOMETRIC = Way({"degrees": "geometric"}, ("exponential",), 0.3)
 PRODUCT = Way({"degrees": "product"}, ("polynomial",))
+PROJECTIONS = [
+    Way({"projection": "gaussian"}, ("gaussian", "polynomial"), 0.1), Way({"projection": "srht"}, ("gaussian",), 0.3),
+    Way({"projection": "srht", "degrees": "product"}, ("polynomial",)),
+]  # fmt: skip
 WAYS = {
     "fourier": [Way(), Way({"form": "offset"}, EVERY)],
     "low-precision": [Way(), Way({"bits": 1})],
@@ -73,8 +77,8 @@ WAYS = {
         Way({"weights": "iid"}, gamma=0.4),
     ],
     "perceptron": [Way(gamma=0.5)],
-    "maclaurin": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT],
-    "complex-to-real": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT],
+    "maclaurin": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT, *PROJECTIONS],
+    "complex-to-real": [Way(gamma=0.3), TRUNCATED, GEOMETRIC, PRODUCT, *PROJECTIONS],
     # Of 3 inputs hardly any two share a bucket of hundreds; its own tests have the rate with 8.
     "tensor-sketch": [Way({}, ("gaussian",), 0.3), TRUNCATED, GEOMETRIC, PRODUCT],
     "plug-in": [Way({}, ("gaussian",))],

@@ -17,7 +17,7 @@ class MaclaurinFeatures(ProjectionProducts):
     """Random Maclaurin features: products of projections on random signs.
 
     φ(x)ⱼ = √(aₙ/(D·pₙ))·r(x)·∏ᵢ wᵢᵀx, i = 1 … n. The kernel is r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: a dot-product kernel, or the
-    Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. Every w has independent entries ±1, so that E[∏ᵢ wᵢᵀx·wᵢᵀx′] =
+    Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. Every w has mean 0 and covariance I, so that E[∏ᵢ wᵢᵀx·wᵢᵀx′] =
     (xᵀx′)ⁿ, and n is the column's degree, which it has with probability pₙ. The estimate is unbiased, and its error
     falls as 1/√D; it grows with the length of the rows, like the power series does.
 
@@ -28,6 +28,8 @@ class MaclaurinFeatures(ProjectionProducts):
         exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'truncated', the same
         without degrees of fewer than 4 columns, which is biased and has the smaller error; 'geometric', Kar and
         Karnick's pₙ ∝ 2⁻ⁿ; or 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended.
+    projection : 'rademacher', w of random signs; 'gaussian', of normal numbers, with the larger variance; or 'srht',
+        orthogonal rows of randomised Walsh–Hadamard matrices: the quickest for many inputs.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; the first w of a larger map are those of a smaller one.
@@ -35,7 +37,7 @@ class MaclaurinFeatures(ProjectionProducts):
     Attributes
     ----------
     degrees_ : n of each column, (D,).
-    directions_ : the w of all columns one after another, (d, Σ n) float64.
+    directions_ : the w of all columns one after another, (d, Σ n) float64; with 'srht' multiplied out when asked for.
     offset_ : what is added to each projection, (Σ n,), 0 but of ``degrees='product'``.
     scale_ : √(aₙ/(D·pₙ)) of each column, (D,).
 

@@ -2,48 +2,131 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
-from rffbench.kernels import MaclaurinKernel
-from rffbench.linalg.products import projection_products
-from rffbench.seeds import generator
+from rffbench.kernels import Kernel, MaclaurinKernel
+from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
+from rffbench.linalg.products import projection_products, transformed_products
+from rffbench.parts import MapServes
+from rffbench.seeds import RandomState, generator
 
 
 class ProjectionProducts(SeriesFeatures):
-    """Base class: an estimate of degree n is scale·r(x)·∏ᵢ (wᵢᵀx + bᵢ), i = 1 … n, w of signs or units.
+    """Base class: an estimate of degree n is scale·r(x)·∏ᵢ (wᵢᵀx + bᵢ), i = 1 … n, with E[wᵢᵀx·conj(wᵢᵀx′)] = xᵀx′.
+
+    ``projection`` says how w is drawn: 'rademacher', random signs, or units of complex maps; 'gaussian', N(0, 1), or
+    complex normal numbers of variance 1; 'srht', rows of H·D, D random signs or units and H the Walsh–Hadamard matrix
+    of order N, the next power of two from d. Each row of H·D has the law of 'rademacher', and the N rows are
+    orthogonal. The first w of all columns are rows of ⌈columns/N⌉ such matrices, each row once, in random order; the
+    second ones are of other matrices, and so on: a column's own w are independent, and its mean is right. N of them
+    take N·log₂N additions where others take N·d multiply-adds.
+
+    A subclass says in ``_entries`` what random signs or units are.
 
     Attributes
     ----------
-    directions_ : the w one after another, (d, their number) float64; of complex ones the real and imaginary part.
+    directions_ : the w one after another, (d, their number) float64; of complex ones the real and imaginary part. With
+        'srht' they are multiplied out when they are asked for.
     offset_ : b, 0 but of ``degrees='product'``.
     degrees_ : of each estimate; of degree n are the next n w.
     scale_ : of each estimate.
     """
 
-    directions_: NDArray[np.float64]
-    offset_: NDArray[np.float64]
+    serves: ClassVar[MapServes] = replace(SeriesFeatures.serves, row_cost="h*r*D")
+    choices: ClassVar[dict[str, tuple]] = {
+        **SeriesFeatures.choices, "projection": ("rademacher", "gaussian", "srht"),
+    }  # fmt: skip
+    parts: ClassVar[int] = 1
+    """Numbers of an entry of w: 2 where they are complex."""
+
+    projection: str
+    _directions: NDArray[np.float64]  # w and b, or with 'srht':
+    _offset: NDArray[np.float64]
+    _signs: NDArray[np.float64]  # D, (parts, blocks, N)
+    _constants: NDArray[np.float64]  # what x has after its d inputs, times its sign, (parts, blocks)
+    _places: NDArray[np.int64]  # where each projection is among the blocks·N of all blocks
+
+    def __init__(
+        self, n_components: int = 100, *, degrees: str = "optimised", projection: str = "rademacher",
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, degrees=degrees, kernel=kernel, gamma=gamma, random_state=random_state)
+        self.projection = projection
+
+    def letters(self, d: int) -> dict[str, float]:
+        """h of the formulas, and r, the multiply-adds of a projection."""
+        return {**super().letters(d), "r": math.log2(next_power_of_two(d)) + 1 if self.projection == "srht" else d}
 
     def _entries(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
-        """``count`` draws of w, (count, d), or (2·count, d), drawn one by one."""
+        """``count`` draws of w out of signs or units, (count, d), or (2·count, d), drawn one by one."""
         raise NotImplementedError
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
+        if self.projection == "srht":
+            self._draw_blocks(kernel, terms, d, sequence)
+            return
+        entries = self._normal_entries if self.projection == "gaussian" else self._entries
         factors = int(terms.degrees.sum())
-        self.directions_ = terms.gain * self._entries(generator(sequence, "frequencies"), factors, d).T
-        constants = self._entries(generator(sequence, "constants"), factors, 1)
-        self.offset_ = terms.constant * constants[:, 0]
-        self.directions_ = kernel.fold(self.directions_)
+        directions = terms.gain * entries(generator(sequence, "frequencies"), factors, d).T
+        constants = entries(generator(sequence, "constants"), factors, 1)
+        self._directions, self._offset = kernel.fold(directions), terms.constant * constants[:, 0]
+
+    def _normal_entries(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
+        return rng.standard_normal((self.parts * count, d)) / math.sqrt(self.parts)
+
+    def _draw_blocks(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
+        """A level's rows of the blocks go to the columns in their order, so that sizes nest."""
+        N = next_power_of_two(d + bool(terms.constant))
+        starts, places = np.cumsum(terms.degrees) - terms.degrees, np.empty(terms.degrees.sum(), np.int64)
+        drawn: list[NDArray[np.float64]] = []
+        for level in range(int(terms.degrees.max(initial=0))):
+            rng, columns = generator(sequence, f"transforms of level {level}"), np.flatnonzero(terms.degrees > level)
+            for first in range(0, len(columns), N):
+                some = columns[first : first + N]
+                places[starts[some] + level] = N * len(drawn) + rng.permutation(N)[: len(some)]
+                drawn.append(self._entries(rng, 1, N))
+        self._signs, self._places = np.stack(drawn, axis=1) if drawn else np.zeros((self.parts, 0, N)), places
+        self._constants = terms.constant * self._signs[:, :, min(d, N - 1)]
+        self._signs *= terms.gain
+        for signs in self._signs:
+            kernel.fold(signs[:, :d].T)
+
+    @property
+    def directions_(self) -> NDArray[np.float64]:
+        """w, (d, parts·Σ n) float64."""
+        return self._multiplied_out()[:-1] if self.projection == "srht" else self._directions
+
+    @property
+    def offset_(self) -> NDArray[np.float64]:
+        """b, (parts·Σ n,) float64."""
+        return self._multiplied_out()[-1] if self.projection == "srht" else self._offset
+
+    def _multiplied_out(self) -> NDArray[np.float64]:
+        """w and under them b, (d + 1, parts·Σ n)."""
+        (parts, blocks, N), d = self._signs.shape, self.n_features_in_
+        T = np.zeros((d + 1, parts, blocks, N))
+        T[range(d), :, :, range(d)] = np.moveaxis(self._signs[:, :, :d], 2, 0)
+        T[d, :, :, min(d, N - 1)] = self._constants
+        return walsh_hadamard(T).reshape(d + 1, parts, -1)[:, :, self._places].swapaxes(1, 2).reshape(d + 1, -1)
 
     def fill(self, X: Any, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
-        W, offset, scale = (part.astype(X.dtype, copy=False) for part in (self.directions_, self.offset_, self.scale_))
-        projection_products(X, W, offset, self.degrees_, scale, self.row_factors(X), *self._parts(out))
+        srht = self.projection == "srht"
+        drawn = (self._signs, self._constants) if srht else (self._directions, self._offset)
+        first, second, scale = (part.astype(X.dtype, copy=False) for part in (*drawn, self.scale_))
+        shared = self.degrees_, scale, self.row_factors(X), *self._products_in(out)
+        if srht:
+            transformed_products(X, first, second, self._places, *shared)
+        else:
+            projection_products(X, first, second, *shared)
 
-    def _parts(self, out: NDArray) -> list[NDArray]:
+    def _products_in(self, out: NDArray) -> list[NDArray]:
         """Where the products go: their real parts, and of complex ones the imaginary ones."""
         return [out]

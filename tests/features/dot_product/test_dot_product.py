@@ -29,16 +29,23 @@ def complex_columns(Z):
 # ---- What the columns are ----
 
 
+def complex_directions(map_):
+    return map_.directions_[:, ::2] + 1j * map_.directions_[:, 1::2]
+
+
+projected = pytest.mark.parametrize("kind", [MaclaurinFeatures, ComplexToRealFeatures])
+
+
+@pytest.mark.parametrize("projection", ["rademacher", "gaussian", "srht"])
 @pytest.mark.parametrize("degrees", ["optimised", "geometric"])
-@pytest.mark.parametrize("kind", [MaclaurinFeatures, ComplexToRealFeatures])
-def test_a_column_is_the_product_of_its_projections_times_the_rows_factor(kind, degrees):
-    map_ = kind(40, degrees=degrees, gamma=0.7, random_state=1).fit(X)
+@projected
+def test_a_column_is_the_product_of_its_projections_times_the_rows_factor(kind, degrees, projection):
+    map_ = kind(40, degrees=degrees, projection=projection, gamma=0.7, random_state=1).fit(X)
     Z, W = map_.transform(X), map_.directions_
     if kind is ComplexToRealFeatures:
-        Z, W = complex_columns(Z), W[:, ::2] + 1j * W[:, 1::2]
-        assert set(np.unique(W)) == {1, -1, 1j, -1j}
-    else:
-        assert set(np.unique(W)) == {1, -1}
+        Z, W = complex_columns(Z), complex_directions(map_)
+    if projection != "gaussian":
+        assert set(np.unique(W)) == ({1, -1, 1j, -1j} if kind is ComplexToRealFeatures else {1, -1})
     starts = np.cumsum([0, *map_.degrees_])
     for j, n in enumerate(map_.degrees_):
         own = np.prod(X @ W[:, starts[j] : starts[j] + n], axis=1)
@@ -105,6 +112,61 @@ def test_variances_are_those_of_the_papers(degree):
         assert abs(estimates.mean() - t**degree) < 4.5 * np.sqrt(variance / s)
 
 
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_variances_of_normal_projections_are_those_of_the_papers(degree):
+    """As above, of w whose entries have the fourth moment 3, and 2 of complex ones."""
+    x, y = np.array([[0.9, 0.2, -0.4], [0.5, 0.6, 0.1]])
+    t, ab = x @ y, (x @ x) * (y @ y)
+    real = (ab + 2 * t**2) ** degree - t ** (2 * degree)
+    complex_ = ((ab + t**2) ** degree + (2 * t**2) ** degree) / 2 - t ** (2 * degree)
+    kernel, s = PolynomialKernel(degree=degree, c=0.0), 200_000
+    for kind, columns, variance in ((MaclaurinFeatures, s, real), (ComplexToRealFeatures, 2 * s, complex_)):
+        Z = kind(columns, kernel=kernel, projection="gaussian", random_state=degree).fit_transform(np.stack([x, y]))
+        if kind is ComplexToRealFeatures:
+            Z = complex_columns(Z)
+        estimates = s * (Z[0] * Z[1].conj()).real
+        assert estimates.var() == pytest.approx(variance, rel=0.2)
+        assert abs(estimates.mean() - t**degree) < 4.5 * np.sqrt(variance / s)
+
+
+def of_one_transform(kind, degree, N=4, draws=6000):
+    """Estimates of (xᵀy)ⁿ, each by the N columns of one transform, and what their variance is made of."""
+    x, y = np.array([[0.9, 0.2, -0.4, 0.3], [0.5, 0.6, 0.1, -0.2]])
+    kernel, columns = PolynomialKernel(degree=degree, c=0.0), draws * N * (1 + (kind is ComplexToRealFeatures))
+    Z = kind(columns, kernel=kernel, projection="srht", random_state=degree).fit_transform(np.stack([x, y]))
+    Z = complex_columns(Z) if kind is ComplexToRealFeatures else Z
+    found = draws * (Z[0] * Z[1].conj()).real.reshape(draws, N).sum(axis=1)
+    return found, x @ y, (x @ x) * (y @ y), (x**2) @ (y**2)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_rows_of_one_transform_have_the_papers_covariance(degree):
+    """Wacker et al., JMLR 2024, Theorem 3.6: a pair of the N columns has this covariance, below 0 here."""
+    found, t, ab, squares = of_one_transform(MaclaurinFeatures, degree)
+    variance = (ab + 2 * t**2 - 2 * squares) ** degree - t ** (2 * degree)
+    covariance = (t**2 - (ab + t**2 - 2 * squares) / 3) ** degree - t ** (2 * degree)
+    assert found.var() == pytest.approx(variance / 4 + 3 / 4 * covariance, rel=0.12)
+    assert abs(found.mean() - t**degree) < 4.5 * found.std() / np.sqrt(len(found))
+
+
+@projected
+def test_whole_transforms_of_degree_1_are_exact(kind):
+    """(1/N)·(HD)ᵀHD = I: of as many columns as transforms have, which is a power of two from d + 1 with a constant."""
+    rows, size = X[:, :5], 1 + (kind is ComplexToRealFeatures)
+    for c, columns in ((0.0, 8), (0.7, 16)):
+        kernel = PolynomialKernel(0.4, degree=1, c=c)
+        map_ = kind(columns * size, degrees="product", kernel=kernel, projection="srht", random_state=0)
+        Z = map_.fit_transform(rows)
+        np.testing.assert_allclose(Z @ Z.T, kernel(rows), atol=1e-12)
+
+
+@projected
+def test_projections_of_a_column_are_of_different_transforms(kind):
+    """Of one transform they would be one w twice, and the estimate (xᵀy)² would be far off."""
+    found, t, _, _ = of_one_transform(kind, 2)
+    assert abs(found.mean() - t**2) < 4.5 * found.std() / np.sqrt(len(found))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "degrees"), [("polynomial", "optimised"), ("polynomial", "product"), ("exponential", "optimised")]
@@ -117,6 +179,22 @@ def test_the_error_of_tensor_sketches_falls_as_monte_carlos(kernel, degrees):
     value, error = slope(found, sizes)
     assert error < 0.06
     assert abs(value + 0.5) < 3.5 * error
+    assert largest_bias(found) < 4.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "degrees"), [("polynomial", "optimised"), ("polynomial", "product"), ("exponential", "optimised")]
+)
+@projected
+def test_the_error_of_transforms_falls_at_least_as_monte_carlos(kind, kernel, degrees):
+    """Faster, where whole transforms make the term of degree 1 exact."""
+    many, sizes = np.random.default_rng(4).uniform(size=(40, 8)), (32, 64, 128, 256)
+    map_ = kind(degrees=degrees, projection="srht")
+    found = errors(map_, kernel, X=many, gamma=0.3, true_gamma=0.3, repetitions=150, sizes=sizes)
+    value, error = slope(found, sizes)
+    assert error < 0.08
+    assert -1 < value < -0.5 + 3.5 * error
     assert largest_bias(found) < 4.5
 
 
