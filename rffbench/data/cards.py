@@ -268,13 +268,16 @@ class SplitRule(_Model):
     rows. ``given``: each file's ``part`` says which rows it holds; a single file holds the training rows first.
     ``given-sampled``: as given, but tested on ``test`` random rows of the given test part. ``folds``: trial t is tested
     on fold t modulo the number of folds, and trained on the others. A file with ``part: folds`` has a line for each row
-    and a column for each fold, with 1 where the row is in that fold; a fold has ``test`` rows, give or take one. The
-    order of the training rows is random in every case.
+    and a column for each fold, with 1 where the row is in that fold; a fold has ``test`` rows, give or take one.
+    ``permuted``: of NumPy's ``default_rng(seed).choice(n, n, replace=False)`` the first ``train`` rows are for training
+    and the next ``test`` for testing, in all trials, as a paper's own script has them. The order of the training rows
+    is random in every case.
     """
 
-    rule: Literal["half", "random", "given", "given-sampled", "folds"]
+    rule: Literal["half", "random", "given", "given-sampled", "folds", "permuted"]
     train: Count | None = None
     test: Count | None = None
+    seed: Annotated[StrictInt, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
     def _sizes_where_needed(self) -> SplitRule:
@@ -282,6 +285,9 @@ class SplitRule(_Model):
             raise ValueError("the rule half takes no 'train' and 'test': they are half of the rows each")
         if self.rule != "half" and not (self.train and self.test):
             raise ValueError(f"the rule {self.rule} needs 'train' and 'test', the rows of each part")
+        if (self.rule == "permuted") != (self.seed is not None):
+            verb = "needs a" if self.rule == "permuted" else "takes no"
+            raise ValueError(f"the rule {self.rule} {verb} 'seed': it is what permuted rows are drawn by")
         return self
 
 
@@ -408,6 +414,11 @@ class Card(_Model):
         return self.split.rule in ("given", "given-sampled")
 
     @property
+    def split_is_prescribed(self) -> bool:
+        """Whether all trials have the same training rows, by their files or by the card."""
+        return self.split_is_given or self.split.rule == "permuted"
+
+    @property
     def split_is_random(self) -> bool:
         """Whether a trial's rows are drawn from all rows, so that repeated rows come to lie in both parts."""
         return self.split.rule in ("half", "random")
@@ -442,6 +453,8 @@ class Card(_Model):
     def _hash(self, fields: set[str]) -> str:
         defining = self.model_dump(mode="json", include=fields)
         # What is not given stays out, so that a card's hash outlives options that came after it.
+        if "split" in fields and self.split.seed is None:
+            del defining["split"]["seed"]
         # Nor does it count where shards lie.
         elsewhere = {"folder"} if isinstance(self.format, ShardsFormat) else None
         defining["format"] = self.format.model_dump(mode="json", exclude_none=True, exclude=elsewhere)

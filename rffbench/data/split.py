@@ -31,5 +31,9 @@ def split_rows(card: Card, seed: int, trial: int, folds: np.ndarray | None = Non
     if folds is not None:
         tested = folds == trial % (int(folds.max()) + 1)
         return rng.permutation(np.flatnonzero(~tested)), np.flatnonzero(tested)
+    if card.split.rule == "permuted":
+        fixed = np.random.default_rng(card.split.seed).choice(card.rows, card.rows, replace=False)
+        train, test = fixed[: card.n_train], fixed[card.n_train : card.n_train + card.n_test]
+        return rng.permutation(train), np.sort(test)
     order = rng.permutation(card.rows)
     return order[: card.n_train], np.sort(order[card.n_train : card.n_train + card.n_test])

@@ -285,7 +285,7 @@ class _Shared:
     @classmethod
     def of(cls, claim: Claim, dataset: str, methods: Sequence[str], results: Results) -> _Shared:
         card = find_card(dataset)
-        given = card is not None and card.split_is_given
+        given = card is not None and card.split_is_prescribed
         if given and claim.covers == NEW_ROWS:
             raise _NotMeasured("its split is given: trials differ in their draws alone, and say nothing of new rows")
         ratio = None

@@ -113,7 +113,7 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
     SOLVERS.check_names(name, given)
     if "lambda" in given:
         with SOLVERS.refusing(name):
-            given["lambda"] = _penalties(given["lambda"], zero=name == "ridge")
+            given["lambda"] = _penalties(given["lambda"], zero=name in ("ridge", "eigenpro"))
     return {**parameters(name), **given}
 
 

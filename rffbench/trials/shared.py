@@ -47,7 +47,7 @@ def may_share(spec: TrialSpec) -> bool:
     if solver["name"] != "ridge" or spec.device != "cpu":
         return False
     by_svd = chosen_method(solver.get("method"), solver["lambda"], solver["lambda_scale"]) == "svd"
-    return not (by_svd or solver.get("blocks") or solver.get("class_weight"))
+    return not (by_svd or any(solver.get(key) for key in ("blocks", "class_weight", "partitions")))
 
 
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:

@@ -15,7 +15,7 @@ import scipy.io
 import scipy.sparse
 
 from rffbench.data import parse, store, unpack
-from rffbench.data.cards import Card
+from rffbench.data.cards import Card, load_card
 from rffbench.data.split import split_rows
 from rffbench.errors import DataError
 
@@ -423,6 +423,29 @@ def test_changed_folds_are_found(tmp_path):
     assert not store.is_ready(small, checked=True)
     with pytest.raises(DataError, match=r"the folds in .* differ"):
         store.check(small)
+
+
+def test_permuted_rows_are_those_of_a_papers_own_seed_in_all_trials():
+    card = load_card("kin40k-xgpr")
+    order = np.random.default_rng(123).choice(40_000, 40_000, replace=False)  # as the released script has it
+    for seed, trial in ((0, 0), (0, 1), (7, 0)):
+        train, test = split_rows(card, seed, trial)
+        np.testing.assert_array_equal(np.sort(train), np.sort(order[:32_000]))
+        np.testing.assert_array_equal(test, np.sort(order[32_000:]))
+    assert not np.array_equal(train, split_rows(card, 7, 1)[0])  # folds of the cross-validation are others
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        ({"rule": "permuted", "train": 3, "test": 1}, "the rule permuted needs a 'seed'"),
+        ({"rule": "random", "train": 3, "test": 1, "seed": 1}, "the rule random takes no 'seed'"),
+    ],
+)
+def test_permuted_rows_and_a_seed_need_each_other(tmp_path, split, said):
+    files = [put(tmp_path, {"data.csv": CSV})[0]]
+    with pytest.raises(ValueError, match=said):
+        card(files, {"kind": "csv"}, split=split)
 
 
 @pytest.mark.parametrize("split", [{"rule": "folds", "train": 2, "test": 2}, {"rule": "half"}])

@@ -136,7 +136,7 @@ PROMISES = {
     "pcg": [
         Promise(ridge, tight=ONE | TIGHT | {"preconditioner": kind}, maps=True)
         for kind in ("nystroem", "sketch", "none")
-    ] + [Promise(kernel_ridge, {"preconditioner": kind}, ONE | TIGHT) for kind in ("rpcholesky", "uniform")],
+    ] + [Promise(kernel_ridge, {"preconditioner": kind}, ONE | TIGHT) for kind in ("rpcholesky", "uniform", "greedy")],
     "falkon": [
         Promise(restricted_kernel_ridge, {"preconditioner": kind, "lambda": [1e-4, 1e-2]}, ONE | TIGHT, seeded=seeded)
         for kind, seeded in (("falkon", False), ("krill", False))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rffbench.features.data_dependent.landmarks import randomly_pivoted, rows_at
+from rffbench.features.data_dependent.landmarks import greedily_pivoted, randomly_pivoted, rows_at
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.conjugate_gradients import NotPositive
@@ -29,7 +29,7 @@ from rffbench.solvers.ridge.fold_statistics import Solution
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring
 
 Numbers = NDArray[np.float64]
-Preconditioning = Literal["rpcholesky", "uniform", "none"]
+Preconditioning = Literal["rpcholesky", "uniform", "greedy", "none"]
 BLOCK = 1024  # rows and columns of a block of K: 8 MB
 
 
@@ -209,7 +209,8 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
                 if self._kind == "uniform":
                     index = rng.choice(n, rank, replace=False)
                 else:
-                    index = randomly_pivoted(self.kernel_, self.X_fit_, rank, rng)
+                    pivoted = greedily_pivoted if self._kind == "greedy" else randomly_pivoted
+                    index = pivoted(self.kernel_, self.X_fit_, rank, rng)
                 system.use(nystroem_root(self.kernel_, self.X_fit_, rows_at(self.X_fit_, index)))
             system.precondition_s = watch.seconds
         return system
@@ -254,8 +255,8 @@ class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     ----------
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     kernel, gamma : as in `ExactKernelRidgeCV`.
-    preconditioner : None, 'rpcholesky', 'uniform' or 'none'
-        The rule by which F's landmarks are chosen among the rows; None stands for 'rpcholesky'.
+    preconditioner : None, 'rpcholesky', 'uniform', 'greedy' or 'none'
+        The rule, of `choose_landmarks`, by which F's landmarks are chosen among the rows; None stands for 'rpcholesky'.
     rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
     folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
     random_state : what the landmarks are drawn from.

@@ -143,7 +143,8 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     coef_ : (p,) or (t, p), intercept_ : float or (t,).
     alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the decomposition of the preconditioner is 'gram_s'.
     n_iter_ : the steps.
-    metrics_ : 'model_size', p; 'passes' over the rows; 'residual', what is left as a share.
+    metrics_ : 'model_size', p; 'passes' over the rows; 'residual', what is left as a share, in the preconditioner's
+        norm as above; 'residual_norm', in the plain norm, ‖b − Ax‖/‖b‖, which preconditioners are compared by.
     curves_ : lists 'passes', 'time' (seconds, measuring left out), 'residual', and with an ``eval_set`` in ``fit``
         'test_error', after each step, of the fit to all rows at the λ chosen.
     """
@@ -166,7 +167,7 @@ def make_pcg(
     *, task: str, features: Any = None, kernel: str = "gaussian", gamma: float = 1.0, memory: int | None = None,
     random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
     lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
-    preconditioner: Literal["nystroem", "sketch", "rpcholesky", "uniform", "none"] | None = None,
+    preconditioner: Literal["nystroem", "sketch", "rpcholesky", "uniform", "greedy", "none"] | None = None,
     rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False, blocks: Blocks = None,
 ) -> PCGRidgeCV | PCGRidgeClassifierCV | PCGKernelRidgeCV | PCGKernelRidgeClassifierCV:  # fmt: skip
     """Ridge on features, or on the kernel, by preconditioned conjugate gradients; no matrix of all columns or rows.
@@ -179,7 +180,7 @@ def make_pcg(
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
     preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on the
-        kernel rpcholesky (null) or uniform, a Nyström approximation of K from so chosen rows; or none.
+        kernel rpcholesky (null), uniform or greedy, a Nyström approximation of K from so chosen rows; or none.
     rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
     budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
     record : whether the residual and the test error after each pass are kept.

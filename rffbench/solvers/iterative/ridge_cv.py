@@ -191,7 +191,8 @@ class IterativeRidge:
         self.cv_results_ = cv_results(problems.alphas, errors)
         self.n_iter_ = max(1, found.steps)
         self.metrics_ = {
-            "model_size": float(len(coef)), "passes": float(self._passes), "residual": float(left[columns].max())
+            "model_size": float(len(coef)), "passes": float(self._passes), "residual": float(left[columns].max()),
+            "residual_norm": float(_plain_norm(missing, system.right)[columns].max()),
         }  # fmt: skip
         if self.record:
             self.curves_ = {name: [_of(row[name], best) for row in history] for name in (history or [{}])[0]}
@@ -262,6 +263,12 @@ def check_not_sketched(blocks: Blocks, preconditioner: str, others: str) -> None
     """WrongParameter for a sketch of the rows where workers make the passes: it is not a sum over their rows."""
     if blocks and preconditioner in ("sketch", "krill"):
         raise WrongParameter("preconditioner", f"must be {others} with blocks: {blocks}, got {preconditioner!r}")
+
+
+def _plain_norm(missing: Numbers, right: Numbers) -> Numbers:
+    """‖r_j‖/‖b_j‖ of every column; 0 where b_j is 0."""
+    sizes = np.linalg.norm(right, axis=0)
+    return np.divide(np.linalg.norm(missing, axis=0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
 def _of(value: Any, best: int) -> float:

@@ -10,18 +10,22 @@ import numpy as np
 from rffbench.parameters import WrongParameter, check_choice
 from rffbench.parts import SolverServes, serves
 from rffbench.solvers.ridge.blocks import BlockedRidgeClassifierCV, BlockedRidgeCV
+from rffbench.solvers.ridge.partitioned import PartitionedRidgeClassifierCV, PartitionedRidgeCV
 from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Method, RidgeScale, Scoring, check_scoring
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.solvers.weights import Balanced, check_balanced
 
 
-@serves(SolverServes(sums="n*p*min(n, p)/2", cost="f*min(n, p)**3/6", sparse_cost="15000*(q + 1)*c*n*R"))
+@serves(SolverServes(
+    sums="n*p*min(n/P, p)/2", cost="f*P*min(n/P, p)**3/6", sparse_cost="15000*(q + 1)*c*n*R",
+    letters=lambda config: {"P": config.get("partitions") or 1},
+))  # fmt: skip
 def make_ridge(
     *, task: str, features: Any, memory: int | None = None,
     lambda_: float | Sequence[float] = ALPHAS, folds: int = 5, lambda_scale: RidgeScale = "n",
     center: Center = True, scoring: Scoring = None, path: bool = False, blocks: Blocks = None,
     class_weight: Balanced = None, method: Method | None = None,
-    calibrate: Literal["platt"] | None = None,
+    calibrate: Literal["platt"] | None = None, partitions: int | None = None,
 ) -> StreamedRidgeCV | StreamedRidgeClassifierCV:  # fmt: skip
     """Ridge regression on the features, streamed over row blocks; lambda by k-fold cross-validation.
 
@@ -40,6 +44,8 @@ def make_ridge(
         trace, else cholesky; for sparse features cg where they have many columns.
     calibrate : null, or platt: probabilities by a sigmoid of the decision scores of held-out rows, for scores that need
         some (log_loss, brier, calibration_error).
+    partitions : null, or m: each of m disjoint parts of the rows is solved by itself, and their weights are averaged;
+        for one λ.
     """
     check_scoring(scoring, task)
     check_choice("calibrate", calibrate, (None, "platt"))
@@ -55,6 +61,8 @@ def make_ridge(
         "folds": folds, "lambda_scale": lambda_scale, "center": center, "features": features, "memory": memory,
         "path": path,
     }  # fmt: skip
+    if partitions is not None:
+        return _in_parts(task, np.atleast_1d(lambda_).tolist(), partitions, blocks, class_weight, method, settings)
     if blocks is not None:
         if task == "classification":
             return BlockedRidgeClassifierCV(np.atleast_1d(lambda_).tolist(), blocks=blocks, scoring=scoring, **settings)
@@ -64,3 +72,16 @@ def make_ridge(
             np.atleast_1d(lambda_).tolist(), scoring=scoring, class_weight=class_weight, method=method, **settings
         )
     return StreamedRidgeCV(np.atleast_1d(lambda_).tolist(), method=method, **settings)
+
+
+def _in_parts(
+    task: str, alphas: list[float], partitions: int, blocks: Blocks, class_weight: Balanced, method: Method | None,
+    settings: dict[str, Any],
+) -> PartitionedRidgeCV | PartitionedRidgeClassifierCV:  # fmt: skip
+    """Ridge by averaged parts; WrongParameter where another parameter asks for what it has not."""
+    for name, value in {"blocks": blocks, "class_weight": class_weight, "path": settings["path"]}.items():
+        if value:
+            raise WrongParameter(name, f"must be {'false' if value is True else 'null'} with partitions, got {value!r}")
+    settings = {key: settings[key] for key in ("lambda_scale", "center", "features", "memory")}
+    made = PartitionedRidgeClassifierCV if task == "classification" else PartitionedRidgeCV
+    return made(alphas, partitions=partitions, method=method, **settings)

@@ -83,3 +83,12 @@ def test_wrong_input_is_refused_by_name():
         make_solver({"name": "eigenpro", "lambda": [0.1, 1.0]}, task="regression")
     with pytest.raises(ConfigError, match="center must be True, 'target' or False, got 'both'"):
         make_solver({"name": "eigenpro", "center": "both"}, task="regression")
+
+
+def test_a_config_may_ask_for_no_penalty():
+    model = make_solver(
+        {"name": "eigenpro", "lambda": 0, "center": False}, task="regression", kernel="gaussian", gamma=1.0
+    )
+    assert model.alpha == 0
+    with pytest.raises(ConfigError, match="lambda must be a positive number"):
+        make_solver({"name": "pcg", "lambda": 0}, task="regression")

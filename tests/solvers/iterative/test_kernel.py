@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.kernels import Kernel, make_kernel
@@ -21,7 +22,7 @@ TIGHT = {"tolerance": 1e-9}
 
 
 @pytest.mark.parametrize("center", [True, "both", False])
-@pytest.mark.parametrize("preconditioner", ["rpcholesky", "uniform", "none"])
+@pytest.mark.parametrize("preconditioner", ["rpcholesky", "uniform", "greedy", "none"])
 def test_it_agrees_with_the_direct_solve_and_chooses_as_that_does(preconditioner, center, monkeypatch):
     monkeypatch.setattr(kernel_module, "BLOCK", 64)
     alphas, settings = [1e-4, 1e-3, 1e-1], {"kernel": "laplacian", "gamma": 1.0, "center": center, "folds": 3}
@@ -58,6 +59,19 @@ def test_a_preconditioner_takes_fewer_passes():
         return model.fit(X, Y).metrics_["passes"]
 
     assert passes("rpcholesky", 150) < passes("rpcholesky", 40) < passes("none")
+
+
+def test_residual_norm_is_the_plain_norm_of_what_is_left():
+    K = make_kernel("gaussian", 5.0)(X)
+    for kind, rank in (("rpcholesky", 20), ("greedy", 20), ("uniform", 20), ("none", None)):
+        model = PCGKernelRidgeCV(
+            [1e-3], gamma=5.0, lambda_scale=1, center=False, preconditioner=kind, rank=rank, random_state=0,
+            budget={"passes": 6},
+        )  # fmt: skip
+        with pytest.warns(ConvergenceWarning):
+            model.fit(X, Y)
+        left = np.linalg.norm(Y - K @ model.coef_ - 1e-3 * model.coef_) / np.linalg.norm(Y)
+        assert model.metrics_["residual_norm"] == pytest.approx(left, rel=1e-6)
 
 
 def test_classes_stand_side_by_side():
@@ -104,5 +118,5 @@ def test_memory_is_that_of_the_preconditioner_and_some_vectors():
 def test_in_a_config_pcg_without_a_map_learns_on_the_kernel():
     model = make_solver({"name": "pcg", "lambda": 0.1}, task="regression", kernel="laplacian", gamma=2.0)
     assert (type(model), model.kernel, model.gamma) == (PCGKernelRidgeCV, "laplacian", 2.0)
-    with pytest.raises(ConfigError, match="rpcholesky, uniform, none without a feature map, got 'nys"):
+    with pytest.raises(ConfigError, match="rpcholesky, uniform, greedy, none without a feature map, got 'nys"):
         make_solver({"name": "pcg", "preconditioner": "nystroem"}, task="regression")
