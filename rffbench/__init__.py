@@ -52,6 +52,8 @@ _PUBLIC = {
     "StreamedRidgeClassifierCV": "rffbench.solvers.ridge.streamed",
     "LogisticClassifierCV": "rffbench.solvers.logistic",
     "LinearSVM": "rffbench.solvers.svm.linear",
+    "FeatureGPRegressor": "rffbench.solvers.gaussian_process",
+    "FeatureGPClassifier": "rffbench.solvers.gaussian_process",
     "SparseRandomFeaturesRegressor": "rffbench.solvers.sparse.sparse_rf",
     "SparseRandomFeaturesClassifier": "rffbench.solvers.sparse.sparse_rf",
     "BoostedFeaturesRegressor": "rffbench.solvers.sparse.boosting",

@@ -149,6 +149,11 @@ def _check_method(grid: Grid, label: str) -> None:
                     learner = make_solver(
                         solver, task=task, features=made, kernel=argument, gamma=gamma, n_features=n_features
                     )
+                for dataset in datasets:
+                    changed = grid.setting("solver", dataset, label)
+                    if changed != solver and load_card(dataset).task == task:
+                        with located("solver_of", dataset):
+                            make_solver(changed, task=task, features=made, kernel=argument, n_features=n_features)
                 for i, name in enumerate(grid.setting("scores")):
                     with located("scores", i):
                         check_given(name, task, solver, learner)
@@ -165,10 +170,11 @@ def _check_method(grid: Grid, label: str) -> None:
 
 def _train_rows(grid: Grid, dataset: str) -> int:
     """How many rows a trial on the dataset is trained on; Misplaced where fewer are there than are asked for."""
-    from rffbench.data.cards import load_card
+    from rffbench.data.cards import load_card, with_split
     from rffbench.data.split import held_out_rows
 
-    there = load_card(dataset).n_train
+    with located("split", dataset if dataset in (grid.config.get("split") or {}) else DEFAULT):
+        there = with_split(load_card(dataset), grid.setting("split", dataset)).n_train
     held, asked = held_out_rows(grid.setting("held_out"), there), grid.setting("train_rows", dataset)
     if held >= there:
         raise Misplaced(f"leaves none of the {there} training rows of {dataset}", "held_out")

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from rffbench.data.cards import load_card
+from rffbench.data.cards import Card, load_card, with_split
 from rffbench.data.split import held_out_rows
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
@@ -103,7 +103,7 @@ def measuring_operations(spec: TrialSpec) -> float:
     if features is None:
         return 0.0
     columns = _columns(spec)
-    points = min(train_rows(spec), spec.kernel_error_points)
+    points = min(_rows_measured(spec), spec.kernel_error_points)
     root = 10.0 * points**3 if makes_sparse(features) else 0.0  # eigenvalues and vectors of ZZᵀ
     letters = {"n": points, "D": columns, "s": hook(features, "n_frequencies") or columns}
     return root + float(columns) * points**2 + sum(evaluated(COSTS[name], letters) for name in spec.measures)
@@ -188,12 +188,17 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
         fitting = solver.bytes_to_fit(n, d) if hasattr(solver, "bytes_to_fit") else None
     if fitting is None:
         return None
-    points = min(n, spec.kernel_error_points) if features is not None else 0
+    points = min(_rows_measured(spec), spec.kernel_error_points) if features is not None else 0
     of_frequencies = any(name in METRICS and METRICS[name].of_frequencies for name in spec.measures)
     projections = 5 * frequencies if of_frequencies else 0
     measuring = 8 * points * (2 * points + columns + projections)
     kept = hook(features, "bytes_kept")
     return int(max(fitting, measuring)) + 8 * 2 * d * frequencies + (kept(n) if kept else 0)
+
+
+def card_of(spec: TrialSpec) -> Card:
+    """The card of a trial's dataset, with the trial's split."""
+    return with_split(load_card(spec.dataset), spec.split)
 
 
 def inputs(spec: TrialSpec) -> int:
@@ -203,17 +208,22 @@ def inputs(spec: TrialSpec) -> int:
 
 def train_rows(spec: TrialSpec) -> int:
     """Training rows of a trial."""
-    there = load_card(spec.dataset).n_train - _held_out(spec)
+    there = card_of(spec).n_train - _held_out(spec)
     return min(spec.train_rows or there, there)
 
 
 def test_rows(spec: TrialSpec) -> int:
     """Rows that a trial is tested on."""
-    return _held_out(spec) or load_card(spec.dataset).n_test
+    return _held_out(spec) or card_of(spec).n_test
+
+
+def _rows_measured(spec: TrialSpec) -> int:
+    """The rows among which a map is measured."""
+    return test_rows(spec) if spec.kernel_error_rows == "test" else train_rows(spec)
 
 
 def _held_out(spec: TrialSpec) -> int:
-    return held_out_rows(spec.held_out, load_card(spec.dataset).n_train)
+    return held_out_rows(spec.held_out, card_of(spec).n_train)
 
 
 def _own_operations(spec: TrialSpec) -> float | None:

@@ -60,6 +60,7 @@ from rffbench.config.values import (
     listed_or_none,
     once,
     spelled_out,
+    split_by_default,
     swept,
     text_keys,
 )
@@ -293,7 +294,7 @@ LONGEST_NAME = 100
 AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
 NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
-PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows")
+PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows", "split")
 
 
 # ---- The experiment ----------------------------------------------------------------------------------------
@@ -317,8 +318,8 @@ class Experiment(_Strict):
         BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
     ] = Field(
         default={DEFAULT: ["none"]},
-        description="none, impute-median, impute-most-frequent, onehot, minmax, standard, clip, sample-minmax, "
-        "sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list of them, applied in order; "
+        description="none, impute-median, impute-most-frequent, onehot, minmax, from-zero, standard, clip, "
+        "sample-minmax, sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list of them, in order; "
         "or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Literal["train", "all"] = Field(
@@ -337,6 +338,14 @@ class Experiment(_Strict):
         description="Share of the training rows to test on in place of the test rows, so that a choice made by the "
         "scores has seen no test row.",
     )
+    split: Annotated[
+        dict[str, dict[str, Any] | None],
+        BeforeValidator(split_by_default, json_schema_input_type=str | dict[str, Any] | None),
+    ] = Field(
+        default={DEFAULT: None},
+        description="A split in place of the dataset's own: half, or {rule: random, given or given-sampled, train: …, "
+        "test: …} in rows or shares of them; given: the first rows are for training. Per dataset too.",
+    )
     kernel: Annotated[Kernel, BeforeValidator(by_key("name"))] = Field(
         default_factory=Kernel, description="The kernel to approximate."
     )
@@ -350,6 +359,9 @@ class Experiment(_Strict):
     )
     solver: Annotated[Solver, BeforeValidator(by_key("name"))] = Field(
         default_factory=Solver, description="The learner on the features."
+    )
+    solver_of: dict[StrictStr, dict[str, Any]] = Field(
+        default={}, description="Dataset → parameters of the experiment's solver that are others there."
     )
     trials: Annotated[
         dict[str, PositiveInt],
@@ -371,6 +383,9 @@ class Experiment(_Strict):
     ] = Field(
         default={DEFAULT: 1000}, description="Points on which ‖K−K̃‖₂/‖K‖₂ is measured; 0: it is not. Per dataset too."
     )
+    kernel_error_rows: Literal["train", "test"] = Field(
+        default="train", description="Which rows these points are among: the training rows or the test rows."
+    )
     timing: Timing = Field(
         default="shared",
         description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
@@ -387,12 +402,12 @@ class Experiment(_Strict):
     )
     measures: Annotated[list[MeasureName], AfterValidator(once)] = Field(
         default=["kernel_error"],
-        description="What is measured of each map, on kernel_error_points training rows.",
+        description="What is measured of each map, on kernel_error_points rows.",
     )
     scores: Annotated[list[ScoreName], AfterValidator(once)] = Field(
         default=[],
         description="What predictions are scored by besides accuracy or RMSE: auc, average_precision, "
-        "balanced_accuracy, log_loss, brier, calibration_error, mae, r2.",
+        "balanced_accuracy, log_loss, brier, calibration_error, mae, mse, r2.",
     )
     figures: Annotated[list[FigureName], AfterValidator(once), Field(min_length=1)] = Field(
         default=list(USUAL_FIGURES),
@@ -452,6 +467,9 @@ class Experiment(_Strict):
         self.cards = {name: without_folders(card) for name in names if (card := own_card(name))}
         for key in PER_DATASET:
             check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
+        for dataset in self.solver_of:
+            if dataset not in self.datasets:
+                raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), "solver_of", dataset)
         check_grid(Grid(self.to_dict()))
         check_inputs(Grid(self.to_dict()))
         self.files()
@@ -545,7 +563,7 @@ class Experiment(_Strict):
 
         resolved = self.model_dump(mode="json", by_alias=True)
         for key in (*PER_DATASET, "trials"):
-            if list(resolved[key]) == [DEFAULT]:
+            if list(resolved[key]) == [DEFAULT] and not isinstance(resolved[key][DEFAULT], dict):
                 resolved[key] = resolved[key][DEFAULT]
         resolved["solver"] = self.solver.spec()
         resolved["kernel"] = self.kernel.spec()
@@ -564,7 +582,7 @@ class Experiment(_Strict):
         for key in ("figures", "table"):  # these came after the first release, too
             if resolved[key] == type(self).model_fields[key].default:
                 del resolved[key]
-        for key in ("sweep", "executor", "cards"):
+        for key in ("sweep", "executor", "cards", "solver_of"):
             if not resolved[key]:
                 del resolved[key]
         if self.cards:

@@ -77,7 +77,9 @@ class Grid:
         """A setting's value for a dataset and a method; None where the config states none."""
         value = self.config.get(name, LATER.get(name))
         if name in _OF_METHOD_OR_ALL:
-            return self.config["methods"][method][name] if method and self.has_own(name, method) else value
+            own = self.config["methods"][method][name] if method and self.has_own(name, method) else value
+            there = (self.config.get("solver_of") or {}).get(dataset)
+            return {**own, **there} if there and name == "solver" and own.get("name") == value.get("name") else own
         return value.get(dataset, value.get(DEFAULT)) if isinstance(value, Mapping) else value
 
     def sizes(self, dataset: str, method: str) -> list[str | int]:

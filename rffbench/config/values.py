@@ -298,6 +298,13 @@ def by_default(value: object) -> object:
     return value if isinstance(value, dict) else {DEFAULT: value}
 
 
+def split_by_default(value: object) -> object:
+    """One split for all, a rule's name or a mapping with it, as the mapping ``{default: split}``; of a mapping by
+    dataset, each rule that is a name alone as a mapping."""
+    splits = value if isinstance(value, dict) and "rule" not in value else {DEFAULT: value}
+    return {dataset: {"rule": split} if isinstance(split, str) else split for dataset, split in splits.items()}
+
+
 def by_key(key: str) -> Callable[[object], object]:
     """A validator of mappings that people take for what stands there under ``key``."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rffbench.data import repeats, shards, store, streams, userfile
-from rffbench.data.cards import Card, card_names, load_card
+from rffbench.data.cards import Card, card_names, load_card, with_split
 from rffbench.data.fetch import Progress, cache_folder
 from rffbench.data.parse import read_blocks
 from rffbench.data.preprocess import Preprocessor, check_steps
@@ -131,18 +131,20 @@ def train_test(
     dtype: Any = np.float64,
     train_rows: int | None = None,
     held_out: float | None = None,
+    split: Mapping[str, Any] | None = None,
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
     The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
     and in what order, depends on (seed, name, trial) and on nothing else; ``train_rows`` keeps the first of them.
     ``held_out`` is the share of the training rows, the last of them, that is tested on in place of the test rows:
-    what is chosen by such a score has seen no test row.
+    what is chosen by such a score has seen no test row. ``split`` is a rule in place of the card's.
     """
     data = load(name, data_hash)
+    card = with_split(data.card, split)
     if isinstance(data.X, Stream):
-        return _streamed(data.card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
-    train, test = split_rows(data.card, seed, trial, data.folds)
+        return _streamed(card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
+    train, test = split_rows(card, seed, trial, data.folds if card.split.rule == "folds" else None)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     StrictInt,
+    ValidationError,
     model_validator,
 )
 
@@ -470,6 +471,51 @@ class Card(_Model):
         defining["class_order"] = list(self.classes)  # the codes of more than two classes follow it
         defining["reading"] = READING
         return hashlib.sha256(canonical_json(defining).encode()).hexdigest()
+
+
+RULES = ("half", "random", "given", "given-sampled")
+"""The rules of a split that need no file of their own."""
+
+
+def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """A split rule as a card has it: ``train`` and ``test`` may be shares of the ``rows``, and ``test`` is what is left
+    unless given. ConfigError where it is none."""
+    rule: dict[str, Any] = {"rule": split} if isinstance(split, str) else dict(split)
+    if "rule" not in rule:
+        raise ConfigError(f"split: has no rule; it is one of {', '.join(RULES)}")
+    if rule["rule"] not in RULES:
+        raise ConfigError(f"split: {unknown('rule', rule['rule'], RULES)}")
+    for part in ("train", "test"):
+        if isinstance(share := rule.get(part), float | str):
+            if isinstance(share, str) or not 0 < share < 1:
+                what = f"so many rows, or a share of them, such as 0.8, not {share!r}"
+                raise ConfigError(f"split: {part} must be {what}")
+            rule[part] = round(share * rows)
+    if isinstance(train := rule.get("train"), int) and rule.get("test") is None:
+        if train >= rows:
+            raise ConfigError(f"split: train: {train} leaves none of the {rows} rows to test on")
+        rule["test"] = rows - train
+    return rule
+
+
+def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
+    """The card with another split rule (`rule_in_rows`), itself without one; given rows are the first ones of its
+    files. ConfigError where the rule does not fit the data."""
+    if split is None:
+        return card
+    try:
+        rule = SplitRule.model_validate(rule_in_rows(split, card.rows))
+    except ValidationError as error:
+        raise ConfigError(f"split: {yamlfile.problem(error.errors()[0])}") from None
+    changed = card.model_copy(update={"split": rule})
+    there = f"the {card.rows} rows of {card.name}"
+    if changed.n_train + changed.n_test > card.rows:
+        raise ConfigError(f"split: {changed.n_train} + {changed.n_test} are more than {there}")
+    if rule.rule == "given" and changed.n_train + changed.n_test != card.rows:
+        raise ConfigError(f"split: the given {changed.n_train} + {changed.n_test} must be all of {there}")
+    if card.is_streamed and rule.rule != "given":
+        raise ConfigError(f"split: {card.name} is read in order: its rule must be given, not {rule.rule}")
+    return changed
 
 
 def card_names() -> list[str]:

@@ -8,6 +8,7 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 - ``impute-most-frequent``: the same with the most frequent value, the smallest of several; of words, too
 - ``onehot``: a column of words becomes a column for each word, 1 where it stands, else 0; these come last
 - ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
+- ``from-zero``: each column less its smallest value over the fitted rows
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column's values below its 0.1 % quantile and above its 99.9 % quantile become these
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays as it is (what MATLAB's mapminmax does to an
@@ -107,6 +108,12 @@ class MinMax(_Columns):
         self.scale = _or_infinite(high - low, constant=high == low)
 
 
+class FromZero(_Columns):
+    def fit(self, blocks: Blocks) -> None:
+        self.shift, high = _extremes(blocks())
+        self.scale = np.ones_like(high)
+
+
 class Standard(_Columns):
     def fit(self, blocks: Blocks) -> None:
         count, mean, squares = 0, np.zeros(()), np.zeros(())
@@ -178,6 +185,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "none": None,
     **dict.fromkeys((*IMPUTING, ONE_HOT)),  # they are made for a card
     "minmax": MinMax,
+    "from-zero": FromZero,
     "standard": Standard,
     "clip": Clip,
     "sample-minmax": SampleMinMax,

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from rffbench import files, yamlfile
 from rffbench.data import delimited, openml
-from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card
+from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card, rule_in_rows
 from rffbench.data.cells import (
     MISSING,
     MOST_CLASSES,
@@ -42,7 +42,7 @@ from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
 from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
-from rffbench.errors import ConfigError, DataError, unknown
+from rffbench.errors import ConfigError, DataError
 from rffbench.text import in_one_line
 
 PACKED = (".gz", ".bz2", ".xz")
@@ -51,7 +51,6 @@ KINDS = {
     ".txt": "text",
 }  # fmt: skip
 LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
-RULES = ("half", "random", "given", "given-sampled")
 NAMES_SHOWN = 12  # of the inputs, in a description
 CLASSES_SHOWN = 40  # in a description
 MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
@@ -205,22 +204,10 @@ def _taken_for(
 
 def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
     """The card's rule; ``train`` and ``test`` may be shares of the rows, and ``test`` is what is left unless given."""
-    rule: dict[str, Any] = {"rule": split or "half"} if split is None or isinstance(split, str) else dict(split)
-    if "rule" not in rule:
-        raise ConfigError(f"{path.name}: split: has no rule; it is one of {', '.join(RULES)}")
-    if rule["rule"] not in RULES:
-        raise ConfigError(f"{path.name}: split: {unknown('rule', rule['rule'], RULES)}")
-    for part in ("train", "test"):
-        if isinstance(share := rule.get(part), float | str):
-            if isinstance(share, str) or not 0 < share < 1:
-                what = f"so many rows, or a share of them, such as 0.8, not {share!r}"
-                raise ConfigError(f"{path.name}: split: {part} must be {what}")
-            rule[part] = round(share * rows)
-    if isinstance(train := rule.get("train"), int) and rule.get("test") is None:
-        if train >= rows:
-            raise ConfigError(f"{path.name}: split: train: {train} leaves none of the {rows} rows to test on")
-        rule["test"] = rows - train
-    return rule
+    try:
+        return rule_in_rows(split or "half", rows)
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from None
 
 
 # ---- The other formats -------------------------------------------------------------------------------------

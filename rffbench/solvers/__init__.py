@@ -57,6 +57,7 @@ BUILT_IN = {
     "pcg": "rffbench.solvers.iterative.pcg:make_pcg",
     "falkon": "rffbench.solvers.iterative.falkon:make_falkon",
     "eigenpro": "rffbench.solvers.iterative.eigenpro:make_eigenpro",
+    "gp": "rffbench.solvers.gaussian_process:make_gp",
 }
 
 SOLVERS = Registry("solver", BUILT_IN, "rffbench.solvers", common=_COMMON, none=_NONE)

@@ -258,6 +258,22 @@ def kernel_error(mapped: MapOnPoints) -> float:
     return mapped.spectral_error / mapped.points.kernel_norm
 
 
+def frobenius_error(mapped: MapOnPoints) -> float:
+    """‖K − ZZᵀ‖_F / ‖K‖_F (Wacker et al. 2022, Section 6)."""
+    return float(np.linalg.norm(mapped.difference) / np.linalg.norm(mapped.points.kernel_matrix))
+
+
+def complex_frobenius_error(mapped: MapOnPoints) -> float:
+    """‖K − ψψᴴ‖_F / ‖K‖_F of Z = [P | Q] as the complex features ψ = P + iQ: ψψᴴ = ZZᵀ + i(QPᵀ − PQᵀ)."""
+    if (columns := mapped.Z.shape[1]) % 2:
+        raise ValueError(f"complex_frobenius_error needs an even number of columns, not {columns}")
+    s = columns // 2
+    crossed = mapped.Z[:, s:] @ mapped.Z[:, :s].T
+    crossed -= crossed.T.copy()
+    errors = np.linalg.norm(mapped.difference), np.linalg.norm(crossed)
+    return float(np.hypot(*errors) / np.linalg.norm(mapped.points.kernel_matrix))
+
+
 def scaled_error(mapped: MapOnPoints) -> float:
     """min over c of ‖K − cZZᵀ‖₂ / ‖K‖₂: what is left of the kernel error where the features may have any length.
 
@@ -467,6 +483,7 @@ METRICS = {
         Metric("brier", "Brier score", better="less"),
         Metric("calibration_error", "calibration error", PERCENT, "less"),
         Metric("mae", "mean absolute error", better="less"),
+        Metric("mse", "test mean squared error", better="less"),
         Metric("r2", "R²", better="greater"),
         Metric("kernel_error", "relative kernel error", better="less", measure=kernel_error, judged=True),
         Metric("scaled_error", "kernel error at the best scale", better="less", measure=scaled_error, judged=True,
@@ -475,6 +492,10 @@ METRICS = {
                measure=delta_error, judged=True, cost=_DECOMPOSED),
         Metric("spectral_error", "spectral error ‖K−K̃‖₂", better="less", heading="spectral error ‖K̃−K‖₂",
                measure=spectral_error, judged=True),
+        Metric("frobenius_error", "relative kernel error in the Frobenius norm", better="less",
+               measure=frobenius_error, judged=True, cost="6*n**2"),
+        Metric("complex_frobenius_error", "relative kernel error of the complex features", better="less",
+               measure=complex_frobenius_error, judged=True, cost="(6 + D)*n**2"),
         Metric("sup_error", "largest entry error", better="less", heading="largest error of an entry",
                measure=sup_error, judged=True),
         Metric("entry_error", "entry error (RMS)", better="less", measure=entry_error, judged=True),

@@ -118,6 +118,11 @@ def mae(found: Predictions) -> float:
     return float(np.abs(found.y - found.predicted).mean())
 
 
+def mse(found: Predictions) -> float:
+    """(1/n) Σ (y − ŷ)², in the target's unit squared."""
+    return float(np.square(found.y - found.predicted).mean())
+
+
 def r2(found: Predictions) -> float:
     """1 − Σ(y − ŷ)²/Σ(y − ȳ)², ȳ the mean of the test rows."""
     return 1 - float(np.square(found.y - found.predicted).sum() / np.square(found.y - np.mean(found.y)).sum())
@@ -158,6 +163,7 @@ SCORES = {
     "brier": Formula("probabilities", "classification", brier),
     "calibration_error": Formula("probabilities", "classification", calibration_error),
     "mae": Formula("labels", "regression", mae),
+    "mse": Formula("labels", "regression", mse),
     "r2": Formula("labels", "regression", r2),
 }
 """The scores that a config may name under ``scores``. What each is called, its unit and its better direction are in

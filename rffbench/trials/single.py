@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -61,7 +61,8 @@ class Problem:
     split: Split
     kernel: str | Kernel  # as maps and solvers are given it, beside gamma
     gamma: float
-    subsample: NDArray[np.int64]  # the training rows on which the kernel matrix is measured, sorted
+    subsample: NDArray[np.int64]  # the rows on which the kernel matrix is measured, sorted
+    measured: Literal["train", "test"] = "train"  # which rows they are among
     # Nothing else of the run is at work in the block.
     alone: Callable[[], AbstractContextManager[Timer]] = lambda: nullcontext(Timer())
 
@@ -70,15 +71,15 @@ class Problem:
         split = data.train_test(
             spec.dataset, data_hash=spec.data_hash, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
             preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
-            held_out=spec.held_out,
+            held_out=spec.held_out, split=spec.split,
         )  # fmt: skip
-        n_train = len(split.X_train)
+        measured = len(split.X_test if spec.kernel_error_rows == "test" else split.X_train)
         stream = split_stream(spec.seed, spec.dataset, spec.trial)
         rng = generator(stream, "kernel error")
-        points = min(spec.kernel_error_points, n_train)
+        points = min(spec.kernel_error_points, measured)
         trigonometric.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
         triangles.warm_up()
-        subsample = np.sort(rng.choice(n_train, size=points, replace=False))
+        subsample = np.sort(rng.choice(measured, size=points, replace=False))
         if spec.kernel_source and ownfile.source_hash(spec.kernel["name"]) != spec.kernel_source:
             raise ConfigError(f"{ownfile.portable(spec.kernel['name'])} has been edited since the run started")
         kernel, gamma = kernel_argument(spec.kernel), spec.kernel["gamma"]
@@ -89,7 +90,7 @@ class Problem:
                 gamma = gamma_of_rows(kernel, gamma, split.X_train, stream)
         except ValueError as error:
             raise DataError(f"the training rows: {error}") from None
-        return cls(guarded(split, make_kernel(kernel, gamma)), kernel, gamma, subsample)
+        return cls(guarded(split, make_kernel(kernel, gamma)), kernel, gamma, subsample, spec.kernel_error_rows)
 
     @cached_property
     def labels(self) -> NDArray | None:
@@ -322,7 +323,9 @@ class Problem:
 
     @cached_property
     def _points(self) -> Points:
-        X, y = self.split.X_train[self.subsample], self.split.y_train[self.subsample]
+        test, split = self.measured == "test", self.split
+        X = (split.X_test if test else split.X_train)[self.subsample]
+        y = (split.y_test if test else split.y_train)[self.subsample]
         y.setflags(write=False)
         return Points(X, make_kernel(self.kernel, self.gamma), y)
 

@@ -41,8 +41,9 @@ class TrialSpec:
     give (perceptron), a rule's name for the one that it finds in the training rows
     (`rffbench.parameters.GAMMA_RULES`), a list for cross-validation to choose from, or a mapping for it to choose once
     for all sizes (`rffbench.trials.tuning`). ``measures``
-    are taken of the feature map on ``kernel_error_points`` of the ``train_rows`` training rows (None: all); ``scores``
-    of the predictions, besides the task's own (`rffbench.trials.scores`).
+    are taken of the feature map on ``kernel_error_points`` of the training rows, or of the ``kernel_error_rows``
+    'test'; ``train_rows`` is how many rows are trained on (None: all); ``scores`` are of the predictions, besides the
+    task's own (`rffbench.trials.scores`). ``split`` takes the place of the card's rule (`rffbench.data.cards`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
     ``n_features`` counts what ``count`` says, a map's frequencies or its output columns; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``timing``
@@ -72,6 +73,8 @@ class TrialSpec:
     measures: list[str] = field(default_factory=lambda: ["kernel_error"], metadata=_SINCE)
     train_rows: int | None = field(default=None, metadata=_SINCE)
     held_out: float | None = field(default=None, metadata=_SINCE)
+    split: dict[str, Any] | None = field(default=None, metadata=_SINCE)
+    kernel_error_rows: Literal["train", "test"] = field(default="train", metadata=_SINCE)
     source: str | None = field(default=None, metadata=_SINCE)
     kernel_source: str | None = field(default=None, metadata=_SINCE)
     scores: list[str] = field(default_factory=list, metadata=_SINCE)

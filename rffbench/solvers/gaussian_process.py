@@ -1,0 +1,391 @@
+"""Gaussian processes on features: regression with a given noise; classification, as regression on transformed labels.
+
+The prior is f(x) = z(x)ᵀw, w ~ N(0, v·I): the kernel is v times the map's. A class has a noise of its own in its own
+rows and in all others, and that is all: so one Gram matrix for each class, over its own rows, makes the normal
+equations of every class, and gathering them takes what one Gram matrix over all rows does.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.special import expit, softmax
+from sklearn.utils.metaestimators import available_if
+
+from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import fitted_map, mapped
+from rffbench.features.hooks import hook
+from rffbench.linalg.triangles import TriangleStack
+from rffbench.parameters import (
+    WrongParameter,
+    check_choice,
+    check_count,
+    check_map,
+    check_memory,
+    check_positive,
+    is_number,
+)
+from rffbench.parts import SolverServes, serves
+from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState, generator, seed_sequence
+from rffbench.solvers.base import Classifier, Regressor, default_block_rows, no_singular
+from rffbench.solvers.feature_rows import FeatureRows
+
+Variance = Literal["targets", "residuals"]
+Pairs = Literal["real", "complex"]
+NODES = 40  # of the quadrature that makes a probability of two classes' posterior
+SAMPLED = 1 << 22  # numbers that are drawn at a time
+
+
+class Sums(NamedTuple):
+    """Sums over the rows of each group, a class or all rows: ZᵀZ as triangles, ZᵀT (groups, p, t) of some targets T
+    (n, t), and the number of rows (groups,)."""
+
+    grams: TriangleStack
+    moments: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+class Posterior(NamedTuple):
+    """Coefficients on the columns, (p, t), and the Cholesky factor L of A, A⁻¹ being the weights' posterior covariance:
+    (p, p); of pairs that are taken for complex numbers (p/2, p/2), complex."""
+
+    coef: NDArray[np.float64]
+    factor: NDArray
+
+
+class _FeatureGP:
+    """What the regressor and the classifier share."""
+
+    noise: float
+    variance: float | Variance
+    pairs: Pairs
+    features: Any
+    memory: int | None
+    samples: int = 0
+    features_: Any
+    timing_: dict[str, float]
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        check_positive("noise", self.noise)
+        if self.variance not in get_args(Variance) and not (is_number(self.variance) and self.variance > 0):  # type: ignore[operator]
+            problem = f"must be a positive number, 'targets' or 'residuals', got {self.variance!r}"
+            raise WrongParameter("variance", problem)
+        check_choice("pairs", self.pairs, get_args(Pairs))
+        check_map(self.features)
+        check_memory(self.memory)
+        columns = getattr(self.features, "n_components", 2)
+        if self.pairs == "complex" and columns % 2 and columns > 1:  # a single one is what scikit-learn's tools ask for
+            raise WrongParameter("pairs", f"must be 'real' for an odd number of columns, got 'complex' and {columns}")
+
+    def bytes_to_fit(self, n: int, d: int, groups: int = 2) -> int:
+        """About what a fit to (n, d) rows of so many classes comes to hold, besides the rows."""
+        p = d if self.features is None else int(self.features.n_components)
+        dense = 8 * p * p * (3 + (groups if self.samples else 0))
+        block = 3 * 8 * p * min(n, default_block_rows(p))
+        return max(TriangleStack.bytes_needed(groups, p) + dense + block, hook(self.features, "bytes_to_fit"))
+
+    def _gather(
+        self, X: Any, y: NDArray, Y: NDArray[np.float64], targets: NDArray[np.float64], group: NDArray[np.intp]
+    ) -> Sums:
+        """Fit the map to X and y, and add up its rows by their ``group`` (n,), counted from 0."""
+        self.check_parameters()
+        (n, d), groups = X.shape, int(group.max()) + 1
+        if self.memory is not None and (needed := self.bytes_to_fit(n, d, groups)) > self.memory:
+            raise MemoryBudgetError(f"a Gaussian process on features of {groups} groups of rows", needed, self.memory)
+        self.__dict__.pop("features_", None)  # of an earlier fit
+        with Stopwatch(X) as fitting:
+            if self.features is not None:
+                self.features_ = fitted_map(self.features, X, y, Y)
+        p = d if self.features is None else int(mapped(self.features_, X[:1]).shape[1])
+        rows, counts = self._rows(X, p), np.bincount(group, minlength=groups)
+        found = Sums(TriangleStack(groups, p), np.zeros((groups, p, targets.shape[1])), counts)
+        with Stopwatch(X) as gathering:
+            for part, Z, _ in rows.visit(np.arange(n)):
+                of_rows, T = group[part], targets[part]
+                block = Z.astype(np.float64, copy=False)
+                if groups > 1:
+                    order = np.argsort(of_rows, kind="stable")
+                    block, T, of_rows = block[order], T[order], of_rows[order]
+                ends = np.searchsorted(of_rows, np.arange(groups + 1))
+                for at, (start, end) in enumerate(pairwise(ends)):
+                    found.grams[at].add_gram(block[start:end])
+                    found.moments[at] += block[start:end].T @ T[start:end]
+        mapping_s = rows.feature_s
+        self.timing_ = {
+            "feature_s": fitting.seconds + mapping_s, "gram_s": gathering.seconds - mapping_s, "solve_s": 0.0
+        }  # fmt: skip
+        return found
+
+    def _rows(self, X: Any, p: int) -> FeatureRows:
+        features = getattr(self, "features_", None)
+        return FeatureRows(X, features, p, 0.0, hold=False, block_rows=default_block_rows(p))
+
+    def _posterior(self, gram: NDArray[np.float64], right: NDArray[np.float64], variance: float) -> Posterior:
+        """(G + I/v)⁻¹R and the factor; G (p, p) and R (p, t) are sums over the rows, each over its noise.
+
+        Pairs [P | Q] that are the complex features ψ = P + iQ have the Gram matrix ψᴴψ = PᵀP + QᵀQ + i(PᵀQ − QᵀP). The
+        real part of ψα is P·Re α − Q·Im α.
+        """
+        with no_singular():
+            if self.pairs == "real":
+                gram[np.diag_indices_from(gram)] += 1 / variance
+                factor = cholesky(gram, lower=True, overwrite_a=True)
+                return Posterior(cho_solve((factor, True), right), factor)
+            s = len(gram) // 2
+            crossed = gram[:s, s:]
+            hermitian = gram[:s, :s] + gram[s:, s:] + 1j * (crossed - crossed.T)
+            hermitian[np.diag_indices_from(hermitian)] += 1 / variance
+            factor = cholesky(hermitian, lower=True, overwrite_a=True)
+            alpha = cho_solve((factor, True), right[:s] - 1j * right[s:])
+            return Posterior(np.concatenate([alpha.real, -alpha.imag]), factor)
+
+    def _means(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ZC of the rows X, (n, t) for coefficients C (p, t)."""
+        out = np.empty((X.shape[0], coef.shape[1]))
+        for part, Z, _ in self._rows(X, len(coef)).visit(np.arange(X.shape[0])):
+            out[part] = Z @ coef
+        return out
+
+    def _deviations(self, X: Any, p: int, factors: list[NDArray]) -> NDArray[np.float64]:
+        """The posterior standard deviation of f at the rows X by each of the factors, (n, factors): ‖L⁻¹z‖."""
+        out = np.empty((X.shape[0], len(factors)))
+        for part, Z, _ in self._rows(X, p).visit(np.arange(X.shape[0])):
+            block = Z.astype(np.float64, copy=False)
+            if self.pairs == "complex":
+                block = block[:, : p // 2] - 1j * block[:, p // 2 :]
+            for at, factor in enumerate(factors):
+                whitened = solve_triangular(factor, block.T, lower=True, check_finite=False)
+                out[part, at] = np.linalg.norm(whitened, axis=0)
+        return out
+
+
+class FeatureGPRegressor(_FeatureGP, Regressor):
+    """Gaussian-process regression on features, streamed over row blocks.
+
+    f(x) = z(x)ᵀw + ȳ, w ~ N(0, v·I), y = f(x) + ε, ε ~ N(0, σ²). The posterior mean is ridge regression on z with the
+    penalty σ²/v.
+
+    Parameters
+    ----------
+    noise : σ², in the target's unit squared.
+    variance : v; or 'targets', the variance (n − 1 in the divisor) of all targets together; 'residuals', of the targets
+        less their means.
+    pairs : 'real'; or 'complex': the columns [P | Q] are the features P + iQ, w is complex, and a prediction is the
+        real part of a model whose imaginary part is fitted to 0.
+    features : the feature map, or None for X itself.
+    memory : None, or bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, where that
+        is too little.
+
+    Attributes
+    ----------
+    coef_ : (p,) or (targets, p) float64.
+    intercept_ : ȳ, a float or (targets,).
+    variance_ : v.
+    features_ : the fitted feature map, where there is one.
+    timing_ : seconds in 'feature_s', 'gram_s' and 'solve_s'.
+
+    References
+    ----------
+    C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Section 2.1.
+    """
+
+    coef_: NDArray[np.float64]
+    intercept_: float | NDArray[np.float64]
+
+    def __init__(
+        self, noise: float = 0.1, *, variance: float | Variance = "targets", pairs: Pairs = "real",
+        features: Any = None, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self.noise = noise
+        self.variance = variance
+        self.pairs = pairs
+        self.features = features
+        self.memory = memory
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        mean = Y.mean(axis=0)
+        found = self._gather(X, y, Y, Y - mean, np.zeros(len(Y), dtype=np.intp))
+        self.variance_ = _variance_of(self.variance, Y if self.variance == "targets" else Y - mean)
+        with Stopwatch() as solving:
+            gram = found.grams[0].full() / self.noise
+            coef = self._posterior(gram, found.moments[0] / self.noise, self.variance_).coef
+        self.timing_["solve_s"] = solving.seconds
+        self.metrics_ = {"model_size": float(len(coef))}
+        self.coef_, self.intercept_ = (coef[:, 0], float(mean[0])) if y.ndim == 1 else (coef.T, mean)
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        means = self._means(X, np.atleast_2d(self.coef_).T) + self.intercept_
+        return means[:, 0] if self.coef_.ndim == 1 else means
+
+
+class FeatureGPClassifier(_FeatureGP, Classifier):
+    """Gaussian-process classification on features, as regression on labels that are transformed.
+
+    A class is a regression of its own, on the logarithm of a Gamma variable of shape y + α, y ∈ {0, 1} whether the row
+    is of the class: it has the target log(y + α) − v/2 with the noise v = log(1 + 1/(y + α)) of that row and class. The
+    prior mean of a class is the logarithm of its share of the rows, and a number that all classes have in common.
+
+    Parameters
+    ----------
+    noise : α, the label's shape where it is not of the class.
+    variance : v of the prior w ~ N(0, v·I) of each class; or 'targets', the variance (n·classes − 1 in the divisor) of
+        all transformed labels together; 'residuals', of these less their prior means.
+    pairs, features, memory : as in FeatureGPRegressor.
+    samples : how many draws of the posterior make a probability of more than two classes, and with them the labels; of
+        two classes it is computed. 0: there are no probabilities, and the label is that of the largest mean.
+    random_state : what the draws come from.
+
+    Attributes
+    ----------
+    classes_ : the labels, sorted.
+    coef_ : (classes, p) float64.
+    intercept_ : the prior means, (classes,).
+    variance_, features_, timing_ : as in FeatureGPRegressor.
+
+    References
+    ----------
+    D. Milios, R. Camoriano, P. Michiardi, L. Rosasco and M. Filippone, "Dirichlet-based Gaussian processes for
+    large-scale calibrated classification", NeurIPS 2018.
+    """
+
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+
+    def __init__(
+        self, noise: float = 0.01, *, variance: float | Variance = "targets", pairs: Pairs = "real", samples: int = 0,
+        features: Any = None, memory: int | None = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.noise = noise
+        self.variance = variance
+        self.pairs = pairs
+        self.samples = samples
+        self.features = features
+        self.memory = memory
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        super().check_parameters()
+        check_count("samples", self.samples, least=0)
+
+    def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
+        group = (Y[:, 0] > 0).astype(np.intp) if Y.shape[1] == 1 else Y.argmax(axis=1)
+        found = self._gather(X, y, Y, np.ones((len(Y), 1)), group)
+        own, other = _transformed(1 + self.noise), _transformed(self.noise)
+        shares = found.counts / len(Y)
+        targets = np.where(np.eye(len(shares), dtype=bool), own.target, other.target)  # [class of the row, output]
+        # The number that makes the mean of all targets less their prior means 0.
+        self.intercept_ = np.log(shares) + float((shares @ (targets - np.log(shares))).mean())
+        centred = targets - (self.intercept_ if self.variance == "residuals" else 0.0)
+        self.variance_ = _variance_of(self.variance, centred, found.counts)
+        with Stopwatch() as solving:
+            moment, total = found.moments.sum(axis=0), np.zeros((len(found.moments[0]),) * 2)
+            for gram in found.grams:
+                total += gram.full()
+            self._factors, coefs = [], []
+            for at, gram in enumerate(found.grams):
+                mine, ours = found.moments[at], moment - found.moments[at]
+                right = (own.target - self.intercept_[at]) / own.noise * mine
+                right += (other.target - self.intercept_[at]) / other.noise * ours
+                weighted = total / other.noise + gram.full() * (1 / own.noise - 1 / other.noise)
+                posterior = self._posterior(weighted, right, self.variance_)
+                coefs.append(posterior.coef[:, 0])
+                if self.samples:
+                    self._factors.append(posterior.factor)
+        self.timing_["solve_s"] = solving.seconds
+        self.metrics_ = {"model_size": float(len(total))}
+        self.coef_ = np.stack(coefs)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The posterior means (n, classes); of two classes the second's less the first's, (n,)."""
+        return super().decision_function(X)
+
+    def _linear(self, X: Any) -> NDArray[np.float64]:
+        means = self._means(X, self.coef_.T) + self.intercept_
+        return means[:, 1] - means[:, 0] if means.shape[1] == 2 else means
+
+    def predict(self, X: Any) -> NDArray:
+        """The class of the largest probability where there are samples, else of the largest mean."""
+        if self.samples and len(self.classes_) > 2:
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return super().predict(X)
+
+    @available_if(lambda self: self.samples)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The posterior mean of softmax f(x), (n, classes), in the order of ``classes_``."""
+        decision, X = self.decision_function(X), self._validated(X)
+        deviations = self._deviations(X, self.coef_.shape[1], self._factors)
+        if decision.ndim == 1:  # of f₁ − f₀, by Gauss and Hermite
+            at, weights = np.polynomial.hermite_e.hermegauss(NODES)
+            spread = np.hypot(deviations[:, 0], deviations[:, 1])
+            second = expit(decision[:, None] + spread[:, None] * at) @ weights / weights.sum()
+            return np.column_stack([1 - second, second])
+        rng, out = generator(seed_sequence(self.random_state), "posterior"), np.empty_like(decision)
+        height = max(1, SAMPLED // (self.samples * decision.shape[1]))
+        for start in range(0, len(out), height):
+            rows = slice(start, start + height)
+            drawn = rng.standard_normal((self.samples, *decision[rows].shape), dtype=np.float32)
+            drawn *= deviations[rows]
+            drawn += decision[rows]
+            out[rows] = softmax(drawn, axis=2).mean(axis=0)
+        return out
+
+
+class Transformed(NamedTuple):
+    """A label as a Gaussian variable: its mean and its variance."""
+
+    target: float
+    noise: float
+
+
+def _transformed(shape: float) -> Transformed:
+    """The logarithm of a Gamma variable of this shape, as the log-normal of equal mean and variance has it."""
+    noise = float(np.log1p(1 / shape))
+    return Transformed(float(np.log(shape)) - noise / 2, noise)
+
+
+def _variance_of(
+    variance: float | Variance, targets: NDArray[np.float64], counts: NDArray[np.int64] | None = None
+) -> float:
+    """The number that ``variance`` is, or that of all ``targets`` (rows, outputs); row i is there counts_i times."""
+    if not isinstance(variance, str):
+        return float(variance)
+    times = np.ones(len(targets)) if counts is None else counts
+    number = float(times.sum()) * targets.shape[1]
+    mean = float((times @ targets).sum()) / number
+    found = float((times @ np.square(targets - mean)).sum()) / max(1.0, number - 1)
+    return found or 1.0  # of targets that are all the same
+
+
+@serves(
+    SolverServes(
+        sums="n*p*p/2", cost="(c + 1)*p**3/3",
+        source="Rasmussen and Williams, 2006; Milios et al., NeurIPS 2018",
+    )
+)  # fmt: skip
+def make_gp(
+    *, task: str, features: Any, memory: int | None = None, random_state: RandomState = None,
+    noise: float = 0.1, variance: float | Variance = "targets", pairs: Pairs = "real", samples: int = 0,
+) -> FeatureGPRegressor | FeatureGPClassifier:  # fmt: skip
+    """A Gaussian process on the features; classification as regression on Dirichlet-transformed labels.
+
+    Parameters
+    ----------
+    noise : of a regression, the noise's variance σ²; of a classification, the parameter α of the transformed labels.
+    variance : the prior variance of the weights, which multiplies the kernel; or targets, the variance of all targets
+        together; or residuals, of the targets less their prior means.
+    pairs : complex: the columns are the real and then the imaginary parts of complex features, and so are the weights.
+    samples : draws of the posterior for probabilities of more than two classes; 0: no probabilities.
+    """
+    if task == "classification":
+        return FeatureGPClassifier(
+            noise, variance=variance, pairs=pairs, samples=samples, features=features, memory=memory,
+            random_state=random_state,
+        )  # fmt: skip
+    return FeatureGPRegressor(noise, variance=variance, pairs=pairs, features=features, memory=memory)
