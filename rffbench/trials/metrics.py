@@ -267,8 +267,8 @@ def complex_frobenius_error(mapped: MapOnPoints) -> float:
     """‖K − ψψᴴ‖_F / ‖K‖_F of Z = [P | Q] as the complex features ψ = P + iQ: ψψᴴ = ZZᵀ + i(QPᵀ − PQᵀ)."""
     if (columns := mapped.Z.shape[1]) % 2:
         raise ValueError(f"complex_frobenius_error needs an even number of columns, not {columns}")
-    s = columns // 2
-    crossed = mapped.Z[:, s:] @ mapped.Z[:, :s].T
+    half = columns // 2
+    crossed = mapped.Z[:, half:] @ mapped.Z[:, :half].T
     crossed -= crossed.T.copy()
     errors = np.linalg.norm(mapped.difference), np.linalg.norm(crossed)
     return float(np.hypot(*errors) / np.linalg.norm(mapped.points.kernel_matrix))
