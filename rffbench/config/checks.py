@@ -115,7 +115,8 @@ def _check_method(grid: Grid, label: str) -> None:
     if isinstance(kernel["gamma"], dict):
         with located(*own["kernel"]):
             columns = kernel["gamma"]["columns"]
-            make_features(features, kernel=argument, gamma=1.0, n_features=columns, count="columns")
+            with_these = {"name": kernel["gamma"]["features"]} if "features" in kernel["gamma"] else features
+            make_features(with_these, kernel=argument, gamma=1.0, n_features=columns, count="columns")
     for gamma in known if isinstance(known, list) else [known]:
         for n_features in sorted(
             {n_features for dataset in datasets for n_features in grid.sizes_by_number(dataset, label)}

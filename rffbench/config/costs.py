@@ -89,11 +89,13 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
 
 
 def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
-    """Multiply-adds of choosing the bandwidth that all sizes of a method have (`rffbench.trials.tuning`)."""
+    """Multiply-adds of choosing the bandwidth that all sizes of a method, or all methods, have
+    (`rffbench.trials.tuning`)."""
     if not isinstance(specs[0].kernel["gamma"], dict):
         return 0.0
     grid = specs[0].kernel["gamma"][TIMES_MEDIAN]
-    firsts = {spec.method: tuning_spec(spec) for spec in specs}
+    of_all = specs[0].kernel["gamma"].get("features")
+    firsts = {of_all or spec.method: tuning_spec(spec) for spec in specs}
     return len(grid) * sum(operations(spec) or 0.0 for spec in firsts.values())
 
 

@@ -42,6 +42,7 @@ from rffbench.trials.spec import TrialSpec
 
 Row = Mapping[str, Any]
 Cell = tuple[str, str, int]
+MATRIX_PRODUCTS = 100  # of which the quickest tells the speed: on a busy machine most are disturbed
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def multiply_adds_per_second() -> float:
     A = np.ones((512, 512))
     best = float("inf")
     with threadpool_limits(1):
-        for _ in range(20):
+        for _ in range(MATRIX_PRODUCTS):
             start = time.perf_counter()
             A @ A
             best = min(best, time.perf_counter() - start)

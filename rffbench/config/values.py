@@ -228,6 +228,15 @@ def repeated(values: Iterable[Value]) -> Value | None:
     return None
 
 
+def check_registered_map(name: str) -> None:
+    """A map that is in no file of the user's own."""
+    from rffbench.features import MAPS
+    from rffbench.plugins.registry import NONE
+
+    if name not in (names := [each for each in MAPS.names() if each != NONE]):
+        raise ConfigError(unknown("feature map", name, names))
+
+
 class ChosenBandwidth(BaseModel):
     """A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike."""
 
@@ -240,6 +249,11 @@ class ChosenBandwidth(BaseModel):
     rows: PositiveInt = Field(description="At most how many training rows it is chosen on, the first of them.")
     and_lambda: StrictBool = Field(
         default=False, description="Whether the λ that was chosen with it is kept, and not chosen again on all rows."
+    )
+    features: Annotated[StrictStr, AfterValidator(registered(check_registered_map))] | None = Field(
+        default=None,
+        description="A feature map, by its registered name, whose columns it is chosen with, so that all methods have "
+        "the same bandwidth. [default: each method's own map]",
     )
 
     def spec(self) -> dict[str, Any]:

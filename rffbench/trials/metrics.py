@@ -151,20 +151,24 @@ def relative_rmse(y: NDArray, predicted: NDArray) -> float:
 # ---- A feature map by itself -------------------------------------------------------------------------------
 
 ENTRY_QUANTILE = 0.99
+RIDGE_LAMBDAS = tuple(float(f"1e-{power}") for power in range(9, 1, -1))  # from 1e-9 to 1e-2, as the board's
+DECAY_RANKS = 10, 500  # of the eigenvalues whose decay is measured
 
 
 @dataclass
 class Points:
-    """The rows X (n, d) that maps are measured on, their targets y (n,) where a measure needs them, and what their
-    exact kernel matrix is, computed when asked for.
+    """The rows X (n, d) that maps are measured on, their targets y (n,) where a measure needs them, and ``learnt``
+    (n, t) as ridge learns them, and what their exact kernel matrix is, computed when asked for.
 
     λ of the measures that have one is 1/√n, the rule of Liu et al. 2020 (Section 3.1) and of the bounds that its theory
-    states: so it is the same for all maps, sizes and solvers, and the penalty nλ is √n.
+    states: so it is the same for all maps, sizes and solvers, and the penalty nλ is √n. Of those called after ridge it
+    is what kernel ridge on these points chooses by cross-validation.
     """
 
     X: NDArray
     kernel: Kernel
     y: NDArray | None = None
+    learnt: NDArray[np.float64] | None = None
 
     @cached_property
     def kernel_matrix(self) -> NDArray[np.float64]:
@@ -190,6 +194,22 @@ class Points:
     def penalised_factor(self) -> NDArray[np.float64]:
         """L, lower triangular, LLᵀ = K + nλI."""
         return cholesky(self.kernel_matrix + self.penalty * np.eye(len(self.X)), lower=True)
+
+    @cached_property
+    def ridge_penalty(self) -> float:
+        """nλ, λ of RIDGE_LAMBDAS the one with which kernel ridge has the least squared error in a five-fold
+        cross-validation on the points."""
+        from rffbench.solvers.ridge.exact import ExactKernelRidgeCV  # it loads scikit-learn
+
+        if self.learnt is None:
+            raise ValueError("kernel ridge on the points needs their targets")
+        fitted = ExactKernelRidgeCV(RIDGE_LAMBDAS, kernel=self.kernel).fit(self.X, self.learnt)
+        return len(self.X) * float(fitted.alpha_)
+
+    @cached_property
+    def ridge_factor(self) -> NDArray[np.float64]:
+        """L, lower triangular, LLᵀ = K + nλI with kernel ridge's λ."""
+        return cholesky(self.kernel_matrix + self.ridge_penalty * np.eye(len(self.X)), lower=True)
 
     @cached_property
     def diameter(self) -> float:
@@ -312,7 +332,17 @@ def delta_error(mapped: MapOnPoints) -> float:
     With K + nλI = LLᵀ it is ‖L⁻¹(ZZᵀ − K)L⁻ᵀ‖₂: L⁻¹ is the inverse root times an orthogonal matrix. Lanczos, to 1e-6
     relative. Below 1, ridge regression on the features has about the kernel's own risk.
     """
-    L, K, Z = mapped.points.penalised_factor, mapped.points.kernel_matrix, mapped.Z
+    return _delta(mapped, mapped.points.penalised_factor)
+
+
+def ridge_delta_error(mapped: MapOnPoints) -> float:
+    """Δ as `delta_error`, at the λ that kernel ridge on the points chooses."""
+    return _delta(mapped, mapped.points.ridge_factor)
+
+
+def _delta(mapped: MapOnPoints, L: NDArray[np.float64]) -> float:
+    """‖L⁻¹(ZZᵀ − K)L⁻ᵀ‖₂."""
+    K, Z = mapped.points.kernel_matrix, mapped.Z
 
     def multiply(v: NDArray) -> NDArray:
         u = solve_triangular(L, v, lower=True, trans="T", check_finite=False)
@@ -329,6 +359,21 @@ def effective_dimension(mapped: MapOnPoints) -> float:
 def kernel_effective_dimension(mapped: MapOnPoints) -> float:
     """tr(K(K + nλI)⁻¹), λ = 1/√n, of the points alone: d of Liu et al. 2020, Eq. 5."""
     return dimension_of(mapped.points.eigenvalues, mapped.points.penalty)
+
+
+def ridge_dimension(mapped: MapOnPoints) -> float:
+    """tr(K(K + nλI)⁻¹) of the points alone, at the λ that kernel ridge on them chooses."""
+    return dimension_of(mapped.points.eigenvalues, mapped.points.ridge_penalty)
+
+
+def spectral_decay(mapped: MapOnPoints) -> float:
+    """How fast K's eigenvalues fall: the least-squares slope of −log μ_r over log r from rank 10 to rank 500, or to the
+    last rank above rounding; NaN of fewer than two such ranks."""
+    values = mapped.points.eigenvalues
+    above = values > len(values) * np.finfo(np.float64).eps * values[0]
+    ranks = np.arange(1, len(values) + 1)
+    used = above & (ranks >= DECAY_RANKS[0]) & (ranks <= DECAY_RANKS[1])
+    return float(-np.polyfit(np.log(ranks[used]), np.log(values[used]), 1)[0]) if used.sum() > 1 else float("nan")
 
 
 def surrogate_dimension(mapped: MapOnPoints) -> float:
@@ -509,6 +554,11 @@ METRICS = {
         Metric("surrogate_dimension", "surrogate dimension of K̃", measure=surrogate_dimension),
         Metric("kernel_effective_dimension", "effective dimension of K", measure=kernel_effective_dimension,
                cost=_DECOMPOSED),
+        Metric("ridge_delta_error", "Δ-spectral error at kernel ridge's λ", better="less", measure=ridge_delta_error,
+               cost=_DECOMPOSED),
+        Metric("ridge_dimension", "effective dimension of K at kernel ridge's λ", measure=ridge_dimension,
+               cost=_DECOMPOSED),
+        Metric("spectral_decay", "decay of K's eigenvalues", measure=spectral_decay, cost=_DECOMPOSED),
         Metric("kernel_surrogate_dimension", "surrogate dimension of K", measure=kernel_surrogate_dimension),
         Metric("kernel_norm", "‖K‖₂", measure=kernel_norm),
         Metric("diameter", "diameter of the points", measure=diameter),

@@ -327,7 +327,8 @@ class Problem:
         X = (split.X_test if test else split.X_train)[self.subsample]
         y = (split.y_test if test else split.y_train)[self.subsample]
         y.setflags(write=False)
-        return Points(X, make_kernel(self.kernel, self.gamma), y)
+        learnt = class_targets(y, self.labels) if self.labels is not None else np.asarray(y, dtype=np.float64)[:, None]
+        return Points(X, make_kernel(self.kernel, self.gamma), y, learnt)
 
 
 def _how_solved(solver: Any) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 The spec's γ is a mapping: ``times_median``, multiples of the median distance between training rows that σ is chosen
 from; ``columns``, the columns of the features with which it is chosen; ``rows``, how many of the training rows at most;
-``and_lambda``, whether the λ that was best with it is kept too. The trial then has this σ, and chooses its own λ
-otherwise. The choice depends on the spec without its size and on nothing else, so that it is the same whichever sizes
-are run together.
+``and_lambda``, whether the λ that was best with it is kept too; ``features``, a map with which it is chosen in place of
+the spec's own, so that all methods have one σ. The trial then has this σ, and chooses its own λ otherwise. The choice
+depends on the spec without its size and on nothing else, so that it is the same whichever sizes are run together.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ class Choice:
 
 
 def tuning_spec(spec: TrialSpec) -> TrialSpec:
-    """The trial whose cross-validation chooses a spec's bandwidth, γ still to be set: one for all sizes of a method."""
+    """The trial whose cross-validation chooses a spec's bandwidth, γ still to be set: one for all sizes of a method, or
+    for all methods."""
     asked = spec.kernel["gamma"]
     rows = min(asked["rows"], spec.train_rows or asked["rows"])
+    if of_all := asked.get("features"):
+        spec = replace(spec, features={"name": of_all}, source=None)
     return replace(
         spec, n_features=asked["columns"], multiple=None, count="columns", train_rows=rows, measures=[], scores=[],
         score_sources=[], kernel_error_points=0, timing="shared", kernel={**spec.kernel, "gamma": "median"},
@@ -121,16 +124,18 @@ def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
     for spec in specs:
         of_method.setdefault(spec.method, []).append(spec)
     chosen: list[tuple[TrialSpec, Choice]] = []
+    of_all: Choice | None = None
     for mine in of_method.values():
         channel.begin(mine[0])
         try:
-            choice = choose(mine[0], problem, channel.memory_limit)
+            choice = of_all or choose(mine[0], problem, channel.memory_limit)
         except Exception as error:
             for spec in mine:
                 if spec is not mine[0]:
                     channel.begin(spec)
                 channel.fail(spec, error)
             continue
+        of_all = choice if mine[0].kernel["gamma"].get("features") else None
         chosen += [(spec, choice) for spec in mine]
     return OfChoice(chosen, channel)
 

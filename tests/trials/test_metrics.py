@@ -191,3 +191,49 @@ def test_every_measure_of_a_map_and_every_metric_of_a_built_in_solver_has_a_name
 def test_a_metric_is_better_greater_less_or_neither():
     with pytest.raises(ValueError, match="metric 'gap': better must be 'greater', 'less' or None, got 'smaller'"):
         Metric("gap", better="smaller")
+
+
+def board_points(n=120):
+    """Points with targets that a kernel learns, and a few features on them."""
+    X = rows(n, 3)
+    y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(2).standard_normal(n)
+    points = Points(X, make_kernel("gaussian", GAMMA), y, y[:, None])
+    return MapOnPoints(RandomFourierFeatures(16, gamma=GAMMA, random_state=0).fit(X), points)
+
+
+def test_kernel_ridge_s_lambda_on_the_points_is_that_of_its_cross_validation():
+    mapped = board_points()
+    X, y, K = mapped.points.X, mapped.points.y, mapped.points.kernel_matrix
+    lambdas = [10.0**-power for power in range(9, 1, -1)]
+    errors = []
+    for lambda_ in lambdas:
+        folds = np.array_split(np.arange(len(X)), 5)
+        held = []
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(len(X)), fold)
+            mean = y[rest].mean()
+            a = np.linalg.solve(K[np.ix_(rest, rest)] + len(rest) * lambda_ * np.eye(len(rest)), y[rest] - mean)
+            held.append(np.mean((y[fold] - mean - K[np.ix_(fold, rest)] @ a) ** 2))
+        errors.append(np.mean(held))
+    best = lambdas[int(np.argmin(errors))]
+    assert mapped.points.ridge_penalty == pytest.approx(len(X) * best)
+    penalised = K + len(X) * best * np.eye(len(X))
+    root = linalg.sqrtm(np.linalg.inv(penalised)).real
+    difference = mapped.Z @ mapped.Z.T - K
+    assert MEASURES["ridge_delta_error"](mapped) == pytest.approx(np.linalg.norm(root @ difference @ root, 2), rel=1e-4)
+    assert MEASURES["ridge_dimension"](mapped) == pytest.approx(np.trace(K @ np.linalg.inv(penalised)), rel=1e-6)
+
+
+def test_the_decay_of_eigenvalues_is_the_slope_of_their_law():
+    mapped = board_points(700)
+    ranks = np.arange(1.0, 701)
+    mapped.points.__dict__["eigenvalues"] = 5 * ranks**-1.7
+    assert MEASURES["spectral_decay"](mapped) == pytest.approx(1.7)
+    mapped.points.__dict__["eigenvalues"] = np.where(ranks <= 40, ranks**-2.5, 1e-30)  # the rest is rounding
+    assert MEASURES["spectral_decay"](mapped) == pytest.approx(2.5)
+
+
+def test_kernel_ridge_on_the_points_needs_their_targets():
+    X = rows()
+    with pytest.raises(ValueError, match="needs their targets"):
+        MEASURES["ridge_dimension"](measured(RandomFourierFeatures(8, random_state=0), X))

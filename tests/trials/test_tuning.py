@@ -87,6 +87,21 @@ def test_the_chosen_lambda_can_be_kept():
     assert "cv_error" not in result.metrics
 
 
+def test_all_methods_can_have_the_bandwidth_that_one_map_chooses():
+    of_all = {"name": "gaussian", "gamma": {**KERNEL["gamma"], "features": "fourier"}}
+    ours = spec("Ours", kernel=of_all, count="columns", n_features=20)
+    heard = Heard()
+    run_group([ours, replace(asked(n_features=20), kernel=of_all)], heard)
+    (alone,) = run([asked(n_features=20)])
+    both = list(heard.results.values())
+    assert [each.metrics["gamma"] for each in both] == [alone.metrics["gamma"]] * 2
+    rff = next(each for each in both if each.spec.method == "RFF")
+    assert rff.metrics["accuracy"] == alone.metrics["accuracy"]
+    own = [replace(ours, kernel=KERNEL), asked()]
+    common = [replace(each, kernel=of_all) for each in own]
+    assert group_operations(common) < group_operations(own)  # it is chosen once
+
+
 def test_a_method_for_which_it_fails_fails_alone():
     broken = asked(n_features=8, solver={"lambda": [1e-3, 1e-2], "folds": 200})
     broken = replace(broken, method="broken")
@@ -112,6 +127,9 @@ def test_a_config_that_asks_for_it_is_read_back_from_what_a_run_writes():
         ({"kernel": {"sigma": {"times_median": [1, 2], "columns": 9, "rows": 9}}}, "even"),
         ({"kernel": {"name": "arc-cosine", "gamma": KERNEL["gamma"]}}, "has no bandwidth"),
         ({"solver": {"name": "ridge", "lambda": 1.0}}, "over two λ or more"),
+        ({"kernel": {"sigma": {**KERNEL["gamma"], "features": "fouirer"}}}, "did you mean fourier|fourier"),
+        ({"kernel": {"sigma": {**KERNEL["gamma"], "features": "none"}}}, "unknown feature map 'none'"),
+        ({"kernel": {"name": "laplacian", "sigma": {**KERNEL["gamma"], "features": "sorf"}}}, "laplacian"),
     ],
 )
 def test_what_cannot_be_chosen_so_is_refused(changes, message):

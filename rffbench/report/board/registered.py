@@ -1,4 +1,4 @@
-"""What docs/board/questions.md registers, as far as code has it: the grid's hash, and the maps named beforehand."""
+"""What docs/board/questions.md registers, as far as code has it: the grids' hashes, and the maps named beforehand."""
 
 from __future__ import annotations
 
@@ -6,9 +6,37 @@ import hashlib
 
 from rffbench.config.experiment import Experiment
 
-CONFIRMATORY = ("SORF", "orthogonal", "QMC", "quadrature", "surrogate", "Nyström RPCholesky")
+CONFIRMATORY = ("SORF", "orthogonal", "QMC", "quadrature", "surrogate reweighted", "Nyström RPCholesky")
 """The maps that are tested against RFF at 512 columns with a correction; the others are exploratory."""
-SEEDS = {"board": 31, "board-reference": 4096, "board-small": 0}
+COLUMNS = 512
+"""The size of the confirmatory tests."""
+DRAWS = ("leverage", "surrogate")
+"""The data-dependent draws of question 3."""
+OF_KERNEL = {
+    "Gaussian": ("RFF", "Nyström"),
+    "Laplacian": ("Laplacian RFF", "Laplacian Nyström"),
+    "Matérn-3/2": ("Matérn RFF", "Matérn Nyström"),
+    "arc-cosine": ("arc-cosine random layer", "arc-cosine Nyström"),
+    "polynomial": ("polynomial Maclaurin", "polynomial Nyström"),
+}
+"""The levels of the kernel in question 5, with the methods of board-kernels that each has."""
+OF_GAUSSIAN = ("RFF", "SORF", "QMC", "quadrature", "Nyström")
+"""The levels of the map in question 5: as many."""
+FAMILIES = {
+    "Fourier": (
+        "RFF", "orthogonal", "moment matching", "SORF", "Fastfood", "SRHT", "QMC", "Sobol", "quadrature",
+        "Gauss-Hermite",
+    ),
+    "data-dependent": ("leverage", "surrogate", "surrogate reweighted", "EERF"),
+    "projected": ("compact", "TEFM"),
+    "Nyström": ("Nyström", "Nyström k-means", "Nyström RPCholesky"),
+    "dot product": ("complex-to-real", "TensorSketch", "positive"),
+}  # fmt: skip
+"""The maps of the board by what they are made of, for question 2."""
+SEEDS = {
+    "board": 31, "board-kernels": 31, "board-one-sigma": 31, "board-seconds": 31, "board-tuning": 31,
+    "board-solvers": 31, "board-reference": 4096, "board-small": 0,
+}  # fmt: skip
 
 
 def grid_hash(experiment: Experiment) -> str:

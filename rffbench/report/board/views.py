@@ -1,82 +1,119 @@
-"""Maps at equal columns, and at equal cost.
+"""Maps at equal columns, and at equal cost: of seconds, by one of three clocks, or of memory.
 
-At equal cost, a map's loss is read from its own curve of loss over cost, at what RFF costs with so many columns: the
-mean over trials at each size, joined by straight lines in the logarithm of the cost. Costs are ratios to RFF's in the
-same trials, so that another machine's seconds would do. Outside the costs that a map was measured at, its loss is
-unknown, and counted so.
+At equal cost, a map's loss is read from its own curve of loss over cost, at what the baseline (RFF) costs with so many
+columns: the mean over trials at each size, joined by straight lines in the logarithm of the cost. Costs are ratios to
+the baseline's in the same trials, so that another machine's seconds would do. Outside the costs that a map was measured
+at, its loss is unknown, and counted so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from rffbench.report.board.score import BASELINE, Reference, gains
+from rffbench.report.board.score import BASELINE, CELL, Reference, gains
 
 Clock = Literal["map", "fit", "tuning"]
+Cost = Literal["map", "fit", "tuning", "memory"]
 CLOCKS: dict[Clock, tuple[str, ...]] = {
     "map": ("feature_s", "predict_s"),
     "fit": ("feature_s", "fit_s", "predict_s"),
     "tuning": ("bandwidth_s", "feature_s", "fit_s", "predict_s"),
 }
 """The seconds that each clock counts: map and prediction; one fit too, of a config with one λ; all tuning too."""
+MEMORY = "own_memory_bytes"
+"""What a trial alone in its process comes to hold besides the rows: the map and the fit. Rows of `timing: exclusive`
+have it."""
 
 
-def at_columns(found: pd.DataFrame, known: dict[str, Reference], columns: int) -> pd.DataFrame:
+def at_columns(
+    found: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
+) -> pd.DataFrame:
     """The gains at so many columns: a row for every trial (`rffbench.report.board.score.gains`)."""
-    return gains(found[found["n_features"] == columns], known)
+    return gains(found[found["n_features"] == columns], known, baseline=baseline)
 
 
-def cost(trials: pd.DataFrame, clock: Clock) -> pd.Series:
-    """The seconds of each trial by a clock; NaN where a part is missing, and where other work used the processors."""
-    parts = trials.reindex(columns=list(CLOCKS[clock]))
+def cost(trials: pd.DataFrame, of: Cost) -> pd.Series:
+    """What each trial costs: seconds by a clock, NaN where a part is missing and where other work used the processors;
+    or bytes of memory, NaN where the row has none."""
+    if of == "memory":
+        return trials[MEMORY] if MEMORY in trials else pd.Series(np.nan, trials.index)
+    parts = trials.reindex(columns=list(CLOCKS[of]))
     return parts.sum(axis=1, skipna=False).where(~trials["contended"])
+
+
+def with_cost(trials: pd.DataFrame, of: Cost) -> pd.DataFrame:
+    """The trials' cells, with their ``cost``: what `at_cost` takes."""
+    return trials[CELL].assign(cost=cost(trials, of))
 
 
 @dataclass(frozen=True)
 class AtCost:
-    """Gains at RFF's cost, by dataset (rows) and map (columns), NaN where unknown; and of each map on how many
-    datasets it was measured at no such cost."""
+    """Every map at the baseline's cost: ``trials`` has a row for every dataset, method and trial with its ``gain``, NaN
+    where it was measured at no such cost; ``columns``, by dataset (rows) and map (columns), the size nearest to that
+    cost."""
 
-    gains: pd.DataFrame
-    out_of_range: pd.Series
+    trials: pd.DataFrame
+    columns: pd.DataFrame
+
+    @property
+    def gains(self) -> pd.DataFrame:
+        """The mean gains over trials by dataset (rows) and map (columns)."""
+        return self.trials.pivot_table(index="dataset", columns="method", values="gain", dropna=False, sort=False)
+
+    @property
+    def out_of_range(self) -> pd.Series:
+        """Of each map, on how many datasets it was measured at no such cost."""
+        return self.gains.isna().sum()
 
 
-def at_cost(found: pd.DataFrame, costs: pd.DataFrame, known: dict[str, Reference], columns: int) -> AtCost:
-    """The maps' gains at what RFF costs with so many ``columns``.
+def at_cost(
+    found: pd.DataFrame, costs: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
+) -> AtCost:
+    """The maps' gains at what the ``baseline`` costs with so many ``columns``.
 
     ``found`` are rows of `rffbench.report.board.score.losses`; ``costs`` has dataset, n_features, method, trial and
-    cost, of these or of other trials of the same grid: what counts is the median over trials of the ratio to RFF's
-    cost at ``columns`` in the same trial.
+    cost, of these or of other trials of the same grid (`with_cost`): what counts is the median over trials of the ratio
+    to the baseline's cost at ``columns`` in the same trial.
     """
+    curves = cost_curves(found, costs, known, columns, baseline)
+    own = curves[(curves["method"] == baseline) & (curves["n_features"] == columns)]
+    losses: dict[Any, float] = own.set_index(["dataset", "trial"])["loss"].to_dict()
+    rows: list[dict[str, Any]] = []
+    sizes: dict[str, dict[str, float]] = {}
+    for place, of_trial in curves.groupby(["dataset", "method", "trial"], sort=False):
+        dataset, method, trial = str(place[0]), str(place[1]), int(str(place[2]))
+        if (dataset, trial) not in losses:
+            continue
+        curve = of_trial.sort_values("ratio")
+        cost_ = np.log(curve["ratio"].to_numpy())
+        loss = float(np.interp(0.0, cost_, curve["loss"].to_numpy(), left=np.nan, right=np.nan))
+        gain = (losses[dataset, trial] - loss) / known[dataset].unit
+        rows.append({"dataset": dataset, "method": method, "trial": trial, "gain": gain})
+        nearest = np.nan if np.isnan(loss) else float(curve["n_features"].iloc[np.abs(cost_).argmin()])
+        sizes.setdefault(dataset, {}).setdefault(method, nearest)
+    trials = pd.DataFrame(rows, columns=["dataset", "method", "trial", "gain"])
+    return AtCost(trials, pd.DataFrame.from_dict(sizes, orient="index"))
+
+
+def cost_curves(
+    found: pd.DataFrame, costs: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
+) -> pd.DataFrame:
+    """Every trial's curve of loss over cost, on the datasets with a usable reference: dataset, method, n_features,
+    trial, ``loss`` (of a failure the constant's) and ``ratio``, the median over trials of the cost over the baseline's
+    with ``columns``."""
     usable = {name: each for name, each in known.items() if each.is_usable}
-    of_baseline = costs[(costs["method"] == BASELINE) & (costs["n_features"] == columns)]
+    of_baseline = costs[(costs["method"] == baseline) & (costs["n_features"] == columns)]
     base = of_baseline.set_index(["dataset", "trial"])["cost"]
     place = pd.MultiIndex.from_frame(costs[["dataset", "trial"]])
     ratios = costs.assign(ratio=costs["cost"].to_numpy() / base.reindex(place).to_numpy())
-    ratio = ratios.groupby(["dataset", "method", "n_features"])["ratio"].median()
-    constant = found["dataset"].map({name: each.constant for name, each in usable.items()})
-    with_failures = found.assign(loss=found["loss"].where(~found["failed"], constant))
-    loss = with_failures.groupby(["dataset", "method", "n_features"])["loss"].mean()
-    both = pd.DataFrame({"ratio": ratio, "loss": loss}).dropna().reset_index()
-    rows: dict[str, dict[str, float]] = {}
-    outside: dict[str, int] = {}
-    for dataset, of_dataset in both[both["dataset"].isin(usable)].groupby("dataset", sort=False):
-        mine = of_dataset[(of_dataset["method"] == BASELINE) & (of_dataset["n_features"] == columns)]
-        if mine.empty:
-            continue
-        row = rows.setdefault(str(dataset), {})
-        for method, curve in of_dataset.groupby("method", sort=False):
-            read = _read(curve["ratio"].to_numpy(), curve["loss"].to_numpy())
-            outside[str(method)] = outside.get(str(method), 0) + int(np.isnan(read))
-            row[str(method)] = (float(mine["loss"].iloc[0]) - read) / usable[str(dataset)].unit
-    return AtCost(pd.DataFrame.from_dict(rows, orient="index"), pd.Series(outside, dtype=int))
-
-
-def _read(ratios: np.ndarray, losses: np.ndarray) -> float:
-    """The loss where the ratio is 1; NaN outside the ratios."""
-    order = np.argsort(ratios)
-    return float(np.interp(0.0, np.log(ratios[order]), losses[order], left=np.nan, right=np.nan))
+    cell = ["dataset", "method", "n_features"]
+    ratio = ratios.groupby(cell)["ratio"].median()
+    rows = found[found["dataset"].isin(usable)].copy()
+    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()})
+    rows["loss"] = rows["loss"].where(~rows["failed"], constant)
+    rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
+    return rows[(rows["ratio"] > 0) & rows["loss"].notna()]

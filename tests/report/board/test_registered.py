@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from rffbench.config.loading import load_experiment
-from rffbench.report.board.registered import CONFIRMATORY, SEEDS, grid_hash
+from rffbench.report.board.registered import CONFIRMATORY, FAMILIES, OF_GAUSSIAN, OF_KERNEL, SEEDS, grid_hash
 
 PAGE = Path(__file__).parents[3] / "docs" / "board" / "questions.md"
-ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \| `(\w+)` \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \| `(\w+)` \| .+ \|$", re.MULTILINE)
+LARGE = ("board", "board-kernels", "board-one-sigma", "board-seconds", "board-tuning")
 
 
-@pytest.mark.parametrize("name", ["board-reference", pytest.param("board", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["board-reference", "board-solvers", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+)
 def test_the_page_has_the_hash_of_the_grid(name):
     experiment = load_experiment(name)
     written = {config: (int(trials), hashed) for config, trials, hashed in ROW.findall(PAGE.read_text())}
@@ -27,24 +31,41 @@ def test_a_hash_is_of_every_trial_and_of_no_title():
 
 
 @pytest.mark.slow
-def test_board_and_small_have_the_registered_seeds_and_one_protocol():
-    board, small, reference = (load_experiment(name) for name in ("board", "board-small", "board-reference"))
-    assert {each.name: each.seed for each in (board, small, reference)} == SEEDS
-    assert board.kernel == small.kernel == reference.kernel
-    assert board.solver.spec() == small.solver.spec() == reference.solver.spec()
-    assert set(small.datasets) < set(board.datasets) == set(reference.datasets)
+def test_every_part_of_the_board_has_the_registered_seed_and_one_protocol():
+    parts = {name: load_experiment(name) for name in SEEDS}
+    assert {name: each.seed for name, each in parts.items()} == SEEDS
+    board = parts["board"]
+    large = [parts[name] for name in ("board-reference", *LARGE)]
+    assert all(each.datasets == board.datasets and each.preprocess == board.preprocess for each in large)
+    protocol = [parts[name] for name in ("board", "board-small", "board-reference", "board-kernels", "board-tuning")]
+    assert all(each.kernel == board.kernel and each.solver.spec() == board.solver.spec() for each in protocol)
+    one_sigma = parts["board-one-sigma"]
+    assert one_sigma.kernel.spec()["gamma"] == {**board.kernel.spec()["gamma"], "features": "fourier"}
+    assert one_sigma.solver.spec() == board.solver.spec()
+    small = parts["board-small"]
+    assert set(small.datasets) < set(board.datasets)
     for dataset in small.datasets:
-        steps = [each.preprocess.get(dataset, each.preprocess["default"]) for each in (board, small, reference)]
-        assert steps[0] == steps[1] == steps[2]
-    common = {label: method for label, method in small.methods.items() if label in board.methods}
-    maps = {label: each for label, each in common.items() if each.features != "none"}
-    assert {label: each.spec() for label, each in maps.items()} == {
-        label: board.methods[label].spec() for label in maps
-    }
+        steps = [each.preprocess.get(dataset, each.preprocess["default"]) for each in (board, small)]
+        assert steps[0] == steps[1]
+
+
+@pytest.mark.slow
+def test_every_part_of_the_board_has_the_same_maps():
+    board = {label: each.spec() for label, each in load_experiment("board").methods.items() if each.features != "none"}
+    assert len(board) == 22
+    for name in ("board-one-sigma", "board-seconds", "board-tuning"):
+        assert {label: each.spec() for label, each in load_experiment(name).methods.items()} == board
+    small = {label: each for label, each in load_experiment("board-small").methods.items() if label in board}
+    assert {label: each.spec() for label, each in small.items()} == {label: board[label] for label in small}
+    assert set(CONFIRMATORY) | set(OF_GAUSSIAN) <= set(board)
+    assert sorted(name for names in FAMILIES.values() for name in names) == sorted(board)
+    kernels = load_experiment("board-kernels").methods
+    assert {name for names in OF_KERNEL.values() for name in names} < set(kernels)
+    assert len(OF_KERNEL) == len(OF_GAUSSIAN)
 
 
 def test_the_page_names_six_confirmatory_maps():
     text = PAGE.read_text()
     assert len(CONFIRMATORY) == 6
-    for words in ("SORF", "orthogonal", "Halton QMC", "quadrature", "surrogate leverage", "RPCholesky"):
+    for words in ("SORF", "orthogonal", "Halton QMC", "quadrature", "surrogate leverage", "RPCholesky", "reweighted"):
         assert words in text
