@@ -10,44 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from rffbench import yamlfile
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import csvfile
-from rffbench.yamlfile import Misplaced
+from rffbench.papers.table import NUMBERS, Table
 
 FOLDER = Path(__file__).parent
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
-
-
-class Table(_Strict):
-    """A paper's table: what its score is, and which of its columns hold what."""
-
-    title: str
-    metric: str | None = Field(default=None, description="the score, as trials name it; else each dataset's own")
-    factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
-    columns: dict[str, str] = Field(description="of multiple, reported, reported_std, reported_significant: the file's")
-    trials: int | None = Field(default=None, description="trials behind a reported mean")
-    tolerance: float = Field(
-        gt=0, description="how far a measured mean may be off; a column of that name in the file says it for a row"
-    )
-    tolerance_unit: Literal["points", "percent"] = Field(
-        default="points", description="points of the score, or percent of the reported number"
-    )
-    costs: dict[str, str] = Field(default_factory=dict, description="metric of trials: the file's column")
-
-    @model_validator(mode="after")
-    def _known_columns(self) -> Table:
-        for name in self.columns:
-            if name not in _NUMBERS:
-                raise Misplaced(unknown("column", name, _NUMBERS), "columns", name)
-        if "reported" not in self.columns:
-            raise Misplaced("must say which column is reported", "columns")
-        return self
 
 
 Role = Literal["reproduction", "control", "study", "search", "gate"]
@@ -58,7 +32,9 @@ out something else about its methods; to look for its protocol; to give what was
 class Paper(_Strict):
     experiments: dict[str, Role] = Field(default_factory=dict, description="those that are no reproduction of it")
     datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name in the paper")
-    methods: dict[str, str] = Field(default_factory=dict, description="method here: its name in the paper")
+    methods: dict[str, str | list[str]] = Field(
+        default_factory=dict, description="method here: its name in the paper, or those of several"
+    )
     stated: dict[str, Any] = Field(default_factory=dict, description="the protocol of the text, as a part of a config")
     tables: dict[str, Table] = Field(default_factory=dict)
 
@@ -95,9 +71,10 @@ class Reference(_Strict):
     name: str
     paper: str
     datasets: dict[str, str]
-    methods: dict[str, str] = {}
+    methods: dict[str, str | list[str]] = {}
     stated: dict[str, Any]
     table: Table | None
+    key: str = ""  # of its table in references.yaml
 
     @property
     def short(self) -> str:
@@ -145,36 +122,28 @@ class Reference(_Strict):
     def numbers(self) -> pd.DataFrame:
         """The table's rows as printed, with the suite's names in addition to the paper's.
 
-        ``paper_dataset``; ``method`` (with the kernel behind it if the table has one: ``RF gaussian``); ``multiple``
-        (s/d; missing if the table has no sizes); ``reported``, ``reported_std`` (the score in the suite's unit),
-        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; and one column per cost metric. No rows
-        for a reference without a table.
+        ``paper_dataset``; ``method``, by its name here where it has one, and ``reported_method``, as printed (with the
+        kernel behind it if the table has one: ``RF gaussian``); ``multiple`` (s/d), ``n_features`` and ``trial``,
+        missing if the table has none; ``metric`` (None: the dataset's own score); ``reported``, ``reported_std``,
+        ``rounding`` (half a unit of the last decimal) in the suite's unit, ``reported_significant`` (0/1),
+        ``reported_trials``, ``tolerance``; ``line``, of the file; ``absent``, one of DATA_NOT_HERE, METHOD_NOT_HERE and
+        NO_NUMBER, or empty, and ``because``, the reason; and one column per cost metric. No rows for a reference
+        without a table.
         """
         if self.table is None:
-            return pd.DataFrame(columns=["paper_dataset", "method", *_NUMBERS])
-        columns, path = self.table.columns, FOLDER / f"{self.name.replace('-', '_')}.csv"
-        printed = csvfile.load(
-            path,
-            text=["dataset", "method"],
-            numbers=[*columns.values(), *self.table.costs.values()],
-            optional=["tolerance"],
-        )
-        csvfile.check_names(path, printed, "dataset", set(self.datasets.values()))
-        of_cell = ("dataset", "kernel", "method", columns.get("multiple", ""), "source")
-        csvfile.check_once(path, printed, [name for name in of_cell if name in printed])
-        numbers = pd.DataFrame({"paper_dataset": printed["dataset"], "method": printed["method"]})
-        numbers["method"] = numbers["method"].replace({theirs: here for here, theirs in self.methods.items()})
-        if "kernel" in printed:
-            numbers["method"] = printed["method"] + " " + printed["kernel"]
-        for name in _NUMBERS:
-            numbers[name] = printed[columns[name]] if name in columns else float("nan")
-        numbers[["reported", "reported_std"]] *= self.table.factor
-        numbers["multiple"] = numbers["multiple"].astype("Int64")
-        numbers["reported_trials"] = self.table.trials if self.table.trials else float("nan")
-        numbers["tolerance"] = printed.get("tolerance", self.table.tolerance)
-        for metric, column in self.table.costs.items():
-            numbers[metric] = printed[column]
-        return numbers
+            return pd.DataFrame(columns=["paper_dataset", "method", "multiple", *NUMBERS])
+        return self.table.read(self.file, self.place, self.datasets, self.methods)
+
+    @property
+    def file(self) -> Path:
+        """Of the table's numbers."""
+        own = self.table.file if self.table else None
+        return FOLDER / (own or f"{self.name.replace('-', '_')}.csv")
+
+    def place(self, *where: str | int) -> str:
+        """File and line of a key of the table, or, if ``where`` begins with ``..``, of the paper, for a complaint."""
+        above = ("papers", self.paper) if where[:1] == ("..",) else ("papers", self.paper, "tables", self.key)
+        return yamlfile.place(FOLDER / "references.yaml", *above, *(where[1:] if where[:1] == ("..",) else where))
 
     def dataset_statistics(self) -> pd.DataFrame:
         """What the paper says of its datasets' sizes, by its names; empty where it says nothing."""
@@ -186,9 +155,6 @@ class Reference(_Strict):
         csvfile.check_names(path, printed, "dataset", set(self.datasets.values()))
         csvfile.check_once(path, printed, ["dataset"])
         return printed.astype({name: int for name in counts if name in printed}).set_index("dataset")
-
-
-_NUMBERS = ["multiple", "reported", "reported_std", "reported_significant"]
 
 
 def role_of(experiment: str, reference: str | None) -> tuple[str, Role | None]:
@@ -211,8 +177,10 @@ def references() -> dict[str, Reference]:
     for name, paper in _registry().papers.items():
         for key, table in ((name, None), *((f"{name}-{key}", table) for key, table in paper.tables.items())):
             found[key] = Reference(
-                name=key, paper=name, datasets=paper.datasets, methods=paper.methods, stated=paper.stated, table=table
-            )
+                name=key, paper=name, stated=paper.stated, table=table, key=key.removeprefix(f"{name}-"),
+                datasets=(table and table.datasets) or paper.datasets,
+                methods=(table and table.methods) or paper.methods,
+            )  # fmt: skip
     return found
 
 

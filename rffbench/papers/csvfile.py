@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -16,10 +17,21 @@ from rffbench.errors import ConfigError, not_utf8, unknown
 MOST_BYTES = 20_000_000  # a hundred thousand cells
 
 
-def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional: Collection[str] = ()) -> pd.DataFrame:
+def load(
+    path: Path,
+    *,
+    text: Sequence[str],
+    numbers: Collection[str],
+    optional: Collection[str] = (),
+    blank: Collection[str] = (),
+) -> pd.DataFrame:
     """The file's rows: its columns ``text`` and ``numbers`` (floats; every cell must hold one), those of the numbers
-    ``optional`` that it has, and whatever else as text. ConfigError where the file, a column or a cell is missing or
-    wrong."""
+    ``optional`` that it has, and whatever else as text. Of the numbers, cells of ``blank`` may be empty, which are NaN.
+    ConfigError where the file, a column or a cell is missing or wrong.
+
+    The table's ``attrs`` have the ``lines`` of the rows, and the ``decimals`` of each column of numbers: the most that
+    a cell of it is printed with.
+    """
     rows = _rows(path)
     if not rows:
         raise ConfigError(f"{path}: is empty; its first line must name the columns")
@@ -43,16 +55,19 @@ def load(path: Path, *, text: Sequence[str], numbers: Collection[str], optional:
         for name, cell in zip(header, row, strict=True):
             if name in text and not cell.strip():
                 raise ConfigError(f"{path}, line {line}, column {name!r}: is empty")
-            if name in numbers and not _is_number(cell):
+            if name in numbers and not (_is_number(cell) or (name in blank and not cell.strip())):
                 raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not {cell!r}")
     table = pd.DataFrame([row for _, row in rows[1:]], columns=header)
     table.attrs["lines"] = [line for line, _ in rows[1:]]
+    table.attrs["decimals"] = {name: max(map(_decimals, table[name]), default=0) for name in numbers}
+    for name in numbers:
+        table[name] = [float(cell) if cell.strip() else math.nan for cell in table[name]]
     return table.astype(dict.fromkeys(numbers, float))
 
 
 def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
     """ConfigError, with the line, where a cell of a loaded file's column is none of the names known."""
-    for line, name in zip(table.attrs["lines"], table[column], strict=True):
+    for line, name in zip(lines_of(table), table[column], strict=True):
         if name not in known:
             raise ConfigError(f"{path}, line {line}, column {column!r}: {unknown(column, name, known)}")
 
@@ -60,9 +75,20 @@ def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[
 def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
     """ConfigError, with the line, where two rows of a loaded file have the same in all of the columns."""
     repeated = table.duplicated(list(columns))
-    for line, twice, row in zip(table.attrs["lines"], repeated, table[list(columns)].to_numpy(), strict=True):
+    for line, twice, row in zip(lines_of(table), repeated, table[list(columns)].to_numpy(), strict=True):
         if twice:
             raise ConfigError(f"{path}, line {line}: a second row of {', '.join(map(str, row))}")
+
+
+def lines_of(table: pd.DataFrame) -> list[int]:
+    """The lines that the rows are from: the column ``line`` where a part of a loaded file has it."""
+    return list(table["line"]) if "line" in table else list(table.attrs["lines"])
+
+
+def _decimals(cell: str) -> int:
+    """Of a number as it is printed: 2 of ``0.25``, 4 of ``2.5e-3``, 0 of none."""
+    mantissa, _, exponent = cell.strip().lower().partition("e")
+    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

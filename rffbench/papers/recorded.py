@@ -54,6 +54,10 @@ class OwnReference(Reference):
                 "reported_significant": math.nan,
                 "reported_trials": read.get("trials", math.nan),
                 "tolerance": read["tolerance"],
+                "metric": None,
+                "reported_method": read["method"],
+                "absent": "",
+                "because": "",
             }
         )
 

@@ -1,14 +1,6 @@
 """Measured against reported: an experiment joined with the paper's numbers and compared with its claims.
 
-A cell's verdict:
-
-- **reproduced**: the means differ by no more than the tolerance, and the 95 % Welch interval of their difference
-  covers 0 (or cannot be computed, as for a paper that gives no spread);
-- **close**: by no more than the tolerance, but the interval excludes 0: a difference that is small but real;
-- **differs**: by more than the tolerance;
-- **other rows**: where the dataset at hand has other training or test rows than the paper's. Such a cell stands beside
-  the others and counts in no sum;
-- **not measured**, and **not reported** for what is measured beyond the paper.
+Which verdicts a cell has is said in cells.py.
 
 A ratio of costs (time, memory, model size) of two methods, as another machine's seconds cannot be compared:
 **reproduced** within a factor of 2 of the paper's ratio, **close** where at least the same method is the cheaper one,
@@ -18,8 +10,8 @@ else **differs**.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -28,45 +20,32 @@ import pandas as pd
 
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
-from rffbench.errors import ConfigError, ResultsError, RffbenchError, unknown
+from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.papers import Reference, references
 from rffbench.papers.recorded import OwnReference, find_reference
 from rffbench.report import edges
+from rffbench.report.agreement import Lean, lean
+from rffbench.report.cells import (
+    CLOSE,
+    DIFFERS,
+    NOT_COMPARABLE,
+    OTHER_ROWS,
+    REPRODUCED,
+    make_cells,
+    reported_cells,
+    score_of,
+)
 from rffbench.report.claims import labelled, load_claims, paper_name
 from rffbench.report.controls import Control, controls
 from rffbench.report.frame import Protocols, Results, size_label
 from rffbench.report.frame import cells as every_cell
 from rffbench.report.judge import Finding, judge
-from rffbench.report.significance import welch_interval
-from rffbench.report.summary import summarise
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
-from rffbench.trials.metrics import TIMES, Metric
+from rffbench.trials.metrics import TIMES
 
-REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"
-NOT_REPORTED = "not reported"
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"
 MOST = 6  # names in a sentence
 RATIO_FACTOR = 2.0  # how far from the paper's a ratio of costs may be and be reproduced
-
-CELL_COLUMNS = [
-    "dataset",
-    "n_features",
-    "multiple",
-    "method",
-    "metric",
-    "reported",
-    "reported_std",
-    "measured",
-    "measured_std",
-    "n_ok",
-    "difference",
-    "low",
-    "high",
-    "tolerance",
-    "reported_significant",
-    "measured_significant",
-    "verdict",
-]
 
 
 class NoReference(ConfigError):
@@ -82,8 +61,10 @@ class Comparison:
     """An experiment against its reference.
 
     ``cells`` has a row for every cell measured or reported of the experiment's datasets, with ``CELL_COLUMNS`` and
-    ``size``, as written: scores in the suite's unit; ``difference`` (measured less reported) and its Welch interval
-    ``low``, ``high`` in points, or in percent of the reported number where the table's tolerance is. ``costs`` has a
+    ``BESIDES`` of cells.py: scores in the suite's unit; ``size`` as written; ``difference`` (measured less reported)
+    and its 95 % interval ``low``, ``high`` in points, or, of cells that are in ``percent``, in percent of the reported
+    number; ``because`` says why a cell is not comparable. Of a reference whose rows all count, what is not here has a
+    row too. ``costs`` has a
     row for every two methods and cost that the paper reports: dataset, method, baseline, metric, reported and measured
     ratio, verdict. ``missing`` says in sentences what there was no number for.
     """
@@ -106,7 +87,28 @@ class Comparison:
         """How many cells would be within the tolerance were methods mixed up; of a paper's numbers alone."""
         if self.reference.table is None or isinstance(self.reference, OwnReference):
             return []
-        return controls(self.counted, self.reference.table.tolerance_unit == "percent")
+        return controls(self.counted[self.counted["metric"] == self.counted["metric"].min()])
+
+    @property
+    def leans(self) -> list[Lean]:
+        """Of numbers released with their spread, how far the cells of each metric lie to one side."""
+        if self.reference.table is None or not self.reference.table.by_interval:
+            return []
+        return [
+            lean(str(metric), cells, bool(cells["percent"].iloc[0]))
+            for metric, cells in self.counted.groupby("metric", sort=False)
+        ]
+
+    @property
+    def not_comparable(self) -> int:
+        """How many reported cells nothing here can be compared with."""
+        return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
+
+    @property
+    def unit(self) -> str:
+        """What the differences of its cells are in."""
+        kinds = set(self.cells.loc[self.cells["difference"].notna(), "percent"])
+        return {(True,): "%", (False, True): "points or %"}.get(tuple(sorted(kinds)), "points")
 
     @property
     def unmeasured(self) -> int:
@@ -131,7 +133,7 @@ class Comparison:
             *self.costs["verdict"],
             *(finding.verdict for finding in self.findings),
         ]
-        return any(verdict != NOT_MEASURED for verdict in compared)
+        return any(verdict not in (NOT_MEASURED, *NOT_COMPARABLE) for verdict in compared)
 
 
 def compare(
@@ -159,9 +161,10 @@ def compare(
     reference = find_reference(name, results.folder)
     if isinstance(reference, OwnReference):
         reference.check_places(asked_for(Grid(resolved) for _, resolved in load_resolved(where)), where)
-    reported = _reported(reference, results, reference.numbers())
+    reported = reported_cells(reference, results, reference.numbers())
+    _check_cards(reference, reported)
     other_rows = _other_rows(reference, results)
-    cells = _cells(reference, reported, results, tolerance, set(other_rows), summary)
+    cells = make_cells(reference, reported, results, tolerance, set(other_rows), summary)
     claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
     findings = judge(claims, protocols or [({}, results)], reference.datasets)
     comparison = Comparison(
@@ -178,7 +181,7 @@ def compare(
         ],
     )
     finished = (results.trials["status"] == "ok").any()
-    if finished and not comparison.measured and not cells[["n_features", "reported"]].notna().all(axis=1).any():
+    if finished and not comparison.measured and not (cells["has_trials"] & cells["reported"].notna()).any():
         raise NotComparable(f"{where}: nothing in it is in its reference {name}: {_mismatch(reference, results)}")
     return comparison
 
@@ -195,105 +198,12 @@ def cells_beside(
     for (_, results), summary in zip(others, summaries, strict=True):
         datasets = tuple(_planned(results))
         if datasets not in reported:
-            reported[datasets] = _reported(reference, results, numbers)
-        yield _cells(reference, reported[datasets], results, comparison.tolerance, other_rows, summary)
-
-
-def _reported(reference: Reference, results: Results, numbers: pd.DataFrame) -> pd.DataFrame:
-    """The reference's numbers of the experiment's datasets, under their names here."""
-    parts = [
-        numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
-        for dataset in _planned(results)
-    ]
-    found = pd.concat(parts) if parts else numbers.assign(dataset=[])
-    return found.assign(method=found["method"].replace(results.shown))
+            reported[datasets] = reported_cells(reference, results, numbers)
+        yield make_cells(reference, reported[datasets], results, comparison.tolerance, other_rows, summary)
 
 
 def _planned(results: Results) -> list[str]:
     return results.grid.datasets
-
-
-# ---- Cells -------------------------------------------------------------------------------------------------
-
-
-def _cells(
-    reference: Reference,
-    reported: pd.DataFrame,
-    results: Results,
-    tolerance: float | None,
-    other_rows: set[str],
-    summary: pd.DataFrame | None,
-) -> pd.DataFrame:
-    if reference.table is None:
-        return pd.DataFrame(columns=[*CELL_COLUMNS, "size"])
-    measured = (summarise(results) if summary is None else summary).rename(
-        columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"}
-    )
-    scores = {dataset: score_of(reference, results, dataset).name for dataset in _planned(results)}
-    measured = measured[measured["metric"] == measured["dataset"].map(scores)].drop(columns="metric")
-    own = isinstance(reference, OwnReference)
-    measured["paper_method"] = measured["method"].map(str if own else paper_name)
-    measured["size"] = [size_label(*size) for size in zip(measured["n_features"], measured["multiple"], strict=True)]
-    keys = ["dataset", "paper_method"]
-    if own:
-        keys.append("size")
-    elif reported["multiple"].notna().any():
-        keys.append("multiple")
-        measured = measured[measured["multiple"].notna()]
-    else:  # a table without sizes: every method at its largest
-        measured = measured.loc[measured.groupby(["dataset", "method"])["n_features"].idxmax()]
-        reported = reported.drop(columns="multiple")
-    cells = reported.rename(columns={"method": "paper_method"}).merge(measured, on=keys, how="outer")
-    cells["method"] = cells["method"].fillna(cells["paper_method"])
-    cells["metric"] = cells["dataset"].map(scores)
-    sizes = cells["multiple"].map(lambda multiple: "" if pd.isna(multiple) else f"{multiple}d")
-    cells["size"] = cells["size"].fillna(sizes)
-    cells["n_ok"] = cells["n_ok"].fillna(0).astype(int)
-    cells.loc[cells["n_ok"] == 0, "measured_significant"] = np.nan
-    if tolerance is not None:
-        cells["tolerance"] = float(tolerance)
-    cells["difference"] = cells["measured"] - cells["reported"]
-    intervals = [
-        welch_interval(
-            cell["measured"],
-            cell["measured_std"],
-            cell["n_ok"],
-            cell["reported"],
-            cell["reported_std"],
-            cell["reported_trials"],
-        )
-        for cell in cells.to_dict("records")
-    ]
-    cells[["low", "high"]] = np.array(intervals, float).reshape(-1, 2)
-    if reference.table.tolerance_unit == "percent":
-        cells[["difference", "low", "high"]] *= (100 / cells["reported"]).to_numpy()[:, None]
-    cells["verdict"] = [_verdict(cell) for cell in cells.to_dict("records")]
-    cells.loc[cells["dataset"].isin(other_rows) & cells["difference"].notna(), "verdict"] = OTHER_ROWS
-    for column, order in (("dataset", _planned(results)), ("method", [*results.methods, *cells["method"]])):
-        cells[column] = pd.Categorical(cells[column], list(dict.fromkeys(order)))
-    by_size = "n_features" if own else "multiple"
-    cells = cells.sort_values(["dataset", by_size, "method"]).astype({"dataset": str, "method": str})
-    cells["n_features"] = cells["n_features"].astype("Int64")
-    return cells.reset_index(drop=True)[[*CELL_COLUMNS, "size"]]
-
-
-def score_of(reference: Reference, results: Results, dataset: str) -> Metric:
-    """What the reference compares a dataset by: its table's metric, or the dataset's own score."""
-    name = reference.metric_of(dataset)
-    if name and name not in results.metrics:
-        raise ConfigError(f"{reference.citation}: {unknown('metric', name, results.metrics)}")
-    return results.metrics[name] if name else results.score(dataset)
-
-
-def _verdict(cell: Mapping[Any, Any]) -> str:
-    if math.isnan(cell["measured"]):
-        return NOT_MEASURED
-    if math.isnan(cell["reported"]):
-        return NOT_REPORTED
-    # A difference that equals the tolerance is within it, also after the subtraction's rounding.
-    if abs(cell["difference"]) > cell["tolerance"] + 1e-9:
-        return DIFFERS
-    return CLOSE if cell["low"] > 0 or cell["high"] < 0 else REPRODUCED
 
 
 # ---- Ratios of costs ---------------------------------------------------------------------------------------
@@ -347,7 +257,7 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
             why = "".join(f", {count} {status}" for status, count in failed.items())
             size = size_label(n_features, trials["multiple"].iloc[0])
             few.append(f"{dataset} {size} {method} ({ok} of {planned}{why})")
-    absent = cells[(cells["verdict"] == NOT_MEASURED) & cells["n_features"].isna()]
+    absent = cells[(cells["verdict"] == NOT_MEASURED) & ~cells["has_trials"].astype(bool)]
     asked = pd.Series(
         [
             results.asks_for(dataset, method, size)
@@ -357,7 +267,9 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
         dtype=bool,
     )
     idle = [name for name in _planned(results) if name not in results.datasets]
-    return [
+    apart = cells[cells["verdict"].isin(NOT_COMPARABLE)]
+    reasons = Counter(zip(apart["verdict"], apart["because"], strict=True))
+    return [f"Not comparable, {verdict}: {count} cells: {why}." for (verdict, why), count in reasons.items()] + [
         f"{what}: {'; '.join(names)}."
         for what, names in (
             ("Datasets without a trial yet", idle),
@@ -403,6 +315,29 @@ def _other_rows(reference: Reference, results: Results) -> dict[str, str]:
                     f"{here[0]:,} training and {here[1]:,} test rows; the paper's are {there[0]:,} and {there[1]:,}"
                 )
     return said
+
+
+def _check_cards(reference: Reference, reported: pd.DataFrame) -> None:
+    """ConfigError, with file and line, where the reference is of a dataset without a card, or of a fold that its card
+    does not have."""
+    from rffbench.data.cards import load_card
+
+    if reference.table is None or isinstance(reference, OwnReference):
+        return
+    above = () if reference.table.datasets else ("..",)
+    for dataset in reference.datasets:
+        try:
+            load_card(dataset)
+        except RffbenchError as error:
+            raise ConfigError(f"{reference.place(*above, 'datasets', dataset)}: {error}") from None
+    of_fold = reported[reported["trial"].notna() & (reported["absent"] == "")]
+    for name, rows in of_fold.groupby("dataset"):
+        card = load_card(str(name))
+        folds = round(card.rows / card.n_test) if card.split.rule == "folds" else 0
+        if (beyond := rows["trial"] >= folds).any():
+            row = rows[beyond].iloc[0]
+            has = f"has the folds 0 to {folds - 1}" if folds else "has no fixed folds"
+            raise ConfigError(f"{reference.file}, line {row['line']}: is of fold {row['trial']}; {name} {has}")
 
 
 def _mismatch(reference: Reference, results: Results) -> str:

@@ -30,9 +30,9 @@ class Control:
         return f"{self.methods} {self.within} of {self.count}"
 
 
-def controls(cells: pd.DataFrame, percent: bool = False) -> list[Control]:
-    """The controls of the cells that count (``Comparison.counted``), of each kind the highest count first; ``percent``
-    where the tolerance is in percent of the reported number. None with fewer than two methods.
+def controls(cells: pd.DataFrame) -> list[Control]:
+    """The controls of the cells that count (``Comparison.counted``), of one metric, of each kind the highest count
+    first. None with fewer than two methods.
 
     A cell counts in a control where the method in its place was measured there, at the same size, or, in a table
     without sizes, on the same dataset.
@@ -49,7 +49,7 @@ def controls(cells: pd.DataFrame, percent: bool = False) -> list[Control]:
             for place, method in zip(cells["place"], cells["method"], strict=True)
         ]
         off = (pd.Series(numbers, index=cells.index) - cells["reported"]).abs()
-        allowed = cells["tolerance"] * (cells["reported"].abs() / 100 if percent else 1)
+        allowed = cells["tolerance"] * (cells["reported"].abs() / 100).where(cells["percent"].astype(bool), 1.0)
         return Control(kind, called, int((off <= allowed + 1e-9).sum()), int(off.notna().sum()))
 
     alike = [control(ALIKE, name, dict.fromkeys(methods, name)) for name in methods]
@@ -73,7 +73,7 @@ def _highest(control: Control) -> int:
 
 def _places(cells: pd.DataFrame) -> pd.Series:
     """A dataset and size; of a table without sizes, in which each method has one of its own, the dataset."""
-    if cells["multiple"].notna().any():
+    if cells.duplicated(["dataset", "method"]).any():
         return cells["dataset"] + " " + cells["size"].astype(str)
     return cells["dataset"]
 

@@ -12,18 +12,17 @@ from typing import Any
 import pandas as pd
 
 from rffbench.report import edges
-from rffbench.report.compare import (
+from rffbench.report.cells import (
+    BESIDES,
     CELL_COLUMNS,
     CLOSE,
     DIFFERS,
-    NOT_ASKED,
+    NOT_COMPARABLE,
     NOT_REPORTED,
-    NOT_RUN_YET,
     OTHER_ROWS,
-    RATIO_FACTOR,
     REPRODUCED,
-    Comparison,
 )
+from rffbench.report.compare import NOT_ASKED, NOT_RUN_YET, RATIO_FACTOR, Comparison
 from rffbench.report.controls import in_words
 from rffbench.report.escape import csv_frame, markdown
 from rffbench.report.judge import Finding
@@ -72,6 +71,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),
         "costs": records(comparison.costs), "claims": records(pd.DataFrame(map(vars, comparison.findings))),
         "controls": [vars(control) for control in comparison.controls],
+        "not_comparable": comparison.not_comparable, "leans": records(pd.DataFrame(map(vars, comparison.leans))),
         "missing": comparison.missing, "summary": summary_line(comparison),
     }  # fmt: skip
 
@@ -97,7 +97,9 @@ def to_csv(comparison: Comparison) -> str:
         if len(part)
     ]
     rows = pd.concat(parts) if parts else pd.DataFrame()
-    return csv_frame(rows.reindex(columns=CSV_COLUMNS)).to_csv(index=False, lineterminator="\n")
+    table = comparison.reference.table
+    columns = [*CSV_COLUMNS, *BESIDES[:4]] if table and table.counts_all else CSV_COLUMNS
+    return csv_frame(rows.reindex(columns=columns)).to_csv(index=False, lineterminator="\n")
 
 
 def summary_line(comparison: Comparison) -> str:
@@ -106,8 +108,10 @@ def summary_line(comparison: Comparison) -> str:
     counted = len(comparison.counted)
     said = []
     if counted:
-        said.append(f"{counted - comparison.outside} of {counted} within {tolerance_text(comparison)}")
-        said[-1] += f", and {comparison.unmeasured} not measured" if comparison.unmeasured else ""
+        agreeing = "agree" if _by_interval(comparison) else f"within {tolerance_text(comparison)}"
+        said.append(f"{counted - comparison.outside} of {counted} {agreeing}")
+        rest = {"not measured": comparison.unmeasured, "not comparable": comparison.not_comparable}
+        said[-1] += "".join(f", and {count} {what}" for what, count in rest.items() if count)
     elif comparison.reference.table:
         said.append(f"No cell is both measured and {comparison.reference.given}")
     counts = Counter(finding.verdict for finding in comparison.findings)
@@ -177,6 +181,7 @@ def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
     tables = []
     if cells["reported"].notna().any():
         tables = [_cells_table(comparison), _sums_table(comparison)]
+        tables += [_leans_table(comparison)] if comparison.leans else []
     if len(comparison.costs):
         tables.append(costs_table(comparison))
     if width is None:
@@ -208,20 +213,20 @@ def _without(table: Table, heading: str) -> Table:
 
 
 def _cells_table(comparison: Comparison) -> Table:
-    unit, metrics, given = comparison.reference.difference_unit, comparison.results.metrics, comparison.reference.given
+    unit, metrics, given = comparison.unit, comparison.results.metrics, comparison.reference.given
     marks = edges.marks(comparison.results)
     table = Table(
         f"{comparison.results.title}: measured against {comparison.reference.citation}",
         ["dataset", "s", "method", given, "measured", f"difference ({unit})", _INTERVAL, "verdict"],
         stub=3,
     )
-    for cell in comparison.cells.to_dict("records"):
+    for cell in comparison.cells[~comparison.cells["verdict"].isin(NOT_COMPARABLE)].to_dict("records"):
         decimals = metrics[cell["metric"]].decimals or 4
         table.rows.append(
             [
                 cell["dataset"],
-                cell["size"],
-                cell["method"],
+                cell["size"] if pd.isna(cell["trial"]) else f"{cell['size']} trial {cell['trial']}".strip(),
+                f"{cell['method']} ({cell['reported_method']})" if cell["reported_method"] else cell["method"],
                 _number(cell, "reported", decimals),
                 f"{_number(cell, 'measured', decimals)} {marks.get(_place_of(cell), '')}".rstrip(),
                 _signed(cell["difference"]),
@@ -231,9 +236,12 @@ def _cells_table(comparison: Comparison) -> Table:
         )
     labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
     no_spread = "a mean is of a single trial" if given == "recorded" else "the paper gives no spread"
+    interval = "Student's (pooled)" if _by_interval(comparison) else "Welch's"
     table.notes = [
-        f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: Welch's interval of the difference.",
-        f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or "
+        f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: {interval} interval of the difference.",
+        f"{REPRODUCED}: the interval, and half a unit of the last decimal, cover 0; {DIFFERS}: they don't."
+        if _by_interval(comparison)
+        else f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or "
         f"{no_spread}; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
     if found := comparison.controls:
@@ -251,18 +259,51 @@ def _cells_table(comparison: Comparison) -> Table:
 
 def _sums_table(comparison: Comparison) -> Table:
     """A line a dataset and method."""
-    unit = comparison.reference.difference_unit
+    unit = comparison.unit
     kinds = [REPRODUCED, CLOSE, DIFFERS, NOT_MEASURED]
     if (comparison.cells["verdict"] == OTHER_ROWS).any():
         kinds.insert(3, OTHER_ROWS)
     table = Table("By dataset and method", ["dataset", "method", f"mean difference ({unit})", "largest", *kinds])
-    reported = comparison.cells[comparison.cells["verdict"] != NOT_REPORTED]
+    reported = comparison.cells[~comparison.cells["verdict"].isin([NOT_REPORTED, *NOT_COMPARABLE])]
     for (dataset, method), cells in reported.groupby(["dataset", "method"], sort=False):
         sizes = cells["difference"].abs()
         mean, largest = ("", "") if sizes.isna().all() else (_signed(cells["difference"].mean()), f"{sizes.max():.2f}")
         counts = [str((cells["verdict"] == kind).sum() or "") for kind in kinds]
         table.rows.append([str(dataset), str(method), mean, largest, *counts])
     return table
+
+
+def _leans_table(comparison: Comparison) -> Table:
+    """A line a metric: how many cells agree, and how far they lie to one side."""
+    table = Table(
+        "Do the differences lean to one side?",
+        ["metric", "agree", "mean difference", _INTERVAL, "above", "a cell may differ by", "spread"],
+        stub=1,
+    )
+    for each in comparison.leans:
+        unit = f" {each.unit}"
+        interval = "" if math.isnan(each.low) else f"{_signed(each.low)} to {_signed(each.high)}{unit}"
+        table.rows.append(
+            [
+                comparison.results.metrics[each.metric].title,
+                f"{each.agreeing} of {each.cells}",
+                _signed(each.mean) + unit,
+                interval,
+                f"{each.above} of {each.cells}",
+                f"{each.allowed:.2g}{unit}",
+                "" if math.isnan(each.spreads) else f"{each.spreads:.2f}",
+            ]
+        )
+    table.notes = [
+        "Of right protocols 95 % of the cells agree. Mean difference: measured less released, the mean over datasets "
+        "of their cells' mean; 95 %: Student's interval over the datasets. A cell may differ by: the median. Spread: "
+        "the median ratio of our standard deviation to the released one."
+    ]
+    return table
+
+
+def _by_interval(comparison: Comparison) -> bool:
+    return bool(comparison.leans)
 
 
 def costs_table(comparison: Comparison) -> Table:
@@ -334,9 +375,9 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 def tolerance_text(comparison: Comparison) -> str:
     """``1 point``, ``5 %``, or that every cell has its own."""
     allowed = sorted(set(comparison.cells["tolerance"].dropna()))
-    if len(allowed) > 1:
+    if len(allowed) != 1:
         return "each cell's own tolerance"
-    unit = comparison.reference.difference_unit
+    unit = comparison.unit
     return f"{allowed[0]:g} {unit.removesuffix('s') if allowed[0] == 1 else unit}"
 
 

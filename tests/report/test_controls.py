@@ -7,7 +7,7 @@ from rffbench.report.controls import controls, in_words
 
 def cells(rows, **more):
     columns = ["dataset", "size", "multiple", "method", "measured", "reported"]
-    table = pd.DataFrame(rows, columns=columns).assign(tolerance=1.0)
+    table = pd.DataFrame(rows, columns=columns).assign(tolerance=1.0, percent=False)
     return table.assign(difference=table["measured"] - table["reported"], **more)
 
 
@@ -45,9 +45,9 @@ def test_the_highest_count_of_a_kind_is_named_first():
 
 def test_where_the_tolerance_is_in_percent_it_is_of_the_reported_number():
     rows = [("cpu", "", float("nan"), "RF", 0.100, 0.100), ("cpu", "", float("nan"), "Kernel", 0.102, 0.103)]
-    found = controls(cells(rows).assign(tolerance=4.0), percent=True)
+    found = controls(cells(rows).assign(tolerance=4.0, percent=True))
     assert [(control.methods, control.within) for control in found[:2]] == [("RF", 2), ("Kernel", 2)]
-    found = controls(cells(rows).assign(tolerance=2.5), percent=True)
+    found = controls(cells(rows).assign(tolerance=2.5, percent=True))
     assert [(control.methods, control.within) for control in found[:2]] == [("Kernel", 2), ("RF", 1)]
 
 

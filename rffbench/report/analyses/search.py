@@ -108,11 +108,13 @@ def search(protocols: Protocols) -> Search:
     labels = [tuple(labels.values()) for labels, _ in protocols]
     stated = {key for key, (_, each) in zip(labels, protocols, strict=True) if each.grid.states(reference.stated)}
     numbers, measured = reference.numbers(), _measured(reference.table, protocols)
+    if reference.table.metrics:  # by the first
+        numbers = numbers[numbers["metric"] == next(iter(reference.table.metrics))]
     parts: dict[str, pd.DataFrame] = {}
     distances: dict[str, pd.DataFrame] = {}
     left_out: list[str] = []
     for dataset in dict.fromkeys(name for _, each in protocols for name in each.datasets):
-        reported = numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)]
+        reported = numbers[(numbers["paper_dataset"] == reference.datasets.get(dataset)) & (numbers["absent"] == "")]
         here = measured[measured["dataset"] == dataset]
         scores = dict(zip(labels, _differences(reference.table, reported, here, len(protocols)), strict=True))
         kept, cells = _common({key: table for key, table in scores.items() if not table.empty})
@@ -132,14 +134,18 @@ def search(protocols: Protocols) -> Search:
 
 
 def _measured(table: PaperTable, protocols: Protocols) -> pd.DataFrame:
-    """Every trial with a score: protocol (its place), dataset, trial, multiple, method as the paper calls it, measured.
+    """Every trial with a score: protocol (its place), dataset, trial, multiple, n_features, method as the paper calls
+    it, measured.
 
     Of all protocols together: one by one, most of a long search would go into joining and selecting.
     """
     parts = []
     for place, (_, results) in enumerate(protocols):
-        trials = results.trials[["dataset", "trial", "multiple", "method"]].assign(protocol=place, measured=np.nan)
-        scores = {dataset: table.metric or results.score(dataset).name for dataset in results.datasets}
+        trials = results.trials[["dataset", "trial", "multiple", "n_features", "method"]].assign(
+            protocol=place, measured=np.nan
+        )
+        score = table.metric or next(iter(table.metrics), None)
+        scores = {dataset: score or results.score(dataset).name for dataset in results.datasets}
         for name in dict.fromkeys(scores.values()):
             here = trials["dataset"].isin([dataset for dataset, score in scores.items() if score == name])
             trials["measured"] = trials["measured"].where(~here, results.trials[name])
@@ -153,8 +159,9 @@ def _differences(
 ) -> Iterator[pd.DataFrame]:
     """Of each of ``count`` protocols measured less reported on one dataset, one row per trial, one column per cell
     (multiple, method) that it has."""
-    keys = ["multiple", "method"] if reported["multiple"].notna().any() else ["method"]
-    both = measured.merge(reported, on=keys)
+    sizes = [name for name in ("multiple", "n_features") if reported[name].notna().any()]
+    keys = [*sizes[:1], "method"]
+    both = measured.merge(reported[[*keys, "reported"]], on=keys)
     both["difference"] = both["measured"] - both["reported"]
     if table.tolerance_unit == "percent":
         both["difference"] *= 100 / both["reported"]

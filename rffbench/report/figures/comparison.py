@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rffbench.papers.recorded import OwnReference
+from rffbench.report.cells import score_of
 from rffbench.report.claims import paper_name
-from rffbench.report.compare import Comparison, score_of
+from rffbench.report.compare import Comparison
 from rffbench.report.figures.style import (
     SCREEN,
     Style,
@@ -51,10 +53,16 @@ def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), s
     Where the two lie on each other a reader could not tell them apart: below is their difference, with its interval.
     One panel per dataset with a cell both measured and reported; nothing is written if no dataset has one.
     """
+    cells = comparison.cells
+    score = cells.loc[cells["reported"].notna() & cells["measured"].notna(), "metric"]
+    if score.empty:
+        return []
+    if score.nunique() > 1 and comparison.reference.table and comparison.reference.table.metrics:  # the first of them
+        comparison = replace(comparison, cells=cells[cells["metric"] == next(iter(comparison.reference.table.metrics))])
+    if comparison.cells["trial"].notna().any():  # cells of single trials: no mean, and no curve
+        return []
     both = comparison.cells.dropna(subset=["reported", "measured"])
     datasets = list(dict.fromkeys(both["dataset"]))
-    if not datasets:
-        return []
     with drawn_in(style):
         return saved(_comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
 
@@ -83,7 +91,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         tidy_panel(panel)
         axes[index].set_xlabel("")
         if (place := panel.get_subplotspec()) is not None and place.is_first_col():
-            panel.set_ylabel(f"difference ({comparison.reference.difference_unit})")
+            panel.set_ylabel(f"difference ({comparison.unit})")
     given = comparison.reference.given
     handles = [Line2D([], [], label="measured", **_MEASURED), Line2D([], [], label=given, **_REPORTED)]
     if sized:
@@ -108,8 +116,9 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
 
 
 def _size_column(comparison: Comparison) -> str:
-    """What sizes are drawn by: a paper's table has multiples of d alone, a file of one's own counts too."""
-    return "n_features" if isinstance(comparison.reference, OwnReference) else "multiple"
+    """What sizes are drawn by: most papers' tables have multiples of d alone, a file of one's own counts too."""
+    counts = isinstance(comparison.reference, OwnReference) or comparison.cells["multiple"].isna().all()
+    return "n_features" if counts else "multiple"
 
 
 def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> None:

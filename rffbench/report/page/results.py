@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from rffbench.report import edges
-from rffbench.report.compare import CLOSE, DIFFERS, OTHER_ROWS, REPRODUCED, Comparison, cells_beside
+from rffbench.report.cells import CLOSE, DIFFERS, NOT_COMPARABLE, OTHER_ROWS, REPRODUCED
+from rffbench.report.compare import Comparison, cells_beside
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.frame import Protocols, Results, cell_places, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet, anchor
@@ -39,7 +40,7 @@ def results_sheets(
     reported: list[dict[_Place, _Record]] = [{} for _ in protocols]
     if comparison is not None:
         beside = cells_beside(comparison, protocols[1:], summaries[1:])
-        reported = [_reported(cells) for cells in (comparison.cells, *beside)]
+        reported = [_reported(cells, comparison.results) for cells in (comparison.cells, *beside)]
     table = _Columns(
         here,
         protocols[0][1].metrics,
@@ -161,12 +162,16 @@ class _Columns:
             yield Line(line, f"{self.here}:{anchor(dataset, size or 'reported', method)}")
 
 
-def _reported(cells: pd.DataFrame) -> dict[_Place, _Record]:
-    """What there is of every cell that was reported, by dataset, size as written and method."""
+def _reported(cells: pd.DataFrame, results: Results) -> dict[_Place, _Record]:
+    """What there is of every cell that was reported, by dataset, size as written and method: of several metrics the
+    dataset's score. Lines here are means over trials; what was reported of single trials has no place."""
+    if cells.empty:
+        return {}
+    of_means = cells[cells["reported"].notna() & cells["trial"].isna() & ~cells["verdict"].isin(NOT_COMPARABLE)]
+    judged_by = of_means["metric"] == of_means["dataset"].map(lambda dataset: results.score(dataset).name)
     return {
         (str(cell["dataset"]), _size(cell), str(cell["method"])): {str(key): value for key, value in cell.items()}
-        for cell in cells.to_dict("records")
-        if pd.notna(cell["reported"])
+        for cell in [*of_means[~judged_by].to_dict("records"), *of_means[judged_by].to_dict("records")]
     }
 
 
@@ -242,12 +247,15 @@ def _legend(shown: Protocols, comparison: Comparison | None) -> list[str]:
         "the baselines.",
     ]
     if comparison is not None:
-        table, given = comparison.reference.table, comparison.reference.given
-        unit = f"percent of the {given} number" if table and table.tolerance_unit == "percent" else "points"
+        given, unit = comparison.reference.given, comparison.unit.replace("%", "percent")
+        unit += f" of the {given} number" if "percent" in unit else ""
         notes.append(
-            f"Difference: measured less {given}, in {unit}; on hover Welch's interval, 95 %. {REPRODUCED}: within the "
-            f"tolerance, and the interval covers 0 or cannot be had; {CLOSE}: within it, but the interval excludes 0; "
-            f"{DIFFERS}: beyond it."
+            f"Difference: measured less {given}, in {unit}; on hover Student's interval, 95 %. {REPRODUCED}: it is no "
+            f"more than runs of one protocol differ by; {DIFFERS}: it is."
+            if comparison.leans
+            else f"Difference: measured less {given}, in {unit}; on hover Welch's interval, 95 %. {REPRODUCED}: within "
+            f"the tolerance, and the interval covers 0 or cannot be had; {CLOSE}: within it, but the interval excludes "
+            f"0; {DIFFERS}: beyond it."
         )
         if (comparison.cells["verdict"] == OTHER_ROWS).any():
             notes.append(f"{OTHER_ROWS}: measured on other rows than the paper's, and in no sum.")
