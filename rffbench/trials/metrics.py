@@ -1,5 +1,7 @@
-"""What is measured: what each metric is called, in which unit, and whether more of it is better; the score of
-predictions; of a feature map by itself the errors of its kernel matrix and the spread of its projections."""
+"""Every metric: what it is called, its unit, which direction is better, and the function that measures it.
+
+The functions that score predictions are here; those that measure a feature map are in `rffbench.trials.measuring`.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,41 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, eigvalsh, solve_triangular, svdvals
-from scipy.optimize import brentq
-from scipy.sparse import issparse
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, aslinearoperator, eigsh
-from scipy.spatial.distance import pdist, squareform
-from scipy.special import ndtr
 
 from rffbench.kernels import GaussianKernel
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.parts import NotServed, Task, Traits, check_kernel
+from rffbench.trials.measuring import (
+    MapOnPoints,
+    complex_frobenius_error,
+    delta_error,
+    diameter,
+    effective_dimension,
+    entry_error,
+    entry_quantile,
+    frobenius_error,
+    kernel_effective_dimension,
+    kernel_error,
+    kernel_norm,
+    kernel_surrogate_dimension,
+    marginal_energy,
+    marginal_ks,
+    ridge_delta_error,
+    ridge_dimension,
+    scaled_error,
+    spectral_decay,
+    spectral_error,
+    spectrum,
+    sup_error,
+    surrogate_dimension,
+)
 
 if TYPE_CHECKING:
-    from rffbench.kernels import Kernel
+    pass
 
 
 SECONDS, PERCENT, BYTES = "s", "%", "bytes"
@@ -146,367 +165,6 @@ def relative_rmse(y: NDArray, predicted: NDArray) -> float:
     """‖y − ŷ‖₂ / ‖y‖₂ (Chen et al. 2015, Figure 2); NaN where y is zero."""
     norm = float(np.linalg.norm(y))
     return float(np.linalg.norm(y - predicted)) / norm if norm > 0 else float("nan")
-
-
-# ---- A feature map by itself -------------------------------------------------------------------------------
-
-ENTRY_QUANTILE = 0.99
-RIDGE_LAMBDAS = tuple(float(f"1e-{power}") for power in range(9, 1, -1))  # from 1e-9 to 1e-2, as the board's
-DECAY_RANKS = 10, 500  # of the eigenvalues whose decay is measured
-
-
-@dataclass
-class Points:
-    """The rows X (n, d) that maps are measured on, their targets y (n,) where a measure needs them, and ``learnt``
-    (n, t) as ridge learns them, and what their exact kernel matrix is, computed when asked for.
-
-    λ of the measures that have one is 1/√n, the rule of Liu et al. 2020 (Section 3.1) and of the bounds that its theory
-    states: so it is the same for all maps, sizes and solvers, and the penalty nλ is √n. Of those called after ridge it
-    is what kernel ridge on these points chooses by cross-validation.
-    """
-
-    X: NDArray
-    kernel: Kernel
-    y: NDArray | None = None
-    learnt: NDArray[np.float64] | None = None
-
-    @cached_property
-    def kernel_matrix(self) -> NDArray[np.float64]:
-        """K (n, n)."""
-        return self.kernel(self.X.astype(np.float64, copy=False))
-
-    @cached_property
-    def kernel_norm(self) -> float:
-        """‖K‖₂."""
-        return spectral_norm(self.kernel_matrix)
-
-    @property
-    def penalty(self) -> float:
-        """nλ = √n."""
-        return math.sqrt(len(self.X))
-
-    @cached_property
-    def eigenvalues(self) -> NDArray[np.float64]:
-        """Those of K, falling; what rounds below 0 is 0."""
-        return np.maximum(eigvalsh(self.kernel_matrix)[::-1], 0.0)
-
-    @cached_property
-    def penalised_factor(self) -> NDArray[np.float64]:
-        """L, lower triangular, LLᵀ = K + nλI."""
-        return cholesky(self.kernel_matrix + self.penalty * np.eye(len(self.X)), lower=True)
-
-    @cached_property
-    def ridge_penalty(self) -> float:
-        """nλ, λ of RIDGE_LAMBDAS the one with which kernel ridge has the least squared error in a five-fold
-        cross-validation on the points."""
-        from rffbench.solvers.ridge.exact import ExactKernelRidgeCV  # it loads scikit-learn
-
-        if self.learnt is None:
-            raise ValueError("kernel ridge on the points needs their targets")
-        fitted = ExactKernelRidgeCV(RIDGE_LAMBDAS, kernel=self.kernel).fit(self.X, self.learnt)
-        return len(self.X) * float(fitted.alpha_)
-
-    @cached_property
-    def ridge_factor(self) -> NDArray[np.float64]:
-        """L, lower triangular, LLᵀ = K + nλI with kernel ridge's λ."""
-        return cholesky(self.kernel_matrix + self.ridge_penalty * np.eye(len(self.X)), lower=True)
-
-    @cached_property
-    def diameter(self) -> float:
-        """The largest ‖x − x′‖₂; 0 of a single point."""
-        return float(pdist(self.X, "euclidean").max(initial=0.0))
-
-
-@dataclass
-class MapOnPoints:
-    """A fitted feature map and the points it is measured on."""
-
-    features: Any
-    points: Points
-
-    @cached_property
-    def Z(self) -> NDArray[np.float64]:
-        """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares.
-
-        Of sparse ones, of very many columns, another root of ZZᵀ, (n, n): all that is measured is of ZZᵀ."""
-        from rffbench.features.base import check_finite, mapped  # it loads scikit-learn, which reports do without
-
-        Z = mapped(self.features, self.points.X).astype(np.float64, copy=False)
-        check_finite(self.features, Z)
-        if issparse(Z):
-            values, vectors = eigh((Z @ Z.T).toarray())
-            return vectors * np.sqrt(np.maximum(values, 0))
-        return Z
-
-    @cached_property
-    def difference(self) -> NDArray[np.float64]:
-        """K − ZZᵀ (n, n)."""
-        product = self.Z @ self.Z.T
-        return np.subtract(self.points.kernel_matrix, product, out=product)
-
-    @cached_property
-    def entries(self) -> NDArray[np.float64]:
-        """|K − ZZᵀ| at the pairs of different points."""
-        return np.abs(squareform(self.difference, checks=False))
-
-    @cached_property
-    def spectral_error(self) -> float:
-        """‖K − ZZᵀ‖₂; the difference is multiplied by, and not made."""
-        Z = aslinearoperator(self.Z)
-        error: LinearOperator = aslinearoperator(self.points.kernel_matrix) - Z @ Z.T
-        return spectral_norm(error)
-
-    @cached_property
-    def eigenvalues(self) -> NDArray[np.float64]:
-        """Those of K̃ = ZZᵀ that need not be 0, falling: the squared singular values of Z, min(n, p) of them."""
-        return np.square(svdvals(self.Z))
-
-    @cached_property
-    def projections(self) -> NDArray[np.float64]:
-        """wⱼᵀxᵢ/(√(2γ)‖xᵢ‖) of the points other than 0 and all frequencies, (n, s), each row sorted: N(0, 1) where
-        w ~ N(0, 2γI)."""
-        X = self.points.X.astype(np.float64, copy=False)
-        lengths = np.linalg.norm(X, axis=1)
-        U = X[lengths > 0] @ self.features.frequencies_
-        U /= np.sqrt(2 * self.points.kernel.gamma) * lengths[lengths > 0, None]
-        U.sort(axis=1)
-        return U
-
-
-def kernel_error(mapped: MapOnPoints) -> float:
-    """‖K − ZZᵀ‖₂ / ‖K‖₂ (Liu et al. 2020, Figure 1a)."""
-    return mapped.spectral_error / mapped.points.kernel_norm
-
-
-def frobenius_error(mapped: MapOnPoints) -> float:
-    """‖K − ZZᵀ‖_F / ‖K‖_F (Wacker et al. 2022, Section 6)."""
-    return float(np.linalg.norm(mapped.difference) / np.linalg.norm(mapped.points.kernel_matrix))
-
-
-def complex_frobenius_error(mapped: MapOnPoints) -> float:
-    """‖K − ψψᴴ‖_F / ‖K‖_F of Z = [P | Q] as the complex features ψ = P + iQ: ψψᴴ = ZZᵀ + i(QPᵀ − PQᵀ)."""
-    if (columns := mapped.Z.shape[1]) % 2:
-        raise ValueError(f"complex_frobenius_error needs an even number of columns, not {columns}")
-    half = columns // 2
-    crossed = mapped.Z[:, half:] @ mapped.Z[:, :half].T
-    crossed -= crossed.T.copy()
-    errors = np.linalg.norm(mapped.difference), np.linalg.norm(crossed)
-    return float(np.hypot(*errors) / np.linalg.norm(mapped.points.kernel_matrix))
-
-
-def scaled_error(mapped: MapOnPoints) -> float:
-    """min over c of ‖K − cZZᵀ‖₂ / ‖K‖₂: what is left of the kernel error where the features may have any length.
-
-    ‖K − cK̃‖₂ is the larger of λmax(K − cK̃), which falls with c, and −λmin(K − cK̃), which grows; so the least is where
-    they are equal, and that c is the root of a falling function between 0 and 2‖K‖₂/‖K̃‖₂ (beyond, the error is more
-    than c = 0 has). The root is found by Brent's method to 1e-9 of the bracket and the eigenvalues by Lanczos to 1e-6
-    relative: so the result is at most about 2e-6 too large or small, of a number between 0 and 1.
-    """
-    if not (norm := spectral_norm(_product(mapped.Z))):
-        return 1.0
-    K = aslinearoperator(mapped.points.kernel_matrix / mapped.points.kernel_norm)
-    K_tilde = _product(mapped.Z / math.sqrt(norm))
-
-    def ends(c: float) -> tuple[float, float]:
-        return extreme_eigenvalues(K - c * K_tilde)
-
-    def excess(c: float) -> float:  # at the ends of the bracket the sign is known, and the size matters to nothing
-        return 1.0 if c == 0 else -1.0 if c == _MOST_SCALE else sum(ends(c))
-
-    best = brentq(excess, 0.0, _MOST_SCALE, xtol=1e-9)
-    return min(float(np.abs(ends(best)).max()), 1.0)
-
-
-_MOST_SCALE = 2.0  # of K̃ where both matrices have norm 1
-
-
-def _product(Z: NDArray) -> LinearOperator:
-    """ZZᵀ, multiplied by and not made."""
-    operator = aslinearoperator(Z)
-    return operator @ operator.T
-
-
-def delta_error(mapped: MapOnPoints) -> float:
-    """‖(K + nλI)^−½ (ZZᵀ − K) (K + nλI)^−½‖₂, the Δ of Lemma 1 of Liu et al. 2020 (Eq. 18), at λ = 1/√n of the points.
-
-    With K + nλI = LLᵀ it is ‖L⁻¹(ZZᵀ − K)L⁻ᵀ‖₂: L⁻¹ is the inverse root times an orthogonal matrix. Lanczos, to 1e-6
-    relative. Below 1, ridge regression on the features has about the kernel's own risk.
-    """
-    return _delta(mapped, mapped.points.penalised_factor)
-
-
-def ridge_delta_error(mapped: MapOnPoints) -> float:
-    """Δ as `delta_error`, at the λ that kernel ridge on the points chooses."""
-    return _delta(mapped, mapped.points.ridge_factor)
-
-
-def _delta(mapped: MapOnPoints, L: NDArray[np.float64]) -> float:
-    """‖L⁻¹(ZZᵀ − K)L⁻ᵀ‖₂."""
-    K, Z = mapped.points.kernel_matrix, mapped.Z
-
-    def multiply(v: NDArray) -> NDArray:
-        u = solve_triangular(L, v, lower=True, trans="T", check_finite=False)
-        return solve_triangular(L, Z @ (Z.T @ u) - K @ u, lower=True, check_finite=False)
-
-    return spectral_norm(LinearOperator(K.shape, matvec=multiply, matmat=multiply, dtype=np.float64))
-
-
-def effective_dimension(mapped: MapOnPoints) -> float:
-    """tr(K̃(K̃ + nλI)⁻¹), K̃ = ZZᵀ, λ = 1/√n: d of Liu et al. 2020 (Eq. 5) with the features' kernel matrix."""
-    return dimension_of(mapped.eigenvalues, mapped.points.penalty)
-
-
-def kernel_effective_dimension(mapped: MapOnPoints) -> float:
-    """tr(K(K + nλI)⁻¹), λ = 1/√n, of the points alone: d of Liu et al. 2020, Eq. 5."""
-    return dimension_of(mapped.points.eigenvalues, mapped.points.penalty)
-
-
-def ridge_dimension(mapped: MapOnPoints) -> float:
-    """tr(K(K + nλI)⁻¹) of the points alone, at the λ that kernel ridge on them chooses."""
-    return dimension_of(mapped.points.eigenvalues, mapped.points.ridge_penalty)
-
-
-def spectral_decay(mapped: MapOnPoints) -> float:
-    """How fast K's eigenvalues fall: the least-squares slope of −log μ_r over log r from rank 10 to rank 500, or to the
-    last rank above rounding; NaN of fewer than two such ranks."""
-    values = mapped.points.eigenvalues
-    above = values > len(values) * np.finfo(np.float64).eps * values[0]
-    ranks = np.arange(1, len(values) + 1)
-    used = above & (ranks >= DECAY_RANKS[0]) & (ranks <= DECAY_RANKS[1])
-    return float(-np.polyfit(np.log(ranks[used]), np.log(values[used]), 1)[0]) if used.sum() > 1 else float("nan")
-
-
-def surrogate_dimension(mapped: MapOnPoints) -> float:
-    """tr((yyᵀ + nI)K̃)/(n²λ), K̃ = ZZᵀ, λ = 1/√n: D of Liu et al. 2020 (Eq. 10) with the features' kernel matrix. y is
-    taken as it is: ±1 for two classes."""
-    Z, n = mapped.Z, len(mapped.Z)
-    aligned = float(np.square(_targets(mapped) @ Z).sum())
-    return (aligned + n * float(np.square(Z).sum())) / (n * mapped.points.penalty)
-
-
-def kernel_surrogate_dimension(mapped: MapOnPoints) -> float:
-    """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the points alone: D of Liu et al. 2020, Eq. 10; at most 2/λ for y of ±1."""
-    K, y, n = mapped.points.kernel_matrix, _targets(mapped), len(mapped.points.X)
-    return float(y @ K @ y + n * np.trace(K)) / (n * mapped.points.penalty)
-
-
-def _targets(mapped: MapOnPoints) -> NDArray[np.float64]:
-    if mapped.points.y is None:
-        raise ValueError("the surrogate dimension needs the targets of the points")
-    return mapped.points.y.astype(np.float64)
-
-
-def dimension_of(eigenvalues: NDArray[np.float64], penalty: float) -> float:
-    """Σ μ/(μ + penalty) over the eigenvalues μ ≥ 0 of a matrix: its effective dimension."""
-    return float(np.sum(eigenvalues / (eigenvalues + penalty)))
-
-
-def spectral_error(mapped: MapOnPoints) -> float:
-    """‖K − ZZᵀ‖₂."""
-    return mapped.spectral_error
-
-
-def kernel_norm(mapped: MapOnPoints) -> float:
-    """‖K‖₂, of the points alone."""
-    return mapped.points.kernel_norm
-
-
-def sup_error(mapped: MapOnPoints) -> float:
-    """max |K − ZZᵀ| over all pairs of the points (Rahimi & Recht 2007, Claim 1)."""
-    return float(np.abs(mapped.difference).max())
-
-
-def entry_error(mapped: MapOnPoints) -> float:
-    """The root of the mean square of K − ZZᵀ over pairs of different points."""
-    return float(np.sqrt(np.mean(np.square(mapped.entries))))
-
-
-def entry_quantile(mapped: MapOnPoints) -> float:
-    """What |K − ZZᵀ| exceeds at one in a hundred pairs of different points: the error of an entry at δ = 0.01."""
-    return float(np.quantile(mapped.entries, ENTRY_QUANTILE))
-
-
-def diameter(mapped: MapOnPoints) -> float:
-    """The largest ‖x − x′‖₂, of the points alone: what the bound on the sup error needs."""
-    return mapped.points.diameter
-
-
-def marginal_ks(mapped: MapOnPoints) -> float:
-    """The Kolmogorov–Smirnov distance of a point's s projections to N(0, ‖x‖²/σ²), the mean over the points.
-
-    sup |F_s − Φ|, F_s the empirical distribution function; independent Gaussian frequencies have about 0.87/√s.
-    """
-    U = mapped.projections
-    s = U.shape[1]
-    cumulative = ndtr(U)
-    steps = np.arange(s + 1) / s
-    above, below = (steps[1:] - cumulative).max(axis=1), (cumulative - steps[:-1]).max(axis=1)
-    return float(np.maximum(above, below).mean())
-
-
-def marginal_energy(mapped: MapOnPoints) -> float:
-    """The energy distance of a point's s projections to N(0, ‖x‖²/σ²) over ‖x‖/σ, the mean over the points.
-
-    √(2E|u − g| − E|u − u′| − E|g − g′|), u, u′ of the projections, g, g′ ~ N(0, 1) (G. Székely, M. Rizzo, "Energy
-    statistics", 2013), with E|u − g| = u(2Φ(u) − 1) + 2φ(u) and E|g − g′| = 2/√π. Independent Gaussian frequencies
-    have about √(2/(s√π)).
-    """
-    U = mapped.projections
-    s = U.shape[1]
-    to_normal = U * (2 * ndtr(U) - 1) + 2 * np.exp(-(U**2) / 2) / np.sqrt(2 * np.pi)
-    within = U @ (2 * np.arange(1, s + 1) - s - 1) * (2 / s**2)  # Σᵢⱼ |uᵢ − uⱼ| of sorted numbers, over s²
-    squared = 2 * to_normal.mean(axis=1) - within - 2 / np.sqrt(np.pi)
-    return float(np.sqrt(np.maximum(squared, 0)).mean())
-
-
-SPECTRUM_RANKS = 40  # of the eigenvalues kept, as far apart on a logarithmic scale
-
-
-def spectrum(mapped: MapOnPoints) -> dict[str, list[float]]:
-    """Eigenvalues of K and of K̃ = ZZᵀ over n, falling, at SPECTRUM_RANKS ranks from 1 to n: the columns 'rank',
-    'eigenvalue' and 'map_eigenvalue'."""
-    n = len(mapped.points.X)
-    ranks = np.unique(np.geomspace(1, n, SPECTRUM_RANKS).round().astype(int))
-    own = np.zeros(n)
-    own[: len(mapped.eigenvalues)] = mapped.eigenvalues
-    columns = {
-        "rank": ranks,
-        "eigenvalue": mapped.points.eigenvalues[ranks - 1] / n,
-        "map_eigenvalue": own[ranks - 1] / n,
-    }
-    return {name: values.astype(float).tolist() for name, values in columns.items()}
-
-
-def spectral_norm(A: NDArray | LinearOperator) -> float:
-    """‖A‖₂ of a symmetric matrix, by Lanczos from a fixed start to 1e-6 relative."""
-    operator = aslinearoperator(A)
-    n = operator.shape[0]
-    start = np.random.default_rng(0).standard_normal(n)
-    if n < 3 or not operator.matvec(start).any():  # Lanczos needs room for two vectors besides the wanted one
-        return float(np.linalg.norm(operator @ np.eye(n), 2))
-    try:
-        value = eigsh(operator, k=1, which="LM", v0=start, tol=1e-6, return_eigenvectors=False)
-    except ArpackNoConvergence:  # two extreme eigenvalues of opposite sign and nearly equal size
-        return float(np.linalg.norm(operator @ np.eye(n), 2))
-    return float(abs(value[0]))
-
-
-MOST_RESTARTS = 30  # of Lanczos, before all eigenvalues are quicker
-
-
-def extreme_eigenvalues(A: LinearOperator) -> tuple[float, float]:
-    """The least and the largest eigenvalue of a symmetric matrix, by Lanczos from a fixed start to 1e-6 relative."""
-    n = A.shape[0]
-    if n >= 4:  # Lanczos needs room for two vectors besides the wanted ones
-        try:
-            start = np.random.default_rng(0).standard_normal(n)
-            low, high = sorted(eigsh(A, k=2, which="BE", v0=start, tol=1e-6, maxiter=MOST_RESTARTS,
-                                    return_eigenvectors=False))  # fmt: skip
-            return float(low), float(high)
-        except ArpackError:  # one of them is 0, or next to others
-            pass
-    values = eigvalsh(A @ np.eye(n))
-    return float(values[0]), float(values[-1])
 
 
 # ---- Every metric ------------------------------------------------------------------------------------------

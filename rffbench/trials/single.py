@@ -45,8 +45,9 @@ from rffbench.trials.guards import (
     naming_whose_code,
     seconds_of,
 )
+from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
-from rffbench.trials.metrics import CURVES, MEASURES, MapOnPoints, Points, described, metrics_of
+from rffbench.trials.metrics import CURVES, MEASURES, described, metrics_of
 from rffbench.trials.scores import Predictions, by_class, computed, described_scores, platt, score
 from rffbench.trials.seconds import Timer
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec

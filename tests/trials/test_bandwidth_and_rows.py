@@ -17,7 +17,7 @@ from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
 from rffbench.seeds import generator, split_stream
 from rffbench.solvers import spec as solver_spec
-from rffbench.trials.metrics import MapOnPoints, Points
+from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.single import Problem, run_trial
 from tests.helpers import report_log as log
 from tests.helpers.small_trials import spec

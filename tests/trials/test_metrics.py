@@ -12,7 +12,8 @@ from rffbench import RandomFourierFeatures, SRHTFeatures, SurrogateLeverageFeatu
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
 from rffbench.kernels import make_kernel
-from rffbench.trials.metrics import CURVES, MAP_MEASURES, MEASURES, METRICS, SCORES, TIMES, MapOnPoints, Metric, Points
+from rffbench.trials.measuring import MapOnPoints, Points
+from rffbench.trials.metrics import CURVES, MAP_MEASURES, MEASURES, METRICS, SCORES, TIMES, Metric
 
 GAMMA = 0.8
 

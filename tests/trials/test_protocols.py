@@ -12,7 +12,8 @@ from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card, with_split
 from rffbench.errors import ConfigError
 from rffbench.kernels import make_kernel
-from rffbench.trials.metrics import MEASURES, MapOnPoints, Points
+from rffbench.trials.measuring import MapOnPoints, Points
+from rffbench.trials.metrics import MEASURES
 from rffbench.trials.single import Problem, run_trial
 from tests.helpers.small_trials import spec
 

@@ -17,10 +17,11 @@ from rffbench.features import make_features
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import make_kernel
 from rffbench.seeds import feature_stream
-from rffbench.trials import metrics
+from rffbench.trials import measuring, metrics
 from rffbench.trials import single as trial
 from rffbench.trials import tasks as plan
-from rffbench.trials.metrics import MapOnPoints, Metric, Points, kernel_error, metrics_of
+from rffbench.trials.measuring import MapOnPoints, Points, kernel_error
+from rffbench.trials.metrics import Metric, metrics_of
 from rffbench.trials.single import Problem, run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
@@ -259,8 +260,8 @@ def test_an_exact_factor_of_the_kernel_has_no_error(n):
 def test_a_norm_of_two_opposite_eigenvalues_is_found():
     Q, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))
     values = np.linspace(-1, 1, 40)
-    assert metrics.spectral_norm(Q * values @ Q.T) == pytest.approx(1, rel=1e-6)
-    assert metrics.spectral_norm(np.zeros((5, 5))) == 0
+    assert measuring.spectral_norm(Q * values @ Q.T) == pytest.approx(1, rel=1e-6)
+    assert measuring.spectral_norm(np.zeros((5, 5))) == 0
 
 
 def test_scores_are_percent_and_the_targets_unit():

@@ -32,7 +32,8 @@ from rffbench.report.figures.style import (
 )
 from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
 from rffbench.report.slopes import fitted_slope
-from rffbench.trials.metrics import ENTRY_QUANTILE, METRICS
+from rffbench.trials.measuring import ENTRY_QUANTILE
+from rffbench.trials.metrics import METRICS
 
 DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"

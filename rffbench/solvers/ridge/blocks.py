@@ -32,8 +32,10 @@ from rffbench.solvers.ridge.fold_statistics import (
     fold_bounds,
     wrong_share,
 )
+from rffbench.solvers.ridge.plan import Plan
 from rffbench.solvers.ridge.settings import ALPHAS, Center, RidgeScale, Scoring, check_blocks, chosen_method
-from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _Plan, _StreamedRidge
+from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
+from rffbench.solvers.ridge.streaming import Streaming
 from rffbench.solvers.ridge.tree import Engine, leaves
 
 
@@ -46,7 +48,7 @@ class Gathered:
     seconds: tuple[float, float]
 
 
-def gather(ridge: _StreamedRidge, X: Any, Y: Any) -> Gathered:
+def gather(ridge: Streaming, X: Any, Y: Any) -> Gathered:
     """What ``ridge``, whose map is fitted, needs of these rows."""
     ridge = _own(ridge)
     statistics = FoldStatistics(ridge._columns, 1, Y.shape[1])
@@ -60,12 +62,12 @@ def add(left: Gathered, right: Gathered) -> Gathered:
     return Gathered(left.gram + right.gram, Moments.total([left.moments, right.moments]), seconds)
 
 
-def apply(ridge: _StreamedRidge, coef: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
+def apply(ridge: Streaming, coef: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
     """Z·coef of these rows."""
-    return _StreamedRidge._apply(_own(ridge), X, coef)
+    return Streaming._apply(_own(ridge), X, coef)
 
 
-def count_wrong(ridge: _StreamedRidge, solutions: Solutions, X: Any, Y: Any) -> NDArray[np.float64]:
+def count_wrong(ridge: Streaming, solutions: Solutions, X: Any, Y: Any) -> NDArray[np.float64]:
     """The labels that each solution gets wrong on these rows."""
     ridge = _own(ridge)
     wrong = np.zeros(len(solutions))
@@ -76,7 +78,7 @@ def count_wrong(ridge: _StreamedRidge, solutions: Solutions, X: Any, Y: Any) -> 
     return wrong
 
 
-def _own(ridge: _StreamedRidge) -> _StreamedRidge:
+def _own(ridge: Streaming) -> Streaming:
     """A copy that counts its own seconds: several threads of a worker may have the same one."""
     ridge = copy.copy(ridge)
     ridge.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
@@ -84,7 +86,7 @@ def _own(ridge: _StreamedRidge) -> _StreamedRidge:
     return ridge
 
 
-def _rows_at_a_time(ridge: _StreamedRidge) -> int:
+def _rows_at_a_time(ridge: Streaming) -> int:
     return ridge.block_rows or default_block_rows(ridge._columns)
 
 
@@ -106,7 +108,7 @@ class LazyTargets:
         return LazyTargets(part(self.y, rows), self.classes)
 
 
-class _BlockedRidge(_StreamedRidge):
+class _BlockedRidge(Streaming):
     """The strategy of both estimators: one pass over the rows, by workers."""
 
     blocks: str
@@ -129,7 +131,7 @@ class _BlockedRidge(_StreamedRidge):
 
         return engine()
 
-    def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> _Plan:
+    def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> Plan:
         """As of the one pass here: the folds' triangles, the matrices to solve in, and a sum on its way."""
         work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
         needed = kept + FoldStatistics.bytes_needed(p, folds, targets) + work + 8 * packed_length(p)
@@ -138,7 +140,7 @@ class _BlockedRidge(_StreamedRidge):
                 f"ridge on {p} columns with {folds} folds, its blocks elsewhere,", needed, self.memory
             )
         left = None if self.memory is None else self.memory - needed + work
-        return _Plan(self._fit_by_blocks, min(shape[0], self.block_rows or default_block_rows(p)), left, needed)
+        return Plan("by_blocks", min(shape[0], self.block_rows or default_block_rows(p)), left, needed)
 
     def _fit_part(self, X: Any, Y: Any, y: Any) -> None:
         raise ValueError(
@@ -181,7 +183,7 @@ class _BlockedRidge(_StreamedRidge):
 
         return errors
 
-    def _for_workers(self) -> _StreamedRidge:
+    def _for_workers(self) -> Streaming:
         """This estimator with the fitted map that solves, and nothing else that is large."""
         small = copy.copy(self)
         for name in [name for name in vars(small) if name.endswith("_")]:  # what was learnt, maybe by the fit before

@@ -17,7 +17,7 @@ from rffbench.errors import ConfigError
 from rffbench.features.base import held_bytes, mapped
 from rffbench.kernels import LaplacianKernel
 from rffbench.linalg.bins import Grids
-from rffbench.trials.metrics import MapOnPoints, Points, kernel_error
+from rffbench.trials.measuring import MapOnPoints, Points, kernel_error
 from tests.helpers.kernel_rates import ServedRows
 from tests.helpers.tiny_config import TINY
 

@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from rffbench import CountSketchGaussianFeatures, RandomFourierFeatures, SRHTFeatures
 from rffbench.kernels import make_kernel
-from rffbench.trials.metrics import MEASURES, MapOnPoints, Points
+from rffbench.trials.measuring import MapOnPoints, Points
+from rffbench.trials.metrics import MEASURES
 
 GAMMA = 0.8
 

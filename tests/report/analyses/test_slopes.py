@@ -22,7 +22,7 @@ from rffbench.report.analyses.error_slopes import slope_table
 from rffbench.report.figures import dataset as figures
 from rffbench.report.figures.costs import score_time_figure
 from rffbench.report.slopes import fitted_slope
-from rffbench.trials.metrics import MapOnPoints, Points
+from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers import report_log as log
 

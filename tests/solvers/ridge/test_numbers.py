@@ -8,7 +8,7 @@ from rffbench.features import MAPS, make_features
 from rffbench.kernels import KERNELS
 from rffbench.parts import kernels_served
 from rffbench.plugins.registry import NONE
-from rffbench.solvers.ridge.streamed import _Plan
+from rffbench.solvers.ridge.plan import Plan
 from tests.helpers.odd_rows import CASES
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
@@ -20,7 +20,7 @@ VARIANTS = {
 DENSE = [name for name in MAPS.names() if name != NONE and not MAPS.factory(name).serves.sparse]
 EVERY_MAP = [(name, own) for name in DENSE for own in VARIANTS.get(name, ({},))]
 UNBOUNDED = ("activation", "maclaurin", "complex-to-real", "tensor-sketch")  # their numbers grow with the rows'
-WAYS = ("_fit_in_one_pass", "_fit_in_passes", "_fit_dual")
+WAYS = ("in_one_pass", "in_passes", "dual")
 
 
 FREQUENCIES = {"one frequency": 1, "more frequencies than rows": 64}
@@ -36,7 +36,7 @@ def made(name, own, s):
 def outputs(way, X, y, features, center, alphas=(1e-2, 0.1)):
     """The decision values of ridge solved in one of the three ways."""
     model = StreamedRidgeClassifierCV(alphas, folds=min(5, len(X)), features=features, center=center)
-    model._plan = lambda *_: _Plan(getattr(model, way), 16, None, 0)
+    model._plan = lambda *_: Plan(way, 16, None, 0)
     return model.fit(X, y).decision_function(X)
 
 

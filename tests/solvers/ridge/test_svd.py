@@ -111,7 +111,7 @@ def test_classes_labels_and_passes_agree_too(scoring, center):
 
     plain, ours = fit("cholesky"), fit("svd")
     tight = fit("svd", memory=ours._plan((300, 5), 60, 3, 3, 3).bytes - RFactor.bytes_needed(64))
-    assert tight._plan((300, 5), 60, 3, 3, 3).fit == tight._fit_in_passes
+    assert tight._plan((300, 5), 60, 3, 3, 3).way == "in_passes"
     for model in (ours, tight):
         np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(

@@ -52,7 +52,7 @@ def test_weights_choose_lambda_as_repeated_rows_do(cls, y, options, memory):
     model = cls([1e-3, 0.1, 10.0], folds=3, block_rows=16, **options, memory=memory)
     if memory is not None:
         model.set_params(features=RandomFourierFeatures(100, gamma=0.1, random_state=0))
-        assert model._plan((120, 6), 100, 1, 3, 3).fit == model._fit_in_passes
+        assert model._plan((120, 6), 100, 1, 3, 3).way == "in_passes"
     weighted = model.fit(X, y, weights)
     errors, outputs = weighted.cv_results_["fold_test_error"], weighted.predict(X)
     plain = model.fit(repeated(X, weights), repeated(y, weights))
