@@ -153,7 +153,8 @@ def table(
         with if_writable():
             for name, text in texts.items():
                 (folder / name).write_text(text, encoding="utf-8")
-                note(f"wrote {folder / name}")
+                if not name.startswith("."):
+                    note(f"wrote {folder / name}")
 
     status = in_every(folders, show)
     if json_file:

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rffbench import files
-from rffbench.config.loading import load_resolved
 from rffbench.errors import ConfigError
 from rffbench.execution.log import log_files
 from rffbench.report.frame import Protocols, experiment_folders, load_protocols
-from rffbench.report.model_table import HEADER as MODEL_HEADER
-from rffbench.report.model_table import STUB as MODEL_STUB
 from rffbench.report.summary import summarise, summary_csv, summary_records
-from rffbench.report.table import FILES, Shown, baseline_column, folder_table, measured_metric
+from rffbench.report.table import FILES, KEPT, Shown, folder_table, measured_metric
 from rffbench.report.table import table_files as _table_files
 from rffbench.report.text_table import Table
 from rffbench.report.typeset import to_latex, to_typst
@@ -117,16 +113,11 @@ def up_to_date(folder: str | Path) -> bool:
 
 
 def written_table(folder: str | Path) -> Table:
-    """The table that an experiment's table.md holds; made anew where it cannot be read off it."""
-    text = (Path(folder) / "table.md").read_text(encoding="utf-8")
-    table = Table.from_markdown(text)
-    if table is None:
-        return make_table(folder, FILES)
-    if table.header[1:] == MODEL_HEADER[1:]:
-        return replace(table, stub=MODEL_STUB)
-    config = load_resolved(Path(folder) / "config.yaml")[0][1]
-    methods = table.header[table.stub :]
-    return replace(table, baseline=baseline_column(config, methods, table))
+    """The table that an experiment's table.md shows; made anew where it was not kept, or is older."""
+    kept, shown = Path(folder) / KEPT, Path(folder) / "table.md"
+    if kept.is_file() and kept.stat().st_mtime_ns >= shown.stat().st_mtime_ns:
+        return Table.from_json(kept.read_text(encoding="utf-8"))
+    return make_table(folder, FILES)
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
@@ -236,4 +227,4 @@ def write_search(found: Search, folder: Path) -> list[Path]:
 def _written(folder: Path, texts: dict[str, str]) -> list[Path]:
     for name, text in texts.items():
         files.replace(folder / name, text)
-    return [folder / name for name in texts]
+    return [folder / name for name in texts if name != KEPT]

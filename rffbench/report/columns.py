@@ -11,7 +11,7 @@ from rffbench.errors import ConfigError, ResultsError
 from rffbench.features import make_features, served
 from rffbench.plugins import ownfile
 from rffbench.report.frame import Results, as_written, cells, size_label
-from rffbench.report.text_table import Table
+from rffbench.report.text_table import LEAD, Table, lead
 
 
 def columns_of(results: Results) -> Cells:
@@ -58,12 +58,12 @@ def make_columns_table(results: Results, *, written: bool = False) -> Table:
     if not found:
         raise ResultsError(f"{results.folder}: no trial says how many columns its features have")
     name = as_written if written else str
-    table = Table(results.title, ["dataset", "s", *map(name, results.methods)])
+    table = Table(results.title, [*LEAD, *map(name, results.methods)], stub=len(LEAD))
     places = results.trials[["dataset", "n_features", "multiple"]].drop_duplicates()
     for dataset, n_features, multiple in places.itertuples(index=False):
         size = size_label(n_features, multiple)
         columns = found.get((dataset, size), {})
         row = [str(columns.get(method, "")) for method in results.methods]
-        table.rows.append([results.called(dataset) if written else dataset, size, *row])
+        table.rows.append([*lead(results.called(dataset) if written else dataset, size), *row])
     table.notes = ["Columns of the features.", *columns_note(results)]
     return table

@@ -17,7 +17,7 @@ from rffbench.report.frame import Protocols, Results, as_written, cells, size_la
 from rffbench.report.model_table import make_model_table
 from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
-from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
+from rffbench.report.text_table import LEAD, NOT_RUN, Table, failures, lead, marked, plus_minus, significant_digits
 from rffbench.report.typeset import to_latex
 from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, ERRORS, SECONDS, Metric
@@ -40,6 +40,7 @@ class Shown:
     at_seconds: float | None = None
 
 
+KEPT = ".table.json"
 FILES = Shown()
 """What the files of a results folder show."""
 
@@ -64,7 +65,7 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
             _mark_best(table, found, [metrics[dataset] for dataset in results.datasets])
         return table
     name = as_written if shown.written else str
-    table = Table(results.title, ["dataset", "s", *map(name, results.methods)])
+    table = Table(results.title, [*LEAD, *map(name, results.methods)], stub=len(LEAD))
     table.baseline = baseline_column(results.config, results.methods, table)
     summary = summarise(results) if summary is None else summary
     numbers = {
@@ -83,9 +84,9 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         if (dataset, n_features) not in rows:
             size = size_label(n_features, trials["multiple"].iloc[0])
             asked = [results.asks_for(dataset, each, size) for each in results.methods]
-            rows[dataset, n_features] = [datasets[dataset], size, *[NOT_RUN if each else "" for each in asked]]
+            rows[dataset, n_features] = [*lead(datasets[dataset], size), *[NOT_RUN if each else "" for each in asked]]
             found.append({})
-        metric, column = metrics[dataset], 2 + results.methods.index(method)
+        metric, column = metrics[dataset], len(LEAD) + results.methods.index(method)
         number = numbers.get((dataset, n_features, method, metric.name))
         planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
         mean = float(number["mean"]) if number else math.nan
@@ -161,10 +162,11 @@ def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence
 
 def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tuple[Table, dict[str, str]]:
     """The table of a folder, and what its table.csv, table.md and table.tex hold; the last has names as people write
-    them, and fits across two columns."""
+    them, and fits across two columns. ``KEPT`` holds the table itself, so that it is shown again without the log."""
     table = folder_table(protocols, FILES, summaries)
     paper = folder_table(protocols, replace(FILES, written=True), summaries)
-    return table, {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": to_latex(paper)}
+    texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": to_latex(paper)}
+    return table, {**texts, KEPT: table.to_json()}
 
 
 def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:

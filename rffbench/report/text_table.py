@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
+import json
 import math
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import pandas as pd
 
@@ -21,6 +21,15 @@ NOT_RUN = "–"
 MOST_DECIMALS = 9
 _FOOTNOTES = "†‡§¶‖"
 _GAP = "  "  # between the columns of a terminal's table
+
+
+LEAD: dict[str, Callable[[str, str], str]] = {"dataset": lambda dataset, _: dataset, "s": lambda _, size: size}
+"""The columns that name a row of a table of methods, and what each shows of the row's dataset and size."""
+
+
+def lead(dataset: str, size: str) -> list[str]:
+    """The cells that name a row."""
+    return [show(dataset, size) for show in LEAD.values()]
 
 
 @dataclass
@@ -81,23 +90,18 @@ class Table:
         notes = [line for note in safe.notes for line in (markdown(note), "")]
         return "\n".join([f"**{markdown(safe.title)}**", "", *lines, "", *notes]).rstrip() + "\n"
 
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "best": sorted(self.best)}, ensure_ascii=False)
+
     @classmethod
-    def from_markdown(cls, text: str, stub: int = 2) -> Table | None:
-        """The table that `to_markdown` wrote; None where that cannot be told, as it escaped text or set it in bold."""
-        lines = text.split("\n")
-        if len(lines) < 4 or set(text) & set("\\&") or "**" in text[len(lines[0]) :]:
-            return None
-        title, _, header, rule, *rest = lines
-        starts = list(itertools.accumulate((len(dashes) + len(" | ") for dashes in rule[2:-2].split(" | ")), initial=2))
-        count = rest.index("") if "" in rest else len(rest)
-        names, *rows = (
-            [line[start : end - len(" | ")].rstrip() for start, end in itertools.pairwise(starts)]
-            for line in [header, *rest[:count]]
-        )
-        for above, row in itertools.pairwise(rows):
-            row[0] = row[0] or above[0]
-        table = cls(title[len("**") : -len("**")], names, rows, [line for line in rest[count:] if line], stub)
-        return table if table.to_markdown() == text else None
+    def from_json(cls, text: str) -> Table:
+        """The table that `to_json` wrote."""
+        found = json.loads(text)
+        return cls(**{**found, "best": set(map(tuple, found["best"]))})
+
+    def records(self) -> list[dict[str, str]]:
+        """Each row's cells by the columns' names."""
+        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
     def in_lines(self) -> Table:
         """The same table, every text in one line and without what a terminal would act on."""

@@ -51,10 +51,10 @@ def test_a_cell_is_marked_where_more_than_a_fifth_of_its_trials_are_at_an_edge_a
     results = loaded(tmp_path, cell(chosen, gains))
     assert edges.marks(results) == ({("eeg", 14, "RFF"): mark} if mark else {})
     table = make_table(results)
-    assert ("[edge" in table.rows[0][2]) == (mark is not None)
+    assert ("[edge" in table.records()[0]["RFF"]) == (mark is not None)
     assert any("[edge" in note for note in table.notes) == (mark is not None)
     if mark:
-        assert table.rows[0][2].endswith(mark)
+        assert table.records()[0]["RFF"].endswith(mark)
         note = next(note for note in table.notes if note.startswith(mark))
         assert f"λ = {chosen[0]:g} of RFF on eeg at 1d" in note
 

@@ -15,6 +15,7 @@ from scipy import stats
 from rffbench import report
 from rffbench.errors import ConfigError, LeftOut, ResultsError
 from rffbench.report import frame, significance, summary, table
+from rffbench.report.text_table import LEAD, lead
 from tests.helpers import report_log as log
 from tests.helpers.tables import SCORES, grid, loaded
 
@@ -76,7 +77,7 @@ def test_rows_of_an_older_card_do_not_mix_with_those_of_the_new_one(tmp_path):
 def test_everything_is_in_the_order_of_the_config_and_of_size(tmp_path):
     rows = [row for multiple in (16, 2) for name in ("eeg", "cpu") for row in grid(dataset=name, multiple=multiple)]
     results = loaded(tmp_path, rows, datasets=["eeg", "cpu"], n_features=["16d", "2d"])
-    assert [(row[0], row[1]) for row in table.make_table(results).rows] == [
+    assert [(row["dataset"], row["s"]) for row in table.make_table(results).records()] == [
         ("eeg", "2d"),
         ("eeg", "16d"),
         ("cpu", "2d"),
@@ -212,7 +213,7 @@ def test_a_single_trial_has_a_mean_and_no_deviation_and_is_never_significant(tmp
     assert value(results, "surrogate-RFF", "accuracy", "mean") == 75.0
     assert math.isnan(value(results, "surrogate-RFF", "accuracy", "std"))
     assert value(results, "surrogate-RFF", "accuracy", "significant") == 0
-    assert table.make_table(results).rows[0][5] == "75.00 (0.50)"
+    assert table.make_table(results).records()[0]["surrogate-RFF"] == "75.00 (0.50)"
 
 
 def test_failed_trials_are_counted_and_their_numbers_are_not(tmp_path):
@@ -364,17 +365,16 @@ def small_table(tmp_path, marks):
 
 def test_the_tables_cells_say_score_time_significance_and_what_is_missing(tmp_path, marks):
     written = table.make_table(small_table(tmp_path, marks))
-    assert written.header == ["dataset", "s", "RFF", "QMC", "leverage-RFF", "surrogate-RFF"]
-    assert written.rows == [
+    assert written.header == [*LEAD, "RFF", "QMC", "leverage-RFF", "surrogate-RFF"]
+    assert [row[: len(LEAD)] for row in written.rows] == [lead("eeg †", "1d"), lead("eeg †", "2d")]
+    assert [row[len(LEAD) :] for row in written.rows] == [
         [
-            "eeg †",
-            "1d",
             "71.00±1.00 (0.51±0.01)",
             "— (2 timeout, 1 killed)",
             "69.50±0.71 (~13.3±0.1) [n=2, 1 out-of-memory]",
             "75.83±1.04 (0.51±0.01) •",
         ],
-        ["eeg †", "2d", "–", "–", "–", "75.00±0.00 (0.012±0.000)"],
+        ["–", "–", "–", "75.00±0.00 (0.012±0.000)"],
     ]
     assert written.notes == [
         "Mean ± standard deviation over trials: test accuracy (%) (seconds to generate the training features).",
@@ -390,9 +390,8 @@ def test_a_cell_that_the_config_does_not_ask_for_is_empty_and_not_one_to_come(tm
     rows = [row for row in grid() if row["method"] != "QMC"]
     rows += [log.ok(log.spec(method="QMC", n_features=7, multiple=None, trial=trial), 70.0) for trial in range(3)]
     written = table.make_table(loaded(tmp_path, rows, methods=methods))
-    at = written.header.index("QMC")
-    cells = {row[1]: [bool(cell) for cell in row[2:]] for row in written.rows}
-    assert cells == {"7": [column == at for column in range(2, 6)], "1d": [column != at for column in range(2, 6)]}
+    asked = {row["s"]: {method for method in log.METHODS if row[method]} for row in written.records()}
+    assert asked == {"7": {"QMC"}, "1d": set(log.METHODS) - {"QMC"}}
     assert not any("not run yet" in note for note in written.notes)
 
 
@@ -424,7 +423,8 @@ def test_a_dataset_that_cannot_be_had_is_in_the_table_and_says_so(tmp_path):
         ),
     ]
     results = loaded(tmp_path, rows, datasets=["eeg", "census"])
-    assert table.make_table(results).rows[1] == ["census", "1d", *["— (3 unavailable)"] * 4]
+    row = table.make_table(results).records()[1]
+    assert (row["dataset"], {row[method] for method in log.METHODS}) == ("census", {"— (3 unavailable)"})
     assert value(loaded(tmp_path / "only", rows, datasets=["census"]), "RFF", "accuracy", "n_failed") == 3
 
 
@@ -433,7 +433,7 @@ def test_a_dataset_without_a_card_is_reported_all_the_same(tmp_path, monkeypatch
         raise ConfigError(f"unknown dataset {name!r}")
 
     monkeypatch.setattr("rffbench.data.cards.load_card", unknown)
-    assert table.make_table(loaded(tmp_path, grid())).rows[0][0] == "eeg"
+    assert table.make_table(loaded(tmp_path, grid())).records()[0]["dataset"] == "eeg"
 
 
 @pytest.mark.parametrize(
@@ -462,8 +462,8 @@ def test_a_number_far_below_the_largest_of_its_dataset_is_not_shown_as_nothing(t
         for method, found in errors.items()
         for trial, error in enumerate(found)
     ]
-    (row,) = table.make_table(loaded(tmp_path, rows)).rows
-    assert [cell.partition(" ")[0] for cell in (row[2], row[5])] == ["0.0250±0.0010", "480000.0±1000.0"]
+    (row,) = table.make_table(loaded(tmp_path, rows)).records()
+    assert [row[method].partition(" ")[0] for method in errors] == ["0.0250±0.0010", "480000.0±1000.0"]
 
 
 # ---- what another package's maps and solvers measure -----------------------------------------------------------
@@ -560,7 +560,7 @@ def test_where_there_is_no_room_beside_the_baseline_or_none_is_needed_it_stands_
     shown = table.make_table(results, table.FILES)
     for width in (None, 30):
         lines = shown.to_text(width).splitlines()
-        assert sum(line.split()[:1] in (["dataset"], ["s"]) and "RFF" in line.split() for line in lines) == 1
+        assert sum(line.split()[:1] in ([name] for name in LEAD) and "RFF" in line.split() for line in lines) == 1
 
 
 def test_errors_against_different_kernels_are_said_to_be_and_accuracies_need_no_word(tmp_path):

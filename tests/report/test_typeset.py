@@ -11,6 +11,7 @@ from rffbench.report.table import Shown, best_of, folder_table, make_table
 from rffbench.report.text_table import Table, side_by_side
 from rffbench.report.typeset import to_latex, to_typst
 from rffbench.trials.metrics import METRICS
+from tests.helpers import report_log as log
 from tests.helpers.tables import grid, loaded
 
 pytestmark = pytest.mark.usefixtures("marks")
@@ -96,19 +97,20 @@ def test_tex_sets_what_is_written_within_the_columns_and_pages_there_are(tmp_pat
 def test_a_table_shows_the_metric_asked_for_and_its_best(tmp_path):
     results = loaded(tmp_path, grid())
     time = make_table(results, Shown("time", best=True))
-    assert time.rows[0][2:] == ["0.51±0.01"] * 4
-    assert time.best == {(0, column) for column in (2, 3, 4, 5)}  # all as good, to what is shown
-    score = make_table(results, Shown(seconds=False, best=True))
-    assert score.rows[0][5] == "75.83±1.04 •"
-    assert score.best == {(0, 5)}
+    methods = [time.header.index(method) for method in log.METHODS]
+    assert [time.rows[0][column] for column in methods] == ["0.51±0.01"] * 4
+    assert time.best == {(0, column) for column in methods}  # all as good, to what is shown
+    score, best = make_table(results, Shown(seconds=False, best=True)), time.header.index("surrogate-RFF")
+    assert score.records()[0]["surrogate-RFF"] == "75.83±1.04 •"
+    assert score.best == {(0, best)}
     assert "**75.83±1.04** •" in score.to_markdown()
-    assert make_table(results, Shown("memory")).rows[0][2] == "1.00 GB"
-    assert make_table(results, Shown("kernel_error", best=True)).rows[0][2].startswith("0.100±0.000 (")
+    assert make_table(results, Shown("memory")).records()[0]["RFF"] == "1.00 GB"
+    assert make_table(results, Shown("kernel_error", best=True)).records()[0]["RFF"].startswith("0.100±0.000 (")
     assert folder_table(
         [({"σ": "sigma=1"}, results), ({"σ": "sigma=2"}, results)], Shown(written=True, best=True)
     ).best == {
-        (0, 5),
-        (1, 5),
+        (0, best),
+        (1, best),
     }
 
 
