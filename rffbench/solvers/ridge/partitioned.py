@@ -15,10 +15,11 @@ from rffbench.parameters import WrongParameter, check_count
 from rffbench.solvers.base import no_singular, read_numbers, rows_of
 from rffbench.solvers.ridge.fold_statistics import RidgeSolution, fold_bounds
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Method, RidgeScale
-from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV, _StreamedRidge
+from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
+from rffbench.solvers.ridge.streaming import Streaming
 
 
-class _PartitionedRidge(_StreamedRidge):
+class _PartitionedRidge(Streaming):
     partitions: int
     alphas: Sequence[float]
     _unmixes = False  # a part has too few rows for it to pay
@@ -47,7 +48,7 @@ class _PartitionedRidge(_StreamedRidge):
             self._weights = None if weights is None else weights[start:stop]
             plan = self._plan((stop - start, read_numbers(X)), self._columns, targets, 1, 1, kept)
             with no_singular():
-                solved = plan.fit(rows, Y[start:stop], alphas, 1, plan.block_rows, plan.work_bytes)
+                solved = self._follow(plan, rows, Y[start:stop], alphas, 1)
             coef += solved.coef / self.partitions
             intercept += solved.intercept / self.partitions
         self.timing_["solve_s"] += self._again_s

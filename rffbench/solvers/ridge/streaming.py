@@ -121,8 +121,7 @@ class Streaming:
         kept = held_bytes(getattr(self, "features_", None)) + self._unmix(X, alphas, folds)
         plan = self._plan(self._size(X), self._columns, Y.shape[1], folds, len(alphas), kept)
         with no_singular():
-            fit = getattr(self, f"_fit_{plan.way}")
-            solution = fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
+            solution = self._follow(plan, X, Y, alphas, folds)
         self.timing_["solve_s"] += self._again_s
         self._become(alphas, solution, single=y.ndim == 1 and Y.shape[1] == 1)
 
@@ -283,6 +282,11 @@ class Streaming:
             size, self.features, kept=kept, by_svd=self._by_svd, weighted=self._weights is not None,
             block_rows=self.block_rows, memory=self.memory,
         )  # fmt: skip
+
+    def _follow(self, plan: Plan, X: Any, Y: NDArray[np.float64], alphas: list[float], folds: int) -> RidgeSolution:
+        """Fit in the way that the plan says."""
+        fit: Callable[..., RidgeSolution] = getattr(self, f"_fit_{plan.way}")
+        return fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
 
     def _by_cg(self, n: int, p: int) -> bool:
         """Whether sparse features of n rows and p columns are solved for by conjugate gradients, unless ``method``
