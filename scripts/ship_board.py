@@ -9,7 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from rffbench.report.board.entry import map_tables, ship
+from rffbench.report.board.own_tables import map_tables
+from rffbench.report.board.shipped import ship
 from rffbench.report.frame import load_results
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
+import tempfile
+from collections.abc import Container, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +21,11 @@ from rffbench.errors import ConfigError
 from rffbench.plugins import ownfile
 from rffbench.text import plural
 
+if TYPE_CHECKING:
+    from rffbench.config.experiment import Experiment
+    from rffbench.execution.run import Summary
+    from rffbench.report.board.page import Section
+
 
 @click.command()
 @click.argument("ref", metavar="[REF]", required=False, shell_complete=complete_method)
@@ -25,8 +35,10 @@ from rffbench.text import plural
 @click.option(
     "--data", metavar="FILE", help="Which map is best on one's own data: a file as a config's datasets have it."
 )
-@click.option("--minutes", type=POINTS, help="With --data: as many sizes and trials as take about so long.")
+@click.option("--minutes", type=POINTS, help="As many datasets, sizes and trials as take about so long.")
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
+@click.option("--check", type=FILE, metavar="FOLDER", help="Repeat a tenth of the trials that --save put there.")
+@click.option("--nonce", metavar="TEXT", help="With --check: what draws the trials. [default: drawn now]")
 @click.option("--results", type=FILE, default=Path("results"), show_default=True, help="The folder of results.")
 @click.option("--workers", type=COUNT, help="How many worker processes to use. [default: as many as there is room for]")
 @quiet_option
@@ -38,60 +50,62 @@ def board(
     data: str | None,
     minutes: float | None,
     save: Path | None,
+    check: Path | None,
+    nonce: str | None,
     results: Path,
     workers: int | None,
 ) -> int:
-    """Put a feature map on the board, or the board's maps on one's own data.
+    """Show the board, or put a feature map or one's own data on it.
 
-    REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run beside RFF on the board's
-    datasets by the board's protocol, and shown among the maps that ship with the package. Ctrl-C stops a run; the same
-    command carries on. With --data FILE it is the other way round: all maps of board-small, and REF if given, on that
-    data.
+    Without REF and --data: the board as far as it has run, in the terminal and as board.html. REF is a class in a file,
+    ./mine.py:MyMap, or a registered map. It is checked, run beside RFF on the board's datasets by the board's protocol,
+    and shown among the maps that ship with the package. Ctrl-C stops a run; the same command carries on. With --data
+    FILE it is the other way round: all maps of board-small, and REF if given, on that data. With --check FOLDER some
+    trials of a folder that --save wrote are repeated; the exit status is 1 where a score differs.
     """
-    from rffbench.execution import make_executor
-    from rffbench.execution.run import run_experiment
-    from rffbench.features.checks import check_map
-    from rffbench.linalg.threads import thread_count
-    from rffbench.report.board.entry import SPOILING, data_tables, label_of, map_tables, own_data, own_map, save_entry
-    from rffbench.report.frame import load_results
-
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
-    if minutes is not None and not data:
-        raise ConfigError("--minutes plans a run on one's own data, and goes with --data")
-    if not ref and not data:
-        raise ConfigError("give a map, ./mine.py:MyMap or a registered name, or --data FILE")
     if save and not (ref and ownfile.is_own(ref)):
         raise ConfigError("--save keeps a map in a file of one's own, ./mine.py:MyMap")
+    if nonce is not None and not check:
+        raise ConfigError("--nonce draws the trials of --check, and goes with it")
+    if check:
+        if ref or data or small or full or datasets or minutes is not None or save:
+            raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
+        return _check(check, nonce or secrets.token_hex(8), workers)
+    if ref or data:
+        return _put(ref, data, datasets.split(",") if datasets else (), full, minutes, results, workers, save)
+    if small or full or datasets or minutes is not None:
+        raise ConfigError("give a map, ./mine.py:MyMap or a registered name, or --data FILE")
+    return _show(results)
+
+
+def _put(
+    ref: str | None, data: str | None, datasets: Sequence[str], full: bool, minutes: float | None, results: Path,
+    workers: int | None, save: Path | None,
+) -> int:  # fmt: skip
+    """Run a map, or the board's maps on a file of data, and say what it comes to."""
+    from rffbench.linalg.threads import thread_count
+    from rffbench.report.board.entry import label_of, own_data, own_map
+    from rffbench.report.board.own_tables import data_tables, map_tables
+    from rffbench.report.board.submission import save_entry
+    from rffbench.report.frame import load_results
+
     if ref:
-        checks = list(check_map(ref))
-        failed = [check.name for check in checks if check.ok is False]
-        if failed:
-            print_checks(checks)
-        if spoilt := [name for name in failed if name in SPOILING]:
-            raise ConfigError(f"{ref}: the check {spoilt[0]} failed, which scores depend on; nothing was run")
-        note(f"{ref}: {plural(sum(check.ok is True for check in checks), 'check')} passed")
-    if data:
-        experiment = own_data(data, ref, minutes, workers or thread_count())
-    else:
-        assert ref
-        experiment = own_map(ref, datasets.split(",") if datasets else (), full)
+        _check_map(ref)
+    threads = workers or thread_count()
+    of_map = partial(own_map, str(ref), datasets, full)
+    experiment = own_data(data, ref, minutes, threads) if data else of_map(minutes, threads)
     folder = results / experiment.name
-    runs_on = make_executor("local", experiment, workers=workers, options={})
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
-    with contextlib.ExitStack() as stack:
-        stack.callback(getattr(runs_on, "close", lambda: None))
-        with Progress(experiment.name) as progress:
-            summary = run_experiment(
-                experiment, folder, executor=runs_on, progress=progress,
-                announce=note if progress.shown else None, tell=note,
-            )  # fmt: skip
+    summary = _run(experiment, folder, workers)
     if not summary.ok:
         return finish(folder, summary, None)
     found = load_results(folder)
     tables = data_tables(found) if data else map_tables(found, label_of(str(ref)))
     for table in tables:
         echo(table.to_text(width()) + "\n")
+    _write_page(experiment.title, [tables], folder / "board.html")
     if save and ref:
         name_files(save_entry(folder, ref, tables, save))
     if summary.failed or summary.unavailable:
@@ -99,3 +113,77 @@ def board(
             say(f"  {len(places)} × {reason} ({', '.join(sorted({dataset for _, dataset in places}))})")
         return 1
     return 0
+
+
+def _check_map(ref: str) -> None:
+    """Check the map; ConfigError where a check fails that its scores depend on."""
+    from rffbench.features.checks import check_map
+    from rffbench.report.board.entry import SPOILING
+
+    checks = list(check_map(ref))
+    failed = [check.name for check in checks if check.ok is False]
+    if failed:
+        print_checks(checks)
+    if spoilt := [name for name in failed if name in SPOILING]:
+        raise ConfigError(f"{ref}: the check {spoilt[0]} failed, which scores depend on; nothing was run")
+    note(f"{ref}: {plural(sum(check.ok is True for check in checks), 'check')} passed")
+
+
+def _run(experiment: Experiment, folder: Path, workers: int | None, keys: Container[str] | None = None) -> Summary:
+    from rffbench.execution import make_executor
+    from rffbench.execution.run import run_experiment
+
+    runs_on = make_executor("local", experiment, workers=workers, options={})
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(runs_on, "close", lambda: None))
+        with Progress(experiment.name) as progress:
+            return run_experiment(
+                experiment, folder, executor=runs_on, keys=keys, progress=progress,
+                announce=note if progress.shown else None, tell=note,
+            )  # fmt: skip
+
+
+def _show(results: Path) -> int:
+    """The board as far as it has run."""
+    from rffbench.report.board.page import ROWS, sections, write_rows
+    from rffbench.report.board.standing import load_board
+
+    found = load_board(results)
+    parts = sections(found)
+    for section in parts[:3]:
+        for text in section.said:
+            echo(text + "\n")
+        for table in section.tables:
+            echo(table.to_text(width()) + "\n")
+    folder = found.scores.folder
+    name_files([write_rows(found, folder / ROWS)])
+    _write_page(found.scores.title, parts, folder / "board.html", ROWS)
+    return 0
+
+
+def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Path, rows: str = "") -> None:
+    """Write the page of sections, or of tables; without what draws pages, say so."""
+    from rffbench.report.board.page import Section, write_html
+
+    found = [each if isinstance(each, Section) else Section("Gains", tables=each) for each in parts]
+    try:
+        name_files([write_html(title, found, path, rows)])
+    except ConfigError as error:
+        note(f"no page was written: {error}")
+
+
+def _check(folder: Path, nonce: str, workers: int | None) -> int:
+    """Repeat some trials of a submission, and hold their scores against those in the folder."""
+    from rffbench.execution.log import read_rows
+    from rffbench.report.board.submission import check_table, differences, drawn, read_submission
+
+    submission = read_submission(folder)
+    keys = drawn(submission, nonce)
+    note(f"repeating {len(keys)} of {len(submission.rows)} trials, drawn by --nonce {nonce}")
+    with tempfile.TemporaryDirectory(prefix="rffbench-check-") as place:
+        again = Path(place) / submission.experiment.name
+        _run(submission.experiment, again, workers, keys)
+        rows = [row for row in read_rows(again / "trials.jsonl") if row["key"] in keys]
+    found = differences(submission, rows)
+    echo(check_table(submission, rows, found).to_text(width()))
+    return 1 if found or submission.missing or len(rows) < len(keys) else 0

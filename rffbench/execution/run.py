@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,7 @@ def run_experiment(
     fresh: bool = False,
     retry_failed: bool = False,
     only: Sequence[str] = (),
+    keys: Container[str] | None = None,
     progress: Progress | None = None,
     announce: Announce | None = None,
     tell: Announce | None = None,
@@ -75,8 +76,8 @@ def run_experiment(
 
     Trials with status ok are skipped, failed ones too unless ``retry_failed``; those whose data could not be
     had are always tried again. ``fresh`` moves an earlier folder aside first. ``only`` holds ``KEY=VALUE``
-    filters. Trials with ``timing: exclusive`` run one task at a time, after the others, with every processor's thread;
-    so does, with ``timing: features``, what they time.
+    filters; with ``keys``, only trials of these keys are done. Trials with ``timing: exclusive`` run one task at a
+    time, after the others, with every processor's thread; so does, with ``timing: features``, what they time.
     Interrupted at any time, by Ctrl-C or kill, the same call carries on.
 
     Rows of these trials that other code made, or that have keys of another version, are moved to the folder's
@@ -97,6 +98,8 @@ def run_experiment(
         from rffbench.config.loading import filter_specs
 
         asked = filter_specs(grid, only)
+    if keys is not None:
+        asked = [spec for spec in asked if spec.key in keys]
     for device in {spec.device for spec in asked}:
         check_device(device)
     for solver in {id(spec.solver): spec.solver for spec in asked}.values():  # trials of a cell have one in common

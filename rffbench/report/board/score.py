@@ -101,8 +101,8 @@ def gains(
     """
     usable = {name: each for name, each in known.items() if each.is_usable}
     rows = found[found["dataset"].isin(usable)].copy()
-    unit = rows["dataset"].map({name: each.unit for name, each in usable.items()})
-    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()})
+    unit = rows["dataset"].map({name: each.unit for name, each in usable.items()}).astype(float)
+    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
     loss = rows["loss"].where(~rows["failed"], constant if with_failures else np.nan)
     of_baseline = rows[rows["method"] == baseline].set_index(["dataset", "n_features", "trial"])["loss"]
     place = pd.MultiIndex.from_frame(rows[["dataset", "n_features", "trial"]])

@@ -113,7 +113,7 @@ def cost_curves(
     cell = ["dataset", "method", "n_features"]
     ratio = ratios.groupby(cell)["ratio"].median()
     rows = found[found["dataset"].isin(usable)].copy()
-    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()})
+    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
     rows["loss"] = rows["loss"].where(~rows["failed"], constant)
     rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
     return rows[(rows["ratio"] > 0) & rows["loss"].notna()]

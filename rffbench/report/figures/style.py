@@ -448,23 +448,29 @@ def _thin_out(axis: Axis, gap: float) -> None:
 
 
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths.
+    """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths."""
+    stem = re.sub(r"[^\w.-]+", "_", stem)
+    paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
+    paths[0].parent.mkdir(exist_ok=True)
+    for path, drawn in zip(paths, rendered(figure, *formats), strict=True):
+        files.replace(path, drawn)
+    return paths
+
+
+def rendered(figure: Figure, *formats: str) -> Iterator[bytes]:
+    """The figure in these formats, as the bytes of a file each.
 
     A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn. What the font
     lacks stands as a box.
     """
     _take_literally(figure)
-    stem = re.sub(r"[^\w.-]+", "_", stem)
-    paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
-    paths[0].parent.mkdir(exist_ok=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from ", UserWarning)
         settle_ticks(figure)
-        for path, name in zip(paths, formats, strict=True):
+        for name in formats:
             drawn = io.BytesIO()
             figure.savefig(drawn, format=name, metadata=METADATA[name])
-            files.replace(path, drawn.getvalue())
-    return paths
+            yield drawn.getvalue()
 
 
 def _take_literally(figure: Figure) -> None:

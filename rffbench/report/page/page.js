@@ -30,38 +30,6 @@ prefersDark.addEventListener("change", showTheme);
 
 // ---- Tables --------------------------------------------------------------------------------------------------
 
-const natural = new Intl.Collator(undefined, { numeric: true });
-
-function sortRows(table, column, descending) {
-  const body = table.tBodies[0];
-  const rows = [...body.rows].map((row, place) => {
-    const cell = row.cells[column];
-    const text = cell.firstChild ? cell.firstChild.textContent : "";
-    return { row, place, text, value: cell.dataset.value === undefined ? NaN : Number(cell.dataset.value) };
-  });
-  const empty = (each) => Number.isNaN(each.value) && (each.text === "" || each.text === "–");
-  rows.sort((a, b) => {
-    if (empty(a) !== empty(b)) return empty(a) ? 1 : -1; // what was not measured comes last, either way
-    const bothNumbers = !Number.isNaN(a.value) && !Number.isNaN(b.value);
-    const order = bothNumbers ? a.value - b.value : natural.compare(a.text, b.text);
-    return (descending ? -order : order) || a.place - b.place;
-  });
-  body.append(...rows.map((each) => each.row));
-}
-
-function makeSortable(table) {
-  for (const header of table.tHead.rows[0].cells) {
-    const button = element("button", { type: "button" }, ...header.childNodes);
-    header.append(button);
-    button.addEventListener("click", () => {
-      const descending = header.getAttribute("aria-sort") === "ascending";
-      for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
-      header.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      sortRows(table, header.cellIndex, descending);
-    });
-  }
-}
-
 function makeFilterable(sheet, table) {
   const filters = sheet.querySelector(".filters");
   let rows = [...table.tBodies[0].rows];

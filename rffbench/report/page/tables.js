@@ -1,4 +1,4 @@
-// What the scripts of both pages begin with.
+// What the scripts of all pages begin with.
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -22,3 +22,36 @@ function keepInView(table) {
   for (const each of [...names, table.parentElement]) observer.observe(each);
 }
 
+// ---- Sorting by a click on a heading --------------------------------------------------------------------------
+
+const natural = new Intl.Collator(undefined, { numeric: true });
+
+function sortRows(table, column, descending) {
+  const body = table.tBodies[0];
+  const rows = [...body.rows].map((row, place) => {
+    const cell = row.cells[column];
+    const text = cell.firstChild ? cell.firstChild.textContent : "";
+    return { row, place, text, value: cell.dataset.value === undefined ? NaN : Number(cell.dataset.value) };
+  });
+  const empty = (each) => Number.isNaN(each.value) && (each.text === "" || each.text === "–");
+  rows.sort((a, b) => {
+    if (empty(a) !== empty(b)) return empty(a) ? 1 : -1; // what was not measured comes last, either way
+    const bothNumbers = !Number.isNaN(a.value) && !Number.isNaN(b.value);
+    const order = bothNumbers ? a.value - b.value : natural.compare(a.text, b.text);
+    return (descending ? -order : order) || a.place - b.place;
+  });
+  body.append(...rows.map((each) => each.row));
+}
+
+function makeSortable(table) {
+  for (const header of table.tHead.rows[0].cells) {
+    const button = element("button", { type: "button" }, ...header.childNodes);
+    header.append(button);
+    button.addEventListener("click", () => {
+      const descending = header.getAttribute("aria-sort") === "ascending";
+      for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+      header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      sortRows(table, header.cellIndex, descending);
+    });
+  }
+}

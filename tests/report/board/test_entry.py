@@ -11,30 +11,15 @@ from click.testing import CliRunner
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
-from rffbench.report.board import entry
-from rffbench.report.board.entry import data_tables, map_tables, own_data, own_map, protocol, save_entry, ship, shipped
-from rffbench.report.board.score import Reference
+from rffbench.report.board import entry, own_tables
+from rffbench.report.board.entry import own_data, own_map
+from rffbench.report.board.own_tables import data_tables, map_tables
+from rffbench.report.board.score import Reference, losses
+from rffbench.report.board.shipped import Shipped, protocol, ship, shipped
+from rffbench.report.board.submission import save_entry
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
-
-MINE = """
-import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-
-
-class Mine(TransformerMixin, BaseEstimator):
-    def __init__(self, n_components=100, gamma=1.0, random_state=None):
-        self.n_components, self.gamma, self.random_state = n_components, gamma, random_state
-
-    def fit(self, X, y=None):
-        rng = np.random.default_rng(self.random_state)
-        self.W_ = rng.normal(scale=np.sqrt(2 * self.gamma), size=(X.shape[1], self.n_components // 2))
-        return self
-
-    def transform(self, X):
-        P = X @ self.W_
-        return np.hstack([np.cos(P), np.sin(P)]) / np.sqrt(self.W_.shape[1])
-"""
+from tests.helpers.own_map import MINE
 
 
 @pytest.fixture
@@ -48,7 +33,7 @@ def mine(tmp_path, monkeypatch):
 def board(tmp_path, monkeypatch):
     """Results of a map on two datasets at two sizes, three trials, and a reference for both datasets."""
     known = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in ("eeg", "magic04")}
-    monkeypatch.setattr(entry, "references", lambda: known)
+    monkeypatch.setattr(own_tables, "references", lambda: known)
     methods = {"RFF": {"features": "fourier"}, "QMC": {"features": "qmc", "sequence": "halton"}}
     config = log.config(datasets=["eeg", "magic04"], n_features=[128, 512], methods=methods)
     rows = [
@@ -100,16 +85,16 @@ def test_a_map_s_gain_is_shown_at_every_size(board):
 def test_the_maps_that_ship_stand_beside_it_where_the_protocol_is_the_same(board, tmp_path, monkeypatch):
     path = tmp_path / "small.csv.gz"
     ship(board, path)
-    monkeypatch.setattr(entry, "shipped", lambda: shipped(path))
+    monkeypatch.setattr(own_tables, "shipped", lambda: shipped(path))
     pd.testing.assert_frame_equal(
-        shipped(path).rows.reset_index(drop=True), entry.losses(board).reset_index(drop=True), check_dtype=False
+        shipped(path).rows.reset_index(drop=True), losses(board).reset_index(drop=True), check_dtype=False
     )
     methods = {**board.config["methods"], "ours": {"features": "orthogonal"}}
     table = map_tables(board, "QMC")[0]
     assert "QMC *" in [row["map"] for row in rows_of(table)]
     other = {**board.config, "methods": methods, "solver": {**board.config["solver"], "folds": 3}}
     assert protocol(other) != protocol(board.config)
-    monkeypatch.setattr(entry, "shipped", lambda: entry.Shipped(shipped(path).rows, protocol(other)))
+    monkeypatch.setattr(own_tables, "shipped", lambda: Shipped(shipped(path).rows, protocol(other)))
     table = map_tables(board, "QMC")[0]
     assert "measured by another protocol, and are not shown" in " ".join(table.notes)
     assert [row["map"] for row in rows_of(table)] == ["QMC", "QMC"]
@@ -125,7 +110,7 @@ def test_a_board_s_file_of_another_version_is_told_and_the_rest_goes_on(board, t
     path.write_bytes(content)
     with pytest.raises(ResultsError, match="is no board that this version wrote"):
         shipped(path)
-    monkeypatch.setattr(entry, "shipped", lambda: shipped(path))
+    monkeypatch.setattr(own_tables, "shipped", lambda: shipped(path))
     table = map_tables(board, "QMC")[0]
     assert len(table.rows) == 2
     assert "is no board that this version wrote" in " ".join(table.notes)
@@ -187,9 +172,11 @@ def test_data_that_cannot_be_used_is_refused_at_once(tmp_path, lines, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give a map"),
+        (["--small"], "give a map"),
         (["sorf", "--small", "--full"], "give one of --small, --full"),
-        (["sorf", "--minutes", "3"], "goes with --data"),
+        (["--minutes", "3"], "give a map"),
+        (["sorf", "--nonce", "x"], "goes with it"),
+        (["sorf", "--check", "x"], "the folder has them"),
         (["sorf", "--save", "x"], "keeps a map in a file"),
     ],
 )
@@ -237,5 +224,5 @@ def test_the_page_has_the_tables_of_the_results_and_the_shipped_rows_are_theirs(
     there = shipped()
     assert there.protocol == protocol(load_experiment("board-small").to_dict()) == protocol(results.config)
     pd.testing.assert_frame_equal(
-        there.rows.reset_index(drop=True), entry.losses(results).reset_index(drop=True), check_dtype=False
+        there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
     )

@@ -1,0 +1,103 @@
+"""Which map for which data: what the board's first lines say.
+
+Datasets are in four classes, by rows and by inputs. In each class the map with the largest median gain is named. That
+choice has seen its own gains, which are then too large on average; so the gain that is shown is another one: on each
+dataset that of the map which the *other* datasets of the class would have named, those of the same origin left out too.
+Where its interval is not above 0, no map is told from RFF, and RFF is what is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from rffbench.report.board.score import BASELINE
+from rffbench.report.board.statistics import REGION, bootstrap, groups_of
+
+FEWEST = 3  # datasets of a class, below which it has no advice
+MEASURED = 2 / 3  # of a class's datasets, that a map must be measured on to be named
+MANY_ROWS, MANY_INPUTS = 10_000, 20
+
+
+@dataclass(frozen=True)
+class DataClass:
+    """Datasets of a like shape; ``rows`` and ``inputs`` say which, in words."""
+
+    rows: str
+    inputs: str
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to take on a class of data: a ``method``, RFF where no map is told from it, its ``columns``, σ over the
+    median distance, the gain of choosing so, with its interval, and the datasets that ``method`` is worse on. ``best``
+    is the map of the largest median gain, which is ``method`` unless that is RFF."""
+
+    data: DataClass
+    method: str
+    best: str
+    columns: float
+    times_median: float
+    gain: float
+    low: float
+    high: float
+    worse_on: tuple[str, ...]
+
+
+def classes(shapes: Mapping[str, tuple[int, int]]) -> list[DataClass]:
+    """The datasets, of these training rows and inputs, in four classes."""
+    found = []
+    for many_rows in (False, True):
+        for many_inputs in (False, True):
+            names = tuple(
+                name for name, (n, d) in shapes.items()
+                if (n >= MANY_ROWS) == many_rows and (d > MANY_INPUTS) == many_inputs
+            )  # fmt: skip
+            rows = f"n {'≥' if many_rows else '<'} {MANY_ROWS:,}"
+            found.append(DataClass(rows, f"d {'>' if many_inputs else '≤'} {MANY_INPUTS}", names))
+    return found
+
+
+def advise(rows: pd.DataFrame, data: DataClass, columns: pd.DataFrame | float, chosen: pd.DataFrame) -> Advice | None:
+    """The advice for a class of data from ``rows`` with dataset, method, trial and gain; None where too few of its
+    datasets are measured. ``columns`` are those that each map has at this budget, by dataset and map, or a number;
+    ``chosen`` the median σ over the median distance, by dataset and map."""
+    here = rows[rows["dataset"].isin(data.datasets) & (rows["method"] != BASELINE)]
+    means = here.pivot_table(index="dataset", columns="method", values="gain", sort=False)
+    means = means.loc[:, means.notna().mean() >= MEASURED]
+    if len(means) < FEWEST or means.empty:
+        return None
+    best = str(means.median().idxmax())
+    gain, low, high = bootstrap(_by_others(here, means))
+    method = best if low > 0 else BASELINE
+    worse = [str(name) for name in means.index[means[best] < -REGION]] if method == best else []
+    return Advice(
+        data, method, best, _typical(columns, means.index, method) if isinstance(columns, pd.DataFrame) else columns,
+        _typical(chosen, means.index, method), gain, low, high, tuple(worse),
+    )  # fmt: skip
+
+
+def _by_others(rows: pd.DataFrame, means: pd.DataFrame) -> dict[str, np.ndarray]:
+    """On each dataset the gains of the map that the datasets of other origins would have named."""
+    found = {}
+    for group in groups_of([str(name) for name in means.index]):
+        others = means.drop(index=group)
+        if others.empty:
+            continue
+        named = others.median().idxmax()
+        for dataset in group:
+            mine = rows[(rows["dataset"] == dataset) & (rows["method"] == named)]
+            found[dataset] = mine["gain"].to_numpy(float)
+    return found
+
+
+def _typical(values: pd.DataFrame, datasets: pd.Index, method: str) -> float:
+    """The median over datasets; NaN where there is none."""
+    if method not in values:
+        return np.nan
+    known = values[method].reindex(datasets).dropna()
+    return float(known.median()) if len(known) else np.nan

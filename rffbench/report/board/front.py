@@ -1,0 +1,49 @@
+"""Loss against cost: the points of the board's figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rffbench.report.board.registered import COLUMNS
+from rffbench.report.board.standing import Board
+from rffbench.report.board.statistics import bootstrap
+from rffbench.report.board.views import cost_curves
+
+
+def points(board: Board) -> tuple[pd.DataFrame, str]:
+    """Of every trial of a map on the datasets with a usable reference: dataset, method, n_features, trial, x and y; and
+    what x is. y is the loss, 0 that of RFF at 4,096 columns and 1 a constant's. x is the ratio to RFF's seconds with
+    512 columns ('fit'), or, where seconds have not been measured, the columns."""
+    found = board.losses[board.losses["method"].isin(board.maps)]
+    usable = {name: each for name, each in board.known.items() if each.is_usable}
+    costs = board.costs("fit").dropna()
+    if costs.empty:
+        rows, axis = found[found["dataset"].isin(usable)].copy(), "columns"
+        constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
+        rows["loss"], rows["x"] = rows["loss"].where(~rows["failed"], constant), rows["n_features"].astype(float)
+    else:
+        rows, axis = cost_curves(found, costs, board.known, COLUMNS), "fit"
+        rows["x"] = rows["ratio"]
+    reference = rows["dataset"].map({name: each.reference for name, each in usable.items()})
+    unit = rows["dataset"].map({name: each.unit for name, each in usable.items()}).astype(float)
+    rows["y"] = (rows["loss"] - reference) / unit
+    return rows[["dataset", "method", "n_features", "trial", "x", "y"]], axis
+
+
+def medians(rows: pd.DataFrame) -> pd.DataFrame:
+    """Over datasets, of every map and size that all datasets of the map's largest set have: method, x, y, low, high."""
+    found = []
+    for (method, size), mine in rows.groupby(["method", "n_features"], sort=False):
+        values = {str(name): each["y"].to_numpy(float) for name, each in mine.groupby("dataset")}
+        middle, low, high = bootstrap(values)
+        x = float(mine.groupby("dataset")["x"].median().median())
+        found.append({"method": method, "n_features": size, "datasets": len(values), "x": x, "y": middle, "low": low,
+                      "high": high})  # fmt: skip
+    every = pd.DataFrame(found)
+    most = every.groupby("method")["datasets"].transform("max")
+    return every[every["datasets"] == most]
+
+
+def means(rows: pd.DataFrame) -> pd.DataFrame:
+    """On each dataset the means over trials: dataset, method, x and y."""
+    return rows.groupby(["dataset", "method", "n_features"], sort=False)[["x", "y"]].mean().reset_index()

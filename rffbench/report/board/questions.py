@@ -1,0 +1,307 @@
+"""The board's five questions (docs/board/questions.md): what is measured for each, and what the answer is.
+
+A part without its trials has no answer. A map that is measured nowhere is left out of the numbers, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DRAWS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
+from rffbench.report.board.score import losses
+from rffbench.report.board.standing import Board, shape
+from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
+from rffbench.report.board.statistics import groups_of
+from rffbench.report.board.summary import Summary, summaries
+from rffbench.report.significance import LEVEL
+from rffbench.seeds import generator, stream
+
+FEWEST_MAPS = 5  # of which a rank correlation says anything
+NONE_YET = "its trials have not run"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of an answer, with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    datasets: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question comes to: the maps' gains, other numbers, and what moderates it; ``waits`` says what is missing
+    for it to count as an answer."""
+
+    number: int
+    asked: str
+    said: str = ""
+    maps: list[tuple[str, list[Summary]]] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
+    waits: str = ""
+    changes: str = ""
+
+
+def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], name: str, seed: int = 0) -> Number:
+    """A number ``of`` values, one a dataset or several in a row, with its interval by a bootstrap over groups of
+    datasets."""
+    known = {key: np.atleast_1d(np.asarray(each, float)) for key, each in values.items()}
+    known = {key: each for key, each in known.items() if not np.isnan(each).any()}
+    if not known:
+        return Number(name, np.nan, np.nan, np.nan, 0)
+    groups, rng = groups_of(list(known)), generator(stream("answer", seed), name)
+    drawn = []
+    for _ in range(BOOTSTRAPS // 10):
+        chosen = [key for at in rng.integers(len(groups), size=len(groups)) for key in groups[at]]
+        drawn.append(of(np.array([known[key] for key in chosen])))
+    low, high = np.nanquantile(drawn, [LEVEL / 2, 1 - LEVEL / 2]) if not np.isnan(drawn).all() else (np.nan, np.nan)
+    return Number(name, of(np.array(list(known.values()))), float(low), float(high), len(known))
+
+
+def median(values: np.ndarray) -> float:
+    return float(np.median(values[:, 0]))
+
+
+def correlation(pairs: np.ndarray) -> float:
+    """Spearman's, of the two columns; NaN where one of them is constant."""
+    if len(np.unique(pairs[:, 0])) < 2 or len(np.unique(pairs[:, 1])) < 2:
+        return np.nan
+    return float(spearmanr(pairs[:, 0], pairs[:, 1]).statistic)
+
+
+# ---- 1, 3 and 4: gains -----------------------------------------------------------------------------------------------
+
+
+def equal_seconds(board: Board) -> Answer:
+    """Question 1."""
+    answer = Answer(1, "At equal seconds, does any Gaussian map beat RFF?")
+    at = board.at_cost("fit", COLUMNS)
+    if at is None:
+        return _waiting(answer, "board-seconds")
+    maps = [("at RFF's seconds with 512 columns: map, one fit and prediction", summaries(at.trials, CONFIRMATORY))]
+    if (quick := board.at_cost("map", COLUMNS)) is not None:
+        maps.append(("the same: map and prediction alone", summaries(quick.trials, CONFIRMATORY)))
+    verdicts = {each.method: each.posterior.verdict for each in maps[0][1]}
+    better = [name for name, verdict in verdicts.items() if verdict == "better"]
+    if better:
+        said = f"Yes: {', '.join(better)}."
+    elif len(verdicts) == len(CONFIRMATORY) and set(verdicts.values()) <= {"same", "worse"}:
+        said = "No: every confirmatory map is the same as RFF, or worse."
+    else:
+        undecided = [name for name in CONFIRMATORY if verdicts.get(name, "undecided") == "undecided"]
+        said = f"Not decided, for {', '.join(undecided)}."
+    depth = {name: np.log(shape(name)[1]) for name in board.datasets}
+    numbers = [_moderated(at.gains, name, depth, "log d") for name in CONFIRMATORY]
+    changes = "Fits that cost less beside the map, as the second table shows, or another kernel."
+    return _waits(Answer(1, answer.asked, said, maps, numbers, changes=changes), board, CONFIRMATORY)
+
+
+def data_dependent(board: Board) -> Answer:
+    """Question 3."""
+    asked = "Does a data-dependent draw pay once λ and σ are chosen?"
+    maps = [("at 512 columns", summaries(board.at_columns(COLUMNS), DRAWS))]
+    at = board.at_cost("fit", COLUMNS)
+    if at is not None:
+        maps.append(("at RFF's seconds with 512 columns, the draw counted", summaries(at.trials, DRAWS)))
+    pays = [[each.method for each in found if each.posterior.verdict == "better"] for _, found in maps]
+    said = f"It pays at equal columns for {', '.join(pays[0])}" if pays[0] else "It does not pay at equal columns"
+    if at is not None:
+        said += f", and at equal seconds for {', '.join(pays[1])}" if pays[1] else ", and not at equal seconds"
+    numbers = []
+    if dimensions := _moderator(board, "ridge_dimension"):
+        share = {name: value / min(shape(name)[0], 1000) for name, value in dimensions.items()}
+        means = board.at_columns(COLUMNS).pivot_table(index="dataset", columns="method", values="gain")
+        numbers = [_moderated(means, name, share, "d_eff/n") for name in DRAWS]
+    changes = "Larger pools to draw from: here a pool has as many frequencies as are drawn."
+    return _waits(Answer(3, asked, f"{said}.", maps, numbers, changes=changes), board, DRAWS, seconds=at is None)
+
+
+def nystroem(board: Board) -> Answer:
+    """Question 4."""
+    asked = "Nyström or random features at equal time, and is RPCholesky worth its cost?"
+    both, uniform = ("Nyström", "Nyström RPCholesky"), "Nyström"
+    at, own = board.at_cost("fit", COLUMNS), board.at_cost("fit", COLUMNS, baseline=uniform)
+    if at is None or own is None:
+        return _waiting(Answer(4, asked), "board-seconds")
+    columns = _over(board, uniform)
+    maps = [
+        ("over RFF, at its seconds with 512 columns", summaries(at.trials, both)),
+        ("RPCholesky over uniform landmarks, at 512 columns", summaries(columns, both[1:])),
+        ("RPCholesky over uniform landmarks, at their seconds with 512", summaries(own.trials, both[1:])),
+    ]
+    words = [", ".join(f"{each.method} is {each.posterior.verdict}" for each in found) for _, found in maps]
+    said = f"Over RFF at equal seconds {words[0]}. Over uniform landmarks, at equal columns {words[1]}, "
+    said += f"at equal seconds {words[2]}."
+    numbers = []
+    if decay := _moderator(board, "spectral_decay"):
+        numbers = [_moderated(at.gains, name, decay, "the decay") for name in both]
+    changes = "Other sizes: more landmarks cost their square."
+    return _waits(Answer(4, asked, said, maps, numbers, changes=changes), board, both)
+
+
+def _over(board: Board, baseline: str) -> pd.DataFrame:
+    from rffbench.report.board.views import at_columns
+
+    return at_columns(board.losses[board.losses["method"].isin(board.maps)], board.known, COLUMNS, baseline)
+
+
+# ---- 2: errors of the kernel -----------------------------------------------------------------------------------------
+
+
+def kernel_errors(board: Board) -> Answer:
+    """Question 2."""
+    asked = "Does a smaller kernel error mean a smaller test error?"
+    results = board.results.get("board-one-sigma")
+    if results is None:
+        return _waiting(Answer(2, asked), "board-one-sigma")
+    trials = results.trials.assign(loss=losses(results)["loss"])
+    means = trials.groupby(["dataset", "method"], sort=False)[["loss", "entry_error", "ridge_delta_error"]].mean()
+    found: dict[str, dict[tuple[str, str], float]] = {
+        str(name): {(kind, error): _ranks(each.droplevel(0), kind, error) for kind in ("all", "Fourier", "families")
+               for error in ("entry_error", "ridge_delta_error")}
+        for name, each in means.groupby(level=0, sort=False)
+    }  # fmt: skip
+    titles = {"all": "over all maps", "Fourier": "over Fourier maps", "families": "between families"}
+    errors = {"ridge_delta_error": "Δ", "entry_error": "Frobenius error"}
+    numbers = [
+        over_datasets({name: each[kind, error] for name, each in found.items()}, median, f"{sign}, {title}")
+        for kind, title in titles.items() for error, sign in errors.items()
+    ]  # fmt: skip
+    pairs = {name: (each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
+    apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])), "Δ less the other")
+    words = [f"{sign} {_predicts(number)}" for sign, number in zip(errors.values(), numbers[:2], strict=True)]
+    said = f"Over all maps {words[0]}, and the {words[1]}. "
+    said += "Δ predicts better." if apart.low > 0 else "Δ does not predict better."
+    if dimensions := _moderator(board, "ridge_dimension"):
+        share = {name: (value / COLUMNS, found[name]["all", "ridge_delta_error"]) for name, value in dimensions.items()
+                 if name in found}  # fmt: skip
+        numbers.append(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns"))
+    changes = "A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel."
+    answer = Answer(2, asked, said, [], [*numbers[:2], apart, *numbers[2:]], changes=changes)
+    done = board.progress("board-one-sigma")
+    waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
+    return Answer(**{**vars(answer), "waits": waits})
+
+
+def _ranks(cells: pd.DataFrame, kind: str, error: str) -> float:
+    """Spearman's correlation over maps of the log error with the loss, on one dataset."""
+    known = cells[["loss", error]].dropna()
+    if kind == "Fourier":
+        known = known[known.index.isin(FAMILIES["Fourier"])]
+    if kind == "families":
+        of = pd.Series({name: family for family, names in FAMILIES.items() for name in names})
+        known = known.assign(**{error: np.log(known[error])}).groupby(of.reindex(known.index)).mean()
+    return correlation(known[[error, "loss"]].to_numpy()) if len(known) >= FEWEST_MAPS else np.nan
+
+
+def _predicts(number: Number) -> str:
+    if number.value >= 0.5 and number.low > 0:
+        return "predicts the test error"
+    return "does not" if number.low >= -0.3 and number.high <= 0.3 else "is between"
+
+
+# ---- 5: kernels against maps -----------------------------------------------------------------------------------------
+
+
+def kernels(board: Board) -> Answer:
+    """Question 5."""
+    asked = "Does the kernel matter more than the map?"
+    results = board.results.get("board-kernels")
+    if results is None:
+        return _waiting(Answer(5, asked), "board-kernels")
+    of_kernels, of_maps = losses(results), board.losses
+    of_kernels = of_kernels.assign(cv=results.trials["cv_error"].to_numpy())
+    found: dict[str, tuple[float, float]] = {}
+    for dataset in results.datasets:
+        here = of_kernels[(of_kernels["dataset"] == dataset) & (of_kernels["n_features"] == COLUMNS)]
+        levels = {kernel: _best(here, methods) for kernel, methods in OF_KERNEL.items()}
+        there = of_maps[(of_maps["dataset"] == dataset) & (of_maps["n_features"] == COLUMNS)]
+        maps = {name: there[there["method"] == name].set_index("trial")["loss"] for name in OF_GAUSSIAN}
+        found[dataset] = between(pd.DataFrame(levels)), between(pd.DataFrame(maps))
+    known = {name: pair for name, pair in found.items() if not np.isnan(pair).any()}
+    share = over_datasets(
+        {name: float(kernel > map_) for name, (kernel, map_) in known.items()}, lambda each: float(each[:, 0].mean()),
+        "share of datasets on which kernels vary more",
+    )  # fmt: skip
+    said = "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
+    best = board.losses.groupby("dataset")["loss"].min()
+    left = {name: best[name] / board.known[name].constant for name in known if name in board.known and name in best}
+    pairs = {name: (np.log((known[name][0] + 1e-12) / (known[name][1] + 1e-12)), left[name]) for name in left}
+    numbers = [share, over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt")]
+    done = board.progress("board-kernels")
+    waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
+    missing = board.missing(OF_GAUSSIAN, COLUMNS)
+    waits = waits or (f"{missing} trials of the Gaussian maps to come" if missing else "")
+    changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
+    return Answer(5, asked, f"{said}.", [], numbers, waits, changes)
+
+
+def _best(here: pd.DataFrame, methods: Sequence[str]) -> pd.Series:
+    """The losses, by trial, of the kernel's map that has the least cross-validation error on average."""
+    mine = here[here["method"].isin(methods)]
+    errors = mine.groupby("method")["cv"].mean().dropna()
+    if errors.empty:
+        return pd.Series(dtype=float)
+    return mine[mine["method"] == errors.idxmin()].set_index("trial")["loss"]
+
+
+def between(table: pd.DataFrame) -> float:
+    """The variance between the columns of a table of losses, trials × levels, less what the trials' noise adds to it:
+    the component of a two-way layout without interaction, max(0, (MS_levels − MS_rest)/trials). NaN where a loss is
+    missing."""
+    if table.isna().any().any() or table.shape[1] < 2 or len(table) < 2:
+        return np.nan
+    values = table.to_numpy(float)
+    trials, levels = values.shape
+    mean = values.mean()
+    of_levels, of_trials = values.mean(axis=0) - mean, values.mean(axis=1) - mean
+    rest = values - mean - of_levels - of_trials[:, None]
+    ms_levels = trials * float(of_levels @ of_levels) / (levels - 1)
+    ms_rest = float((rest**2).sum()) / ((levels - 1) * (trials - 1))
+    return max(0.0, (ms_levels - ms_rest) / trials)
+
+
+# ---- What they share -------------------------------------------------------------------------------------------------
+
+
+def answers(board: Board) -> list[Answer]:
+    """All five, in order."""
+    return [each(board) for each in (equal_seconds, kernel_errors, data_dependent, nystroem, kernels)]
+
+
+def _moderator(board: Board, measure: str) -> dict[str, float]:
+    """The mean of a measure of the kernel matrix on each dataset, at the σ that RFF chose."""
+    results = board.results.get("board-one-sigma")
+    if results is None or measure not in results.trials:
+        return {}
+    means = results.trials.groupby("dataset")[measure].mean().dropna()
+    return {str(name): float(value) for name, value in means.items()}
+
+
+def _moderated(gains: pd.DataFrame, method: str, by: Mapping[str, float], called: str) -> Number:
+    """The correlation over datasets of a map's gain with a moderator."""
+    name = f"{method}: correlation of the gain with {called}"
+    mine = gains[method].dropna() if method in gains else pd.Series(dtype=float)
+    return over_datasets({str(at): (value, by[str(at)]) for at, value in mine.items() if at in by}, correlation, name)
+
+
+def _waiting(answer: Answer, part: str) -> Answer:
+    return Answer(answer.number, answer.asked, waits=f"{part} has not run")
+
+
+def _waits(answer: Answer, board: Board, maps: Sequence[str], seconds: bool = False) -> Answer:
+    reasons = list(dict.fromkeys(filter(None, (board.withheld(name, COLUMNS) for name in maps))))
+    if seconds:
+        reasons.append("board-seconds has not run")
+    elif (done := board.progress("board-seconds")) and not done.is_complete:
+        reasons.append(f"{done.planned - done.done} trials of board-seconds to come")
+    return Answer(**{**vars(answer), "waits": "; ".join(reasons)})

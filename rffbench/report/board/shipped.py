@@ -1,0 +1,52 @@
+"""The small board's rows, which ship with the package, and by which protocol they were measured."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rffbench.errors import ResultsError
+from rffbench.report.board.score import losses
+from rffbench.report.frame import Results
+from rffbench.text import canonical_json
+
+SHIPPED = Path(__file__).with_name("small.csv.gz")
+OTHERS = ("name", "title", "methods", "datasets", "n_features", "trials", "preprocess", "significance", "time_limit")
+"""What an entry has of its own, and the board otherwise."""
+
+
+def protocol(config: dict[str, Any]) -> str:
+    """What the trials of two boards must have in common for their gains to be compared, as a hash."""
+    common = {key: value for key, value in config.items() if key not in OTHERS}
+    return hashlib.sha256(canonical_json(common).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The losses of the small board's trials, and the `protocol` by which they were measured."""
+
+    rows: pd.DataFrame
+    protocol: str
+
+
+def ship(results: Results, path: Path = SHIPPED) -> None:
+    """Write the losses of the small board's trials where `shipped` finds them."""
+    head = pd.DataFrame([{"dataset": protocol(results.config)}])
+    columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
+    pd.concat([head, losses(results)])[columns].to_csv(
+        path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
+    )
+
+
+def shipped(path: Path = SHIPPED) -> Shipped:
+    """The rows that ship with the package; ResultsError where the file is not what `ship` writes."""
+    try:
+        whole = pd.read_csv(path)
+        rows = whole.iloc[1:].astype({"n_features": int, "trial": int})
+        return Shipped(rows.assign(failed=rows["failed"].astype(str) == "True"), str(whole["dataset"].iloc[0]))
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise ResultsError(f"{path}: is no board that this version wrote ({error}); install rffbench again") from None

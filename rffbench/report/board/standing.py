@@ -1,0 +1,153 @@
+"""The board as far as it has run: its results folders, what is in them, and what is still to come."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from rffbench.data.cards import load_card
+from rffbench.errors import ResultsError
+from rffbench.report.board.score import BASELINE, CELL, Reference, left_out, losses, references
+from rffbench.report.board.statistics import noise
+from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, with_cost
+from rffbench.report.frame import Protocols, Results, load_protocols, load_results
+
+PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels")
+SOLVERS = "board-solvers"
+"""The configs that the page is made of; the first has the scores."""
+MOST_NOISE = 1.0
+"""The standard error of a gain, in regions, that a verdict needs at most: the median over datasets."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many of a config's ``planned`` trials are ``done``, and how many of those have failed."""
+
+    name: str
+    done: int
+    failed: int
+    planned: int
+
+    @property
+    def is_complete(self) -> bool:
+        return self.done >= self.planned
+
+
+@dataclass(frozen=True)
+class Board:
+    """The results of the parts that have run, by the config's name, the frozen references, and of board-solvers every
+    problem's results."""
+
+    results: dict[str, Results]
+    known: dict[str, Reference]
+    solvers: Protocols | None = None
+
+    @property
+    def scores(self) -> Results:
+        return self.results["board"]
+
+    @property
+    def maps(self) -> list[str]:
+        """The methods of the board that are maps, RFF first."""
+        grid = self.scores.grid
+        return [name for name in self.scores.methods if grid.features(name)["name"] != "none"]
+
+    @property
+    def datasets(self) -> list[str]:
+        """All datasets of the board, whether they have run or not."""
+        return self.scores.grid.datasets
+
+    @cached_property
+    def losses(self) -> pd.DataFrame:
+        """A row for every trial (`rffbench.report.board.score.losses`)."""
+        return losses(self.scores)
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """The datasets without a score, and why."""
+        return left_out(self.datasets, self.known)
+
+    def costs(self, of: Cost) -> pd.DataFrame:
+        """What each trial costs, of the part that measures it; empty where that has not run."""
+        part = self.results.get("board-tuning" if of == "tuning" else "board-seconds")
+        if part is None:
+            return pd.DataFrame(columns=[*CELL, "cost"])
+        return with_cost(part.trials, of)
+
+    def at_columns(self, columns: int) -> pd.DataFrame:
+        """The gains of the maps over RFF at so many columns."""
+        return at_columns(self.losses[self.losses["method"].isin(self.maps)], self.known, columns)
+
+    def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
+        """The gains of the maps at what ``baseline`` costs with so many columns; None where that is not measured."""
+        costs = self.costs(of).dropna()
+        if not ((costs["method"] == baseline) & (costs["n_features"] == columns)).any():
+            return None
+        return at_cost(self.losses[self.losses["method"].isin(self.maps)], costs, self.known, columns, baseline)
+
+    # ---- What is in, and what is missing -----------------------------------------------------------------------------
+
+    def progress(self, name: str) -> Progress | None:
+        """How far a part has run; None where nothing of it is there."""
+        results = self.results.get(name)
+        if results is None:
+            return None
+        planned = sum(count for _, count in results.grid.cells())
+        return Progress(name, len(results.trials), int((results.trials["status"] != "ok").sum()), planned)
+
+    def missing(self, methods: Sequence[str], columns: int | None = None, part: str = "board") -> int:
+        """How many trials of these methods, at so many columns or at all of theirs, are still to come."""
+        results = self.results.get(part)
+        if results is None:
+            return -1
+        counts = results.trials.groupby(["dataset", "method", "n_features"]).size().to_dict()
+        wanted = [(first, count) for first, count in results.grid.cells()
+                  if first.method in methods and columns in (None, first.n_features)]  # fmt: skip
+        there = (counts.get((first.dataset, first.method, first.n_features), 0) for first, _ in wanted)
+        return sum(max(0, count - have) for (_, count), have in zip(wanted, there, strict=True))
+
+    def noise(self, columns: int) -> pd.DataFrame:
+        """The standard error of each map's gain on each dataset, in units of the region: datasets × maps."""
+        rows = self.at_columns(columns)
+        found = {
+            method: noise({str(name): each["gain"].to_numpy() for name, each in mine.groupby("dataset", sort=False)})
+            for method, mine in rows.groupby("method", sort=False) if method != BASELINE
+        }  # fmt: skip
+        return pd.DataFrame(found)
+
+    def withheld(self, method: str, columns: int) -> str:
+        """Why there is no verdict on a map yet, by the registered rules; empty where there may be one."""
+        if method not in self.maps:
+            return f"{method} is not among the maps"
+        absent = [name for name in self.datasets if name not in self.known]
+        if missing := self.missing((BASELINE, method), columns):
+            return f"{missing} trials to come"
+        if absent:
+            return f"no reference of {len(absent)} datasets"
+        noise = float(self.noise(columns)[method].median())
+        return "" if noise <= MOST_NOISE else f"noise {noise:.1f} regions" if noise > 0 else "noise unknown"
+
+
+def load_board(folder: Path) -> Board:
+    """The board of the results in ``folder``, a folder a config; ResultsError where there are no scores."""
+    if not (folder / "board").is_dir():
+        raise ResultsError(f"{folder / 'board'}: no such results folder; rffbench run board makes it")
+    found = {"board": load_results(folder / "board")}
+    for name in PARTS[1:]:
+        with contextlib.suppress(ResultsError):  # it has not begun
+            found[name] = load_results(folder / name)
+    of_solvers: Protocols | None = None
+    with contextlib.suppress(ResultsError):
+        of_solvers = load_protocols(folder / SOLVERS)
+    return Board(found, references(), of_solvers)
+
+
+def shape(dataset: str, preprocess: Sequence[str] = ()) -> tuple[int, int]:
+    """Training rows and input columns of a dataset."""
+    card = load_card(dataset)
+    return card.n_train, card.columns_after(preprocess)

@@ -1,0 +1,169 @@
+"""A folder with one's own map and its trials, as a pull request brings it: how it is written, and how it is checked.
+
+A maintainer's check repeats a tenth of the folder's trials, drawn by a nonce that its author could not know, and holds
+the scores against those of the folder. The folder's config is not run: the experiment is made anew from the board's,
+so that nothing but the map's file is code of somebody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rffbench import __version__, files, yamlfile
+from rffbench.config.experiment import Experiment
+from rffbench.config.loading import experiment_of, load_experiment
+from rffbench.data.cards import load_card
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.execution.log import latest, log_files, read_rows
+from rffbench.execution.row import Row
+from rffbench.plugins import ownfile
+from rffbench.report.board.entry import board_config, fitting
+from rffbench.report.text_table import NOT_RUN, Table
+
+SHARE = 0.1  # of the trials, that a check repeats
+ROWS = 2  # test rows by which an accuracy may differ
+RELATIVE = 1e-6  # by how much an error may differ
+CARD = "card.yaml"
+
+
+# ---- Written ---------------------------------------------------------------------------------------------------------
+
+
+def save_entry(folder: Path, ref: str, tables: Sequence[Table], to: Path) -> list[Path]:
+    """Copy what a pull request with the map ``ref`` holds into the folder ``to``: the map's file, the trials, the
+    config and the manifest of its run in ``folder``, and a card with its gains; the paths written. ConfigError
+    where ``to`` holds another map."""
+    source = Path(ownfile.path_of(ref))
+    card = {
+        "map": source.name, "class": ref.rpartition(":")[2], "sha256": ownfile.source_hash(ref),
+        "rffbench": __version__,
+        "gains": [dict(zip(tables[0].header, row, strict=True)) for row in tables[0].rows],
+    }  # fmt: skip
+    to.mkdir(parents=True, exist_ok=True)
+    if (there := to / CARD).exists() and yamlfile.read(there).get("class") != card["class"]:
+        raise ConfigError(f"{to}: holds the map {yamlfile.read(there).get('class')}; name another folder")
+    written = [to / CARD]
+    files.replace(written[0], yamlfile.dump(card))
+    for path in (source, *log_files(folder), folder / "manifest.json", folder / "config.yaml"):
+        files.replace(to / path.name, path.read_bytes())
+        written.append(to / path.name)
+    return written
+
+
+# ---- Checked ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A folder that `save_entry` wrote: the experiment as the board has it, and the ``rows`` of its trials by key."""
+
+    folder: Path
+    experiment: Experiment
+    rows: dict[str, Row]
+    missing: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A trial whose second score is another one: ``off`` is how far, in words."""
+
+    dataset: str
+    method: str
+    n_features: int
+    trial: int
+    off: str
+
+
+def read_submission(folder: Path) -> Submission:
+    """The submission in a folder. ConfigError or ResultsError, naming the file and what is wrong, where it is none, its
+    map is not the one that was measured, or its trials are not the board's."""
+    card = _card(folder)
+    ref = f"{folder / str(card['map'])}:{card['class']}"
+    if (found := ownfile.source_hash(ref)) != card["sha256"]:
+        raise ConfigError(f"{folder / str(card['map'])}: its SHA-256 is {found}, and {CARD} says {card['sha256']}")
+    experiment = _experiment(folder, ref)
+    grid = {spec.key for spec in experiment.grid()}
+    rows = {str(row["key"]): row for row in latest(read_rows(folder / "trials.jsonl"))}
+    if not rows:
+        raise ResultsError(f"{folder / 'trials.jsonl'}: holds no trials")
+    for row in rows.values():
+        if row["key"] not in grid:
+            cell = f"{row['dataset']} {row['method']} at {row['n_features']} columns, trial {row['trial']}"
+            raise ResultsError(
+                f"{folder / 'trials.jsonl'}: {cell}: is no trial of the board with this map and this file"
+            )
+    return Submission(folder, experiment, rows, len(grid - rows.keys()))
+
+
+def _card(folder: Path) -> Mapping[str, Any]:
+    if not (path := folder / CARD).is_file():
+        raise ConfigError(f"{path}: there is no such file; `rffbench board ./mine.py:MyMap --save {folder}` writes it")
+    card = yamlfile.read(path)
+    for key in ("map", "class", "sha256"):
+        if not isinstance(card, dict) or not isinstance(card.get(key), str):
+            raise ConfigError(f"{path}: {key}: must be text, as `rffbench board --save` writes it")
+    if Path(card["map"]).name != card["map"] or not card["map"].endswith(".py"):
+        raise ConfigError(f"{path}: map: must be the name of a .py file in this folder, got {card['map']!r}")
+    return dict(card)
+
+
+def _experiment(folder: Path, ref: str) -> Experiment:
+    """The board's experiment with the datasets, sizes and trials of the folder's config."""
+    given = yamlfile.read(folder / "config.yaml")
+    if not isinstance(given, dict) or not isinstance(given.get("datasets"), list):
+        raise ConfigError(f"{folder / 'config.yaml'}: is no config of a board")
+    whole = given.get("seed") == load_experiment("board").seed
+    config = board_config(ref, [str(name) for name in given["datasets"]], full=whole)
+    asked = {key: given[key] for key in ("n_features", "trials") if key in given}
+    return experiment_of(fitting(config | {"name": "check", "datasets": given["datasets"]} | asked))
+
+
+def drawn(submission: Submission, nonce: str) -> list[str]:
+    """The keys of a tenth of the submission's trials, at least one of its own map: those whose hash with the nonce is
+    smallest."""
+    ranked = sorted(submission.rows, key=lambda key: hashlib.sha256(f"{nonce}:{key}".encode()).digest())
+    count = math.ceil(SHARE * len(ranked))
+    own = [key for key in ranked if submission.rows[key]["features"]["name"] != "fourier"]
+    return list(dict.fromkeys([*own[:1], *ranked]))[:count]
+
+
+def differences(submission: Submission, again: Iterable[Row]) -> list[Difference]:
+    """The repeated trials whose status or score is another one: an accuracy by more than two test rows, an error by
+    more than 1e-6 of it."""
+    found = []
+    for row in again:
+        if off := _off(submission.rows[row["key"]], row):
+            found.append(Difference(row["dataset"], row["method"], row["n_features"], row["trial"], off))
+    return found
+
+
+def _off(before: Row, now: Row) -> str:
+    if before["status"] != now["status"]:
+        return f"{now['status']}, not {before['status']}"
+    if now["status"] != "ok":
+        return ""
+    one, other = before["metrics"], now["metrics"]
+    if "accuracy" in other:
+        rows = round(abs(one["accuracy"] - other["accuracy"]) / 100 * load_card(now["dataset"]).n_test)
+        return f"{rows} test rows: {other['accuracy']:.4f} %, not {one['accuracy']:.4f} %" if rows > ROWS else ""
+    apart = abs(one["rmse"] - other["rmse"]) / max(abs(one["rmse"]), 1e-300)
+    return f"{apart:.1e}: RMSE {other['rmse']:.9g}, not {one['rmse']:.9g}" if apart > RELATIVE else ""
+
+
+def check_table(submission: Submission, again: Sequence[Row], found: Sequence[Difference]) -> Table:
+    """What a check came to."""
+    table = Table(f"{submission.folder}: {len(again)} of {len(submission.rows)} trials repeated",
+                  ["dataset", "map", "columns", "trial", "difference"], stub=1)  # fmt: skip
+    table.rows = [[each.dataset, each.method, str(each.n_features), str(each.trial), each.off] for each in found]
+    if not found:
+        table.rows = [["all", "", "", "", NOT_RUN]]
+    same = f"The others differ by at most {ROWS} test rows, or by {RELATIVE:g} of an error."
+    table.notes = [same if found else same.replace("The others", "All scores")]
+    if submission.missing:
+        table.notes.append(f"{submission.missing} trials of its config are not in the folder.")
+    return table

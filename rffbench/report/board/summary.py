@@ -1,0 +1,74 @@
+"""What gains come to over datasets: a line a map, for a terminal's table and a page's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signed_rank
+from rffbench.report.text_table import NOT_RUN
+
+Gains = Mapping[str, NDArray[np.float64]]
+"""Of one map, by dataset, the gains of its trials, NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One map over all datasets: the ``median`` of its mean gains over trials, the interval from ``low`` to ``high``,
+    the `Posterior` of its mean gains, on how many ``datasets`` it has one, and on how many it has none
+    (``out_of_range``), where it was measured there at all."""
+
+    method: str
+    median: float
+    low: float
+    high: float
+    posterior: Posterior
+    datasets: int
+    out_of_range: int
+
+    @property
+    def is_known(self) -> bool:
+        return not np.isnan(self.median)
+
+
+def gains_of(rows: pd.DataFrame, method: str) -> Gains:
+    """One map's gains by dataset, of rows with dataset, method and gain."""
+    mine = rows[rows["method"] == method]
+    return {str(dataset): each["gain"].to_numpy(float) for dataset, each in mine.groupby("dataset")}
+
+
+def summary_of(method: str, gains: Gains, region: float = REGION) -> Summary:
+    """What the gains of one map come to."""
+    median, low, high = bootstrap(gains)
+    known = [float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all()]
+    return Summary(method, median, low, high, signed_rank(known, region), len(known), len(gains) - len(known))
+
+
+def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:
+    """The maps that are measured anywhere, the largest median gain first."""
+    found = [summary_of(method, gains_of(rows, method), region) for method in methods]
+    return sorted((each for each in found if each.is_known), key=lambda each: -each.median)
+
+
+# ---- In cells --------------------------------------------------------------------------------------------------------
+
+
+def percent(value: float, decimals: int = 1) -> str:
+    """A gain as cells have it: in %, with its sign."""
+    return NOT_RUN if np.isnan(value) else f"{100 * value:+.{decimals}f}"
+
+
+def interval(low: float, high: float) -> str:
+    """The two ends of an interval of gains, in %."""
+    return NOT_RUN if np.isnan(low) else f"{percent(low)} to {percent(high)}"
+
+
+def odds(posterior: Posterior) -> str:
+    """The probabilities better | same | worse."""
+    if np.isnan(posterior.better):
+        return NOT_RUN
+    return " | ".join(f"{each:.2f}" for each in (posterior.better, posterior.same, posterior.worse))

@@ -1,0 +1,285 @@
+"""The tables of the board's page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+
+from rffbench.parameters import TIMES_MEDIAN
+from rffbench.report.board.advice import Advice, advise, classes
+from rffbench.report.board.questions import Answer, Number
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
+from rffbench.report.board.score import BASELINE, gains, loss_name
+from rffbench.report.board.standing import Board, shape
+from rffbench.report.board.statistics import wilcoxon_holm
+from rffbench.report.board.summary import Summary, interval, odds, percent, summaries
+from rffbench.report.board.views import AtCost, Cost
+from rffbench.report.edges import edges
+from rffbench.report.text_table import NOT_RUN, Table
+
+MARK = "†"  # of a map that was named beforehand
+COSTS: dict[Cost, str] = {
+    "fit": "seconds: map, one fit and prediction",
+    "map": "seconds: map and prediction",
+    "tuning": "seconds, tuning included",
+    "memory": "memory",
+}
+BUDGETS = (256, 512, 1024)
+"""The columns with which RFF's cost is a budget; those of the first lines are the first and the last."""
+
+
+# ---- Which map -------------------------------------------------------------------------------------------------------
+
+
+def first_lines(board: Board) -> Table:
+    """Data and budget → map, columns, σ, gain with its interval, and when not."""
+    grid = board.scores.grid
+    shapes = {name: shape(name, grid.setting("preprocess", name) or ()) for name in board.datasets}
+    header = ["data", "budget: RFF's", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
+    table = Table("Which map?", header, stub=2)
+    chosen = board.scores.trials.pivot_table(index="dataset", columns="method", values=TIMES_MEDIAN, aggfunc="median")
+    timed = board.at_cost("fit", COLUMNS) is not None
+    for data in classes(shapes):
+        for budget in (BUDGETS[0], BUDGETS[-1]):
+            at = board.at_cost("fit", budget)
+            rows, columns = (at.trials, at.columns) if at else (board.at_columns(budget), float(budget))
+            found = advise(rows, data, columns, chosen)
+            what = f"{'seconds with ' if timed else ''}{budget} columns"
+            table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
+    table.notes = [
+        "On each class of datasets the map with the largest median gain over RFF, where the gain is told from 0; else "
+        "RFF. The gain is that of choosing so: on each dataset, of the map that the other datasets would have named. "
+        "Not on: datasets on which the map loses more than 1 % to RFF.",
+    ]
+    return table
+
+
+def _advice_cells(found: Advice | None) -> list[str]:
+    if found is None:
+        return [NOT_RUN] * 6
+    if found.method == BASELINE:
+        return [BASELINE, NOT_RUN, f"{found.times_median:.3g}", percent(found.gain), interval(found.low, found.high),
+                f"{found.best} is not told from it"]  # fmt: skip
+    return [
+        found.method, NOT_RUN if np.isnan(found.columns) else f"{found.columns:.0f}", f"{found.times_median:.3g}",
+        percent(found.gain), interval(found.low, found.high), ", ".join(found.worse_on),
+    ]  # fmt: skip
+
+
+# ---- Better, the same, or worse --------------------------------------------------------------------------------------
+
+
+def verdicts(board: Board) -> Table:
+    """All maps at 512 columns: the confirmatory ones with p and verdict, the others exploratory."""
+    rows = board.at_columns(COLUMNS)
+    found = summaries(rows, [name for name in board.maps if name != BASELINE])
+    means = rows.pivot_table(index="dataset", columns="method", values="gain")
+    tested = [name for name in CONFIRMATORY if name in means]
+    p = wilcoxon_holm(means[tested])["p_holm"].to_dict() if len(tested) == len(CONFIRMATORY) else {}
+    header = ["map", "gain, %", "95 %", "better | same | worse", "p", "verdict", "datasets", "failures"]
+    table = Table(f"Over RFF at {COLUMNS} columns", header, stub=1)
+    failed = Counter(rows.loc[rows["failed"], "method"])
+    for each in found:
+        confirmatory = each.method in CONFIRMATORY
+        withheld = board.withheld(each.method, COLUMNS)
+        verdict = (f"none yet: {withheld}" if withheld else each.posterior.verdict) if confirmatory else "exploratory"
+        table.rows.append([
+            f"{each.method} {MARK}" if confirmatory else each.method, percent(each.median),
+            interval(each.low, each.high), odds(each.posterior), _p(p.get(each.method)) if confirmatory else "",
+            verdict, str(each.datasets), str(failed[each.method]),
+        ])  # fmt: skip
+    table.notes = [
+        f"{MARK} named before the run: p is of Wilcoxon's signed-rank test, by Holm's procedure over the six, and "
+        "the verdict is the one of better, same and worse whose probability is .95 or more. Gains within ±1 % are the "
+        "same. A failed trial counts as a constant.",
+        *_without_failures(board, failed),
+    ]
+    return table
+
+
+def _without_failures(board: Board, failed: Mapping[str, int]) -> list[str]:
+    """The second number: the gains of maps with failed trials, these left out."""
+    if not failed:
+        return []
+    known = board.losses[board.losses["n_features"] == COLUMNS]
+    rows = gains(known, board.known, with_failures=False)
+    said = ", ".join(f"{each.method} {percent(each.median)} %" for each in summaries(rows, list(failed)))
+    return [f"Without failed trials: {said}."] if said else []
+
+
+def _p(value: float | None) -> str:
+    return NOT_RUN if value is None or np.isnan(value) else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+
+
+def by_columns(board: Board) -> Table:
+    """The median gain of every map at every size."""
+    sizes = sorted(board.losses["n_features"].unique())
+    maps = [name for name in board.maps if name != BASELINE]
+    found = {size: {each.method: each for each in summaries(board.at_columns(size), maps)} for size in sizes}
+    kept = [size for size in sizes if found[size]]
+    table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in kept)], stub=1)
+    for name in maps:
+        cells = [_shown(found[size].get(name)) for size in kept]
+        if any(cell != NOT_RUN for cell in cells):
+            table.rows.append([_marked(name), *cells])
+    return table
+
+
+def by_cost(board: Board, of: Cost) -> Table | None:
+    """The median gain of every map at RFF's cost with so many columns; None where that was not measured."""
+    views = {columns: at for columns in BUDGETS if (at := board.at_cost(of, columns))}
+    if not views:
+        return None
+    header = ["map", *(f"RFF's with {columns:,} columns" for columns in views), "better | same | worse"]
+    table = Table(f"Median gain over RFF at equal {COSTS[of]}, in %", header, stub=1)
+    maps = [name for name in board.maps if name != BASELINE]
+    found = {columns: {each.method: each for each in summaries(at.trials, maps)} for columns, at in views.items()}
+    middle = COLUMNS if COLUMNS in views else next(iter(views))
+    for name in maps:
+        cells = [_at_cost_cell(found[columns].get(name), at, name) for columns, at in views.items()]
+        mine = found[middle].get(name)
+        table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine else NOT_RUN])
+    table.notes = [
+        "Each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: datasets on "
+        "which it was measured at no such cost, which are left out, not extrapolated. The probabilities are those at "
+        f"RFF's cost with {middle} columns.",
+    ]
+    return table
+
+
+def _at_cost_cell(found: Summary | None, at: AtCost, name: str) -> str:
+    outside = int(at.out_of_range.get(name, 0))
+    beside = f" ({outside})" if outside else ""
+    return f"{_shown(found)}{beside}"
+
+
+def _shown(found: Summary | None) -> str:
+    return NOT_RUN if found is None else f"{percent(found.median)} ({interval(found.low, found.high)})"
+
+
+def _marked(name: str) -> str:
+    return f"{name} {MARK}" if name in CONFIRMATORY else name
+
+
+# ---- The questions ---------------------------------------------------------------------------------------------------
+
+
+def answer_tables(answer: Answer) -> list[Table]:
+    """The numbers of an answer."""
+    tables = []
+    for title, found in answer.maps:
+        table = Table(
+            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "out of range"], stub=1
+        )
+        table.rows = [
+            [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
+             str(each.out_of_range)]
+            for each in found
+        ]  # fmt: skip
+        tables.append(table)
+    if answer.numbers:
+        table = Table("Numbers", ["what", "value", "95 %", "datasets"], stub=1)
+        table.rows = [[each.name, _number(each.value), _ends(each), str(each.datasets)] for each in answer.numbers]
+        tables.append(table)
+    return tables
+
+
+def _number(value: float) -> str:
+    return NOT_RUN if np.isnan(value) else f"{value:+.2f}"
+
+
+def _ends(number: Number) -> str:
+    return NOT_RUN if np.isnan(number.low) else f"{number.low:+.2f} to {number.high:+.2f}"
+
+
+# ---- What was chosen, what failed, how sure it is --------------------------------------------------------------------
+
+
+def chosen(board: Board) -> Table:
+    """σ and λ as cross-validation chose them, and how often at an edge of the grid."""
+    trials = board.scores.trials[board.scores.trials["status"] == "ok"]
+    header = ["map", "σ / median", "σ at an edge", "λ at 512 columns", "λ at an edge"]
+    table = Table(
+        "Chosen parameters: medians over datasets and trials, from the 5th to the 95th percentile", header, stub=1
+    )
+    found: dict[tuple[str, str], list[str]] = {(name, tuned): [] for name in board.maps for tuned in ("σ/median", "λ")}
+    for edge in edges(board.scores):
+        if (key := (edge.method, edge.tuned)) in found and (edge.tuned != "λ" or edge.n_features == COLUMNS):
+            found[key].append(edge.dataset)
+    for name in board.maps:
+        mine = trials[trials["method"] == name]
+        at = mine[mine["n_features"] == COLUMNS]
+        if at.empty:
+            continue
+        table.rows.append([
+            name, _spread(at[TIMES_MEDIAN]), ", ".join(dict.fromkeys(found[name, "σ/median"])) or "–",
+            _spread(at["lambda"]), ", ".join(dict.fromkeys(found[name, "λ"])) or "–",
+        ])  # fmt: skip
+    table.notes = [
+        "At an edge: the datasets on which the chosen value is an end of its grid in more than a fifth of the trials, "
+        "and the held-out error still falls there, or it is not known whether it does.",
+    ]
+    return table
+
+
+def _spread(values: pd.Series) -> str:
+    known = values.dropna()
+    if known.empty:
+        return NOT_RUN
+    low, middle, high = known.quantile([0.05, 0.5, 0.95])
+    return f"{middle:.3g} ({low:.3g} to {high:.3g})"
+
+
+def datasets(board: Board) -> Table:
+    """Every dataset: its shape, unit, and the noise of a gain in units of the region."""
+    noise = board.noise(COLUMNS)
+    own = [name for name in CONFIRMATORY if name in noise]
+    header = ["dataset", "rows", "inputs", "loss", "constant", "RFF at 4,096", "noise, regions", "trials"]
+    table = Table("Datasets", header, stub=1)
+    grid = board.scores.grid
+    counts = board.losses[(board.losses["n_features"] == COLUMNS) & (board.losses["method"] == BASELINE)]
+    trials = counts.groupby("dataset").size().to_dict()
+    for name in board.datasets:
+        known, (n, d) = board.known.get(name), shape(name, grid.setting("preprocess", name) or ())
+        mine = noise.loc[name, own].median() if name in noise.index and own else np.nan
+        table.rows.append([
+            name, f"{n:,}", str(d), loss_name(name), f"{known.constant:.4g}" if known else NOT_RUN,
+            f"{known.reference:.4g}" if known else NOT_RUN, NOT_RUN if np.isnan(mine) else f"{mine:.2f}",
+            str(trials.get(name, 0)),
+        ])  # fmt: skip
+    middle = float(np.nanmedian(noise[own].median(axis=1))) if own and len(noise) else np.nan
+    table.notes = [
+        "Noise: the standard error of a gain over trials, in units of the region of ±1 %, the median over the six maps "
+        f"named beforehand at {COLUMNS} columns. "
+        + (f"Its median over datasets is {middle:.2f}; a verdict needs 1 or less." if not np.isnan(middle) else ""),
+        *(f"{name} {why}: left out." for name, why in board.left_out.items()),
+    ]
+    return table
+
+
+def failures(board: Board) -> Table | None:
+    """The trials that failed, by method, status and dataset; None where none did."""
+    lost = board.scores.trials[board.scores.trials["status"] != "ok"]
+    if lost.empty:
+        return None
+    table = Table("Failed trials", ["method", "status", "trials", "where"], stub=1)
+    for (method, status), mine in lost.groupby(["method", "status"], sort=False):
+        where = list(zip(mine["dataset"], mine["n_features"], strict=True))
+        said = [f"{name} {', '.join(dict.fromkeys(str(size) for _, size in sizes))}" for name, sizes in
+                groupby(where, key=lambda each: each[0])]  # fmt: skip
+        table.rows.append([str(method), str(status), str(len(mine)), "; ".join(said)])
+    return table
+
+
+def progress(board: Board, parts: Sequence[str]) -> Table:
+    """How far every part has run."""
+    table = Table("What is in", ["part", "trials", "planned", "failed"], stub=1)
+    for name in parts:
+        found = board.progress(name)
+        table.rows.append([name, f"{found.done:,}", f"{found.planned:,}", f"{found.failed:,}"] if found else
+                          [name, "0", NOT_RUN, ""])  # fmt: skip
+    return table

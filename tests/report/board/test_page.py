@@ -1,0 +1,180 @@
+"""The board's page from results that are made up: what it says, what it withholds, and what it advises."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rffbench.report.board import advice, questions, tables
+from rffbench.report.board.advice import DataClass, advise, classes
+from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
+from rffbench.report.board.score import Reference
+from rffbench.report.board.standing import Board
+from rffbench.report.board.summary import gains_of, summary_of
+from rffbench.report.frame import load_results
+from tests.helpers import report_log as log
+
+DATASETS = ["eeg", "magic04", "phoneme", "spambase"]
+KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
+METHODS = {
+    "RFF": {"features": "fourier"},
+    "SORF": {"features": "sorf", "lengths": "chi"},
+    "Nyström": {"features": "nystroem"},
+}
+BETTER = {"RFF": 0, "SORF": 0.05, "Nyström": 8}  # points of accuracy
+
+
+def results(folder, trials=3, seconds=False):
+    """Three maps on four datasets at three sizes; Nyström 8 points better, and twice as dear."""
+    config = log.config(datasets=DATASETS, n_features=[256, 512, 1024], methods=METHODS, trials=3)
+    rng = np.random.default_rng(0)
+    rows = []
+    for name in DATASETS:
+        for size, more in ((256, 0), (512, 4), (1024, 7)):
+            for trial in range(trials):
+                noise = rng.normal(0, 0.05)
+                for method, better in BETTER.items():
+                    spec = log.spec(dataset=name, method="RFF", n_features=size, multiple=None, trial=trial)
+                    features = {"name": METHODS[method]["features"]} | {
+                        key: value for key, value in METHODS[method].items() if key != "features"
+                    }
+                    row = log.ok(spec, 70 + more + better + noise + rng.normal(0, 0.05), feature_s=size / 512)
+                    row |= {"method": method, "features": features, "key": f"{name}{size}{trial}{method}"}
+                    dear = 2 if method == "Nyström" else 1
+                    row["timing"] = {"feature_s": size / 512 * dear, "fit_s": size / 512 * dear, "predict_s": 0.0,
+                                     "contended": False}  # fmt: skip
+                    row["metrics"] |= {"times_median": 1.0, "own_memory_bytes": 1000.0 * size * dear}
+                    rows.append(row)
+    return load_results(log.write(folder, config, rows))
+
+
+@pytest.fixture
+def board(tmp_path):
+    return Board({"board": results(tmp_path / "board"), "board-seconds": results(tmp_path / "seconds")}, KNOWN)
+
+
+def cells(table):
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+def test_there_is_no_verdict_before_all_trials_of_a_map_are_in(tmp_path):
+    whole = Board({"board": results(tmp_path / "a")}, KNOWN)
+    partly = Board({"board": results(tmp_path / "b", trials=2)}, KNOWN)
+    assert whole.withheld("SORF", 512) == ""
+    assert partly.withheld("SORF", 512) == "8 trials to come"
+    (row,) = [each for each in cells(tables.verdicts(partly)) if each["map"].startswith("SORF")]
+    assert row["verdict"] == "none yet: 8 trials to come"
+    (row,) = [each for each in cells(tables.verdicts(whole)) if each["map"].startswith("SORF")]
+    assert row["verdict"] == "same"
+    assert "72 of 108 planned trials are in." in to_markdown(sections(partly), "x")
+
+
+def test_there_is_no_verdict_without_references_or_above_the_noise(tmp_path):
+    found = results(tmp_path / "board")
+    few = {name: KNOWN[name] for name in DATASETS[:2]}
+    assert Board({"board": found}, few).withheld("SORF", 512) == "no reference of 2 datasets"
+    small = {name: Reference(name, 0.5, 0.495, 0.00001, 3) for name in DATASETS}
+    assert "regions" in Board({"board": found}, small).withheld("SORF", 512)
+
+
+def test_what_is_not_named_beforehand_is_exploratory(board):
+    found = {row["map"]: row["verdict"] for row in cells(tables.verdicts(board))}
+    assert found["Nyström"] == "exploratory"
+    assert found["SORF †"] == "same"
+
+
+def test_at_equal_cost_a_map_that_costs_twice_is_read_at_half_its_columns(board):
+    gain = board.at_cost("fit", 512).gains["Nyström"]
+    assert gain.to_numpy() == pytest.approx((70 + 8 - 74) / 100 / 0.4, abs=0.01)  # with 256 columns
+    memory = board.at_cost("memory", 512).gains["Nyström"]
+    assert memory.to_numpy() == pytest.approx(gain.to_numpy())
+    assert board.at_cost("fit", 256).out_of_range["Nyström"] == 4
+    assert board.at_cost("tuning", 512) is None
+    assert board.at_cost("fit", 512).columns["Nyström"].tolist() == [256.0] * 4
+
+
+def test_the_page_is_written_in_both_ways_and_so_are_its_rows(board, tmp_path):
+    found = sections(board)
+    text = to_markdown(found, "figures")
+    assert text.startswith("## Which map?")
+    assert "Question 5: Does the kernel matter more than the map?" in text
+    assert "board-kernels has not run" in text
+    page = write_html("The board", found, tmp_path / "board.html", "rows.csv.gz").read_text(encoding="utf-8")
+    assert page.count("<table ") == sum(line.startswith("| --") for line in text.split("\n"))
+    assert 'href="rows.csv.gz"' in page
+    rows = pd.read_csv(write_rows(board, tmp_path / "rows.csv.gz"))
+    assert len(rows) == 108
+    assert rows["loss"].notna().all()
+    assert rows["board-seconds: fit_s"].notna().all()
+
+
+def test_datasets_fall_into_four_classes():
+    found = classes({"a": (100, 3), "b": (100, 50), "c": (10_000, 20), "d": (50_000, 21), "e": (60_000, 784)})
+    assert [(each.rows, each.inputs, each.datasets) for each in found] == [
+        ("n < 10,000", "d ≤ 20", ("a",)), ("n < 10,000", "d > 20", ("b",)),
+        ("n ≥ 10,000", "d ≤ 20", ("c",)), ("n ≥ 10,000", "d > 20", ("d", "e")),
+    ]  # fmt: skip
+
+
+def gain_rows(**of_maps):
+    return pd.DataFrame([
+        {"dataset": f"d{at}", "method": method, "trial": trial, "gain": gain}
+        for method, gains in of_maps.items() for at, gain in enumerate(gains) for trial in range(3)
+    ])  # fmt: skip
+
+
+def test_the_map_that_gains_is_advised_with_the_gain_that_others_would_have_chosen():
+    rows = gain_rows(good=[0.05, 0.04, 0.06, 0.05, -0.03], bad=[-0.1] * 5)
+    data = DataClass("n", "d", tuple(f"d{at}" for at in range(5)))
+    found = advise(rows, data, 512.0, pd.DataFrame({"good": [1.0] * 5, "RFF": [0.5] * 5}, index=data.datasets))
+    assert (found.best, found.gain, found.worse_on) == ("good", pytest.approx(0.05), ("d4",) if found.low > 0 else ())
+    always = advise(gain_rows(good=[0.05] * 5), data, 512.0, pd.DataFrame())
+    assert (always.method, always.low) == ("good", pytest.approx(0.05))
+
+
+def test_a_lucky_choice_among_maps_without_gains_is_not_advised():
+    """Twenty maps that gain nothing: the best median is above 0, the gain of choosing so is not told from it."""
+    rng, above, told = np.random.default_rng(1), 0, 0
+    data = DataClass("n", "d", tuple(f"d{at}" for at in range(8)))
+    for _ in range(30):
+        rows = gain_rows(**{f"map {at}": rng.normal(0, 0.02, 8) for at in range(20)})
+        found = advise(rows, data, 512.0, pd.DataFrame())
+        above += summary_of(found.best, gains_of(rows, found.best)).median > 0.005
+        told += found.method != "RFF"
+    assert above == 30
+    assert told <= 4
+
+
+def test_too_few_datasets_give_no_advice():
+    data = DataClass("n", "d", ("d0", "d1"))
+    assert advise(gain_rows(good=[0.05, 0.05]), data, 512.0, pd.DataFrame()) is None
+    assert advice.FEWEST == 3
+
+
+# ---- The questions' numbers ------------------------------------------------------------------------------------------
+
+
+def test_the_component_between_levels_is_what_was_planted():
+    """Levels with a variance of 4, trials that shift all levels, and noise: the component is 4 on average."""
+    rng, found, flat = np.random.default_rng(2), [], []
+    for _ in range(400):
+        levels, shift = rng.normal(0, 2, 5), rng.normal(0, 3, (6, 1))
+        found.append(questions.between(pd.DataFrame(levels + shift + rng.normal(0, 1, (6, 5)))))
+        flat.append(questions.between(pd.DataFrame(shift + rng.normal(0, 1, (6, 5)))))
+    assert np.mean(found) == pytest.approx(4, rel=0.15)
+    assert np.mean(flat) < 0.1
+    assert np.isnan(questions.between(pd.DataFrame([[1.0, np.nan], [1.0, 2.0]])))
+
+
+def test_an_interval_over_datasets_covers_the_number():
+    rng = np.random.default_rng(3)
+    covered = 0
+    for seed in range(40):
+        values = {f"d{at}": value for at, value in enumerate(rng.normal(1, 1, 30))}
+        found = questions.over_datasets(values, questions.median, "x", seed)
+        covered += found.low <= 1 <= found.high
+    assert covered >= 34
+
+
+def test_correlations_need_two_values_of_each():
+    assert questions.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
+    assert np.isnan(questions.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))

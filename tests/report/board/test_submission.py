@@ -1,0 +1,99 @@
+"""A folder with one's own map: what a check draws, and what it refuses."""
+
+import pytest
+
+from rffbench import yamlfile
+from rffbench.errors import ConfigError, ResultsError
+from rffbench.report.board import submission
+from rffbench.report.board.entry import own_map
+from rffbench.report.board.submission import Submission, check_table, differences, drawn, read_submission
+from rffbench.trials.spec import TrialResult
+from tests.helpers import report_log as log
+from tests.helpers.own_map import MINE
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """What `rffbench board ./mine.py:Mine --datasets phoneme,kin8nm --save` writes, with made-up scores."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    ran, saved = tmp_path / "ran", tmp_path / "saved"
+    ran.mkdir()
+    experiment = own_map("./mine.py:Mine", ["phoneme", "kin8nm"])
+    rows = []
+    for spec in experiment.grid():
+        metric = {"accuracy": 80.0, "balanced_accuracy": 79.0} if spec.dataset == "phoneme" else {"rmse": 0.1}
+        rows.append(TrialResult(spec, "ok", metric, {"feature_s": 1.0}, 10**9, 0.05).to_row())
+    (ran / "config.yaml").write_text(experiment.to_yaml(ran))
+    (ran / "manifest.json").write_text("{}")
+    (ran / "trials.jsonl").write_text("".join(log.json.dumps(row) + "\n" for row in rows))
+    table = submission.Table("Gains", ["map"], [["Mine"]])
+    submission.save_entry(ran, "./mine.py:Mine", [table], saved)
+    return saved
+
+
+def test_a_tenth_is_drawn_by_the_nonce_and_some_of_it_is_of_the_map(folder):
+    found = read_submission(folder)
+    assert (len(found.rows), found.missing) == (16, 0)
+    drawn_ = [drawn(found, nonce) for nonce in ("a", "b", "c", "d", "e")]
+    assert {len(keys) for keys in drawn_} == {2}
+    assert len({tuple(keys) for keys in drawn_}) > 2
+    assert drawn(found, "a") == drawn_[0]
+    assert all(any(found.rows[key]["method"] == "Mine" for key in keys) for keys in drawn_)
+
+
+@pytest.mark.parametrize(
+    ("metric", "change", "off"),
+    [
+        ("accuracy", 100 * 2 / 2702, ""),  # phoneme has 2,702 test rows
+        ("accuracy", 100 * 3 / 2702, "3 test rows"),
+        ("rmse", 0.9e-7, ""),
+        ("rmse", 1.1e-6, "1.1e-05"),
+    ],
+)
+def test_two_test_rows_or_a_millionth_are_let_through_and_more_is_not(folder, metric, change, off):
+    found = read_submission(folder)
+    row = next(row for row in found.rows.values() if metric in row["metrics"])
+    again = {**row, "metrics": {**row["metrics"], metric: row["metrics"][metric] + change}}
+    told = differences(found, [again])
+    assert [each.off[: len(off)] for each in told] == ([off] if off else [])
+    table = check_table(found, [again], told)
+    assert bool(told) == (row["dataset"] in [cells[0] for cells in table.rows])
+
+
+def test_another_status_is_a_difference(folder):
+    found = read_submission(folder)
+    row = next(iter(found.rows.values()))
+    assert differences(found, [{**row, "status": "error", "metrics": {}}])[0].off == "error, not ok"
+
+
+def test_a_folder_that_is_none_or_was_changed_is_refused(folder):
+    with pytest.raises(ConfigError, match=r"card.yaml: there is no such file; .rffbench board"):
+        read_submission(folder / "nowhere")
+    source = (folder / "mine.py").read_text()
+    (folder / "mine.py").write_text(source + "# another\n")
+    with pytest.raises(ConfigError, match=r"mine.py: its SHA-256 is .*, and card.yaml says"):
+        read_submission(folder)
+    (folder / "mine.py").write_text(source)
+    card = yamlfile.read(folder / "card.yaml")
+    (folder / "card.yaml").write_text(yamlfile.dump({**card, "map": "../mine.py"}))
+    with pytest.raises(ConfigError, match=r"must be the name of a \.py file in this folder"):
+        read_submission(folder)
+
+
+def test_trials_of_another_protocol_or_map_are_refused_by_their_place(folder):
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    row = log.json.loads(lines[3])
+    lines[3] = log.json.dumps({**row, "key": "0" * 64})
+    (folder / "trials.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ResultsError, match=f"{row['dataset']} {row['method']} at {row['n_features']} columns"):
+        read_submission(folder)
+
+
+def test_trials_that_are_left_out_are_counted(folder):
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    (folder / "trials.jsonl").write_text("\n".join(lines[:-3]) + "\n")
+    found = read_submission(folder)
+    assert isinstance(found, Submission)
+    assert found.missing == 3
+    assert "3 trials of its config are not in the folder." in check_table(found, [], []).notes
