@@ -43,6 +43,15 @@ def located(*where: str | int) -> Iterator[None]:
         raise Misplaced(str(error), *where, *([error.parameter] if error.parameter else [])) from None
 
 
+@contextmanager
+def under(*where: str | int) -> Iterator[None]:
+    """A complaint about a place is about that place in what is at ``where``."""
+    try:
+        yield
+    except Misplaced as error:
+        raise Misplaced(str(error), *where, *error.where) from None
+
+
 def check_mapping(field: str, mapping: dict[str, Any], keys: Sequence[str], what: str) -> None:
     """Every key of a per-dataset or per-size mapping exists, and every key has a value or the default."""
     for key in mapping:

@@ -31,7 +31,7 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import check_grid, check_inputs, check_mapping, located, misplaced, placed
+from rffbench.config.checks import check_grid, check_inputs, check_mapping, located, misplaced, placed, under
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
@@ -188,8 +188,8 @@ class Method(BaseModel):
     kernel: Annotated[Kernel | None, BeforeValidator(by_key("name"))] = Field(
         default=None, description="A kernel instead of the experiment's."
     )
-    n_features: Annotated[Sizes | None, BeforeValidator(listed_or_none)] = Field(
-        default=None, description="Sizes instead of the experiment's."
+    n_features: Annotated[Sizes | dict[str, Sizes] | None, BeforeValidator(listed_or_none)] = Field(
+        default=None, description="Sizes instead of the experiment's; per dataset too."
     )
     datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
         default=None, description="The datasets it is run on, if not all of the experiment's."
@@ -470,6 +470,10 @@ class Experiment(_Strict):
         for dataset in self.solver_of:
             if dataset not in self.datasets:
                 raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), "solver_of", dataset)
+        for label, method in self.methods.items():
+            if isinstance(method.n_features, dict):
+                with under("methods", label):
+                    check_mapping("n_features", method.n_features, method.datasets or self.datasets, "dataset")
         check_grid(Grid(self.to_dict()))
         check_inputs(Grid(self.to_dict()))
         self.files()

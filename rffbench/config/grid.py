@@ -85,6 +85,7 @@ class Grid:
     def sizes(self, dataset: str, method: str) -> list[str | int]:
         """A method's sizes on a dataset, as written: ``"16d"`` or a count."""
         own = self.config["methods"][method].get("n_features")
+        own = own.get(dataset, own.get(DEFAULT)) if isinstance(own, Mapping) else own
         return list(own or self.setting("n_features", dataset) or [])
 
     def n_features(self, dataset: str, size: str | int) -> int:

@@ -126,6 +126,26 @@ def test_settings_that_are_wrong_are_refused(solver_of, problem):
         grid(solver_of=solver_of)
 
 
+# ---- A method's sizes ----------------------------------------------------------------------------------------
+
+
+def test_a_method_s_sizes_may_differ_by_dataset():
+    sizes = {"digits": [4, 6], "default": 5}
+    methods = {"RFF": {"features": "fourier"}, "own": {"features": "fourier", "n_features": sizes}}
+    found = {(each.dataset, each.method, each.n_features) for each in grid(methods=methods)}
+    assert {size for _, method, size in found if method == "RFF"} == {8}
+    own = {("digits", 4), ("digits", 6), ("breast-cancer", 5)}
+    assert {(dataset, size) for dataset, method, size in found if method == "own"} == own
+
+
+@pytest.mark.parametrize(
+    ("sizes", "problem"), [({"digits": 4}, "has no value for breast-cancer"), ({"digit": 4}, "digit")]
+)
+def test_a_method_s_sizes_are_for_its_datasets(sizes, problem):
+    with pytest.raises(ValueError, match=problem):
+        grid(methods={"own": {"features": "fourier", "n_features": sizes}})
+
+
 def test_the_mean_squared_error_is_the_square_of_the_rmse():
     one = spec(dataset="synthetic-regression", scores=["mse"])
     found = run_trial(one).metrics

@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from rffbench.features.base import FeatureMap
+from rffbench.features.dot_product.allocation import Law, least_error_counts
 from rffbench.kernels import Kernel, MaclaurinKernel, PolynomialKernel, make_kernel_with
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.kernels.base import squared_lengths
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
+from rffbench.rowsource import dense_rows
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 MOST_TERMS = 200  # of a series: (xᵀx′)ⁿ of higher n has no estimate that is of use
 SAMPLED_ROWS = 1000  # training rows whose lengths say how much each degree matters
 NEGLIGIBLE = 1e-12  # share of the diagonal: degrees of less are left out
 LEAST_LOG = -1e4  # of a share: less is 0
+POWER = 4  # of the polynomial that stands for the exponential
 FEWEST_COLUMNS = 4  # of a degree that is not left out; of 0.5, 1, 2 and 4 it has the smallest errors on magic04
 GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 fill [0, 1) evenly, however many there are
 
@@ -45,7 +48,9 @@ class SeriesFeatures(FeatureMap):
         kernels=MaclaurinKernel, bias="terms of high degree left out", unbiased_if="degrees are not truncated",
         fits_on="inputs", row_cost="h*d*D", fit_cost="min(n, 1000)*d", nests=("directions_",),
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"degrees": ("optimised", "truncated", "geometric", "product")}
+    choices: ClassVar[dict[str, tuple]] = {
+        "degrees": ("optimised", "truncated", "geometric", "least-error", "product", "power"),
+    }  # fmt: skip
     accepts_sparse = True
 
     degrees: str
@@ -65,15 +70,18 @@ class SeriesFeatures(FeatureMap):
     def check_parameters(self) -> None:
         super().check_parameters()
         kernel = self._check_kernel()
-        if self.degrees == "product" and not isinstance(kernel, PolynomialKernel):
+        if (self.degrees == "product") > isinstance(kernel, PolynomialKernel):
             problem = "must be 'optimised' or 'geometric': 'product' is for the polynomial kernel, and this is the"
+            raise WrongParameter("degrees", f"{problem} {kernel.called()}")
+        if self.degrees == "power" and kernel.highest_degree is not None:
+            problem = "must be 'product': 'power' is for kernels of infinitely many degrees, and this is the"
             raise WrongParameter("degrees", f"{problem} {kernel.called()}")
         assert isinstance(kernel, MaclaurinKernel)
         _terms_of(kernel)
 
     @property
     def unbiased(self) -> bool:
-        return self.degrees != "truncated"
+        return self.degrees not in ("truncated", "least-error", "power")
 
     @property
     def n_terms(self) -> int:
@@ -85,7 +93,7 @@ class SeriesFeatures(FeatureMap):
         kernel = self._check_kernel()
         if self.degrees == "product" and isinstance(kernel, PolynomialKernel):
             return {"h": kernel.degree}
-        return {"h": 2}
+        return {"h": POWER if self.degrees == "power" else 2}
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Choose the degrees by X's rows and draw the projections for its columns; y is not used."""
@@ -98,12 +106,20 @@ class SeriesFeatures(FeatureMap):
             terms = product_terms(kernel, count)
         elif self.degrees == "geometric":
             terms = geometric_terms(kernel, count, sequence)
+        elif self.degrees == "power":
+            terms = power_terms(kernel, count)
+        elif self.degrees == "least-error":
+            terms = least_error_terms(kernel, sampled(X, sequence), count, self._law(X.shape[1]))
         else:
             least = FEWEST_COLUMNS if self.degrees == "truncated" else 0
             terms = optimised_terms(kernel, sampled(X, sequence), count, sequence, least=least)
         self.degrees_, self.scale_ = terms.degrees, terms.scales
         self._draw(kernel, terms, X.shape[1], sequence)
         return self
+
+    def _law(self, d: int) -> Law:
+        """How estimates of a degree spread, for rows of d inputs."""
+        raise NotImplementedError
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
         """Draw the projections of the columns of these degrees."""
@@ -176,6 +192,27 @@ def geometric_terms(kernel: MaclaurinKernel, count: int, sequence: SeedSequence)
     p /= p.sum()
     degrees = _at(p, generator(sequence, "degrees").uniform(size=count))
     return Terms(degrees, np.sqrt(coefficients[degrees] / (count * p[degrees])))
+
+
+def least_error_terms(kernel: MaclaurinKernel, X: Any, count: int, law: Law) -> Terms:
+    """Whole numbers of columns for the degrees 1 to p, for which the estimated error is least, by the rows X
+    (`rffbench.features.dot_product.allocation.least_error_counts`); the first column is all of the term of degree 0."""
+    rows = dense_rows(kernel.scaled(X)).astype(np.float64)
+    constant = kernel.coefficients(1)[0] > 0
+    counts = least_error_counts(kernel, rows, max(1, count - constant), law)
+    degrees = np.repeat(np.arange(1, len(counts) + 1), counts)
+    scales = np.sqrt(kernel.coefficients(len(counts) + 1)[degrees] / counts[degrees - 1])
+    if constant:
+        degrees = np.concatenate([[0], degrees])
+        scales = np.concatenate([[np.sqrt(kernel.coefficients(1)[0])], scales])
+    return Terms(degrees[:count], scales[:count])
+
+
+def power_terms(kernel: MaclaurinKernel, count: int) -> Terms:
+    """All columns stand for (1 + t/q)^q, q = POWER, in the place of exp(t), t = a₁·xᵀx′: the sketch of the Gaussian
+    kernel in J. Wacker, M. Kanagawa, M. Filippone, "Improved random features for dot product kernels", 2024."""
+    gain = np.sqrt(kernel.coefficients(2)[1] / POWER)
+    return Terms(np.full(count, POWER), np.full(count, 1 / np.sqrt(count)), gain, 1.0)
 
 
 def product_terms(kernel: PolynomialKernel, count: int) -> Terms:

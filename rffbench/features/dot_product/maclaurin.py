@@ -27,7 +27,9 @@ class MaclaurinFeatures(ProjectionProducts):
     degrees : 'optimised', columns by each degree's share in k(x, x) of at most 1000 training rows, the term of degree 0
         exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'truncated', the same
         without degrees of fewer than 4 columns, which is biased and has the smaller error; 'geometric', Kar and
-        Karnick's pₙ ∝ 2⁻ⁿ; or 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended.
+        Karnick's pₙ ∝ 2⁻ⁿ; 'least-error', the whole numbers of columns of Wacker et al. 2024 for the degrees from 1 to
+        at most 10, biased too; 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended;
+        or 'power', of the others, as 'product' for (1 + a₁xᵀx′/4)⁴, which is biased.
     projection : 'rademacher', w of random signs; 'gaussian', of normal numbers, with the larger variance; or 'srht',
         orthogonal rows of randomised Walsh–Hadamard matrices: the quickest for many inputs.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import Kernel, MaclaurinKernel
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
@@ -63,6 +65,12 @@ class ProjectionProducts(SeriesFeatures):
     def letters(self, d: int) -> dict[str, float]:
         """h of the formulas, and r, the multiply-adds of a projection."""
         return {**super().letters(d), "r": math.log2(next_power_of_two(d)) + 1 if self.projection == "srht" else d}
+
+    def _law(self, d: int) -> allocation.Law:
+        complex_ = self.parts == 2
+        if self.projection == "srht":
+            return partial(allocation.transforms, block=next_power_of_two(d), complex_=complex_)
+        return partial(allocation.normals if self.projection == "gaussian" else allocation.signs, complex_=complex_)
 
     def _entries(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
         """``count`` draws of w out of signs or units, (count, d), or (2·count, d), drawn one by one."""

@@ -10,6 +10,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import MaclaurinKernel
 from rffbench.linalg.sketches import CountSketch
@@ -58,6 +59,9 @@ class TensorSketchFeatures(SeriesFeatures):
 
     sketches_: dict[int, list[CountSketch]]
     constants_: NDArray[np.float64]
+
+    def _law(self, d: int) -> allocation.Law:
+        return allocation.sketches
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
         degrees, counts = np.unique(terms.degrees, return_counts=True)
