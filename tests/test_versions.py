@@ -54,10 +54,13 @@ def of_variants(name, variants):
     kernel = WITH_ALL_VALUES.get(name) or kernels_served(served(name).kernels)[0]  # the Gaussian, where served
     kernels = []
     for own in variants:
-        features = make_features(
-            {"name": name, **own}, kernel=kernel, gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0,
-            n_features=16, count="columns", random_state=SeedSequence(7),
-        )  # fmt: skip
+        try:
+            features = make_features(
+                {"name": name, **own}, kernel=kernel, gamma=0.5 if kernel_class(kernel).has_bandwidth else 1.0,
+                n_features=16, count="columns", random_state=SeedSequence(7),
+            )  # fmt: skip
+        except ConfigError:  # a value for other kernels
+            continue
         Z = dense_rows(features.fit(X, Y).transform(X))
         kernels.append(Z @ Z.T)
     return hashed(kernels, 4)
