@@ -73,10 +73,10 @@ class SeriesFeatures(FeatureMap):
         if (self.degrees == "product") > isinstance(kernel, PolynomialKernel):
             problem = "must be 'optimised' or 'geometric': 'product' is for the polynomial kernel, and this is the"
             raise WrongParameter("degrees", f"{problem} {kernel.called()}")
+        assert isinstance(kernel, MaclaurinKernel)
         if self.degrees == "power" and kernel.highest_degree is not None:
             problem = "must be 'product': 'power' is for kernels of infinitely many degrees, and this is the"
             raise WrongParameter("degrees", f"{problem} {kernel.called()}")
-        assert isinstance(kernel, MaclaurinKernel)
         _terms_of(kernel)
 
     @property
