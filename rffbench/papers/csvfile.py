@@ -26,7 +26,7 @@ def load(
     blank: Collection[str] = (),
 ) -> pd.DataFrame:
     """The file's rows: its columns ``text`` and ``numbers`` (floats; every cell must hold one), those of the numbers
-    ``optional`` that it has, and whatever else as text. Of the numbers, cells of ``blank`` may be empty, which are NaN.
+    ``optional`` that it has, and whatever else as text. Cells of ``blank`` may be empty; of the numbers these are NaN.
     ConfigError where the file, a column or a cell is missing or wrong.
 
     The table's ``attrs`` have the ``lines`` of the rows, and the ``decimals`` of each column of numbers: the most that
@@ -53,7 +53,7 @@ def load(
         if len(row) != len(header):
             raise ConfigError(f"{path}, line {line}: {len(row)} cells, but the first line names {len(header)} columns")
         for name, cell in zip(header, row, strict=True):
-            if name in text and not cell.strip():
+            if name in text and name not in blank and not cell.strip():
                 raise ConfigError(f"{path}, line {line}, column {name!r}: is empty")
             if name in numbers and not (_is_number(cell) or (name in blank and not cell.strip())):
                 raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not {cell!r}")

@@ -54,6 +54,7 @@ class Part(_Strict):
     reported: str
     reported_std: str | None = None
     factor: float = 1.0
+    offset: float = 0.0
 
 
 class Table(_Strict):
@@ -70,7 +71,8 @@ class Table(_Strict):
     )
     dataset: str = Field(default="dataset", description="the column that names the dataset")
     method: list[str] = Field(
-        default_factory=list, description="the columns that together name the method; else method, and kernel"
+        default_factory=list,
+        description="the columns that together name the method, the first never empty; else method, and kernel",
     )
     datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name; else the paper's")
     methods: dict[str, str | list[str]] = Field(
@@ -80,6 +82,9 @@ class Table(_Strict):
     no_number: str | None = Field(default=None, description="why some of its rows have no number, where they do")
     metric: str | None = Field(default=None, description="the score, as trials name it; else each dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
+    offset: float = Field(
+        default=0.0, description="and this is added: an error rate is an accuracy with factor -100 and offset 100"
+    )
     metrics: dict[str, Part] = Field(default_factory=dict, description="of a file with several: in place of metric")
     columns: dict[str, str] = Field(
         default_factory=dict, description="of multiple, n_features, trial, run, reported, reported_std, …: the file's"
@@ -121,7 +126,7 @@ class Table(_Strict):
         if self.metrics:
             return [*self.metrics.items()]
         reported, std = self.columns["reported"], self.columns.get("reported_std")
-        return [(self.metric, Part(reported=reported, reported_std=std, factor=self.factor))]
+        return [(self.metric, Part(reported=reported, reported_std=std, factor=self.factor, offset=self.offset))]
 
     # ---- Reading ----
 
@@ -140,7 +145,7 @@ class Table(_Strict):
         printed = self._printed(path, place)
         named_by = self._named_by(printed)
         numbers = pd.DataFrame({"line": printed["line"], "paper_dataset": printed[self.dataset]})
-        numbers["reported_method"] = [" ".join(row) for row in printed[named_by].to_numpy()]
+        numbers["reported_method"] = [" ".join(filter(str.strip, row)) for row in printed[named_by].to_numpy()]
         here = {theirs: here for here, named in methods.items() for theirs in _listed(named)}
         numbers["method"] = numbers["reported_method"].replace(here)
         for name in KEYS:
@@ -169,7 +174,8 @@ class Table(_Strict):
         numbers = [*self.columns.values(), *self.costs.values()]
         numbers += [name for part in self.metrics.values() for name in (part.reported, part.reported_std) if name]
         text = [self.dataset, *(self.method or ["method"])]
-        blank = numbers if self.counts_all else ()  # what is left out is looked at where it is known what it is of
+        # What is left out is looked at where it is known what it is of.
+        blank = [*(numbers if self.counts_all else ()), *text[2:]]  # and of a name only the first part must be there
         printed = csvfile.load(path, text=text, numbers=numbers, optional=["tolerance"], blank=blank)
         for key, rules in (("where", [self.where]), ("not_here", [rule.columns for rule in self.not_here])):
             for number, column in ((i, column) for i, rule in enumerate(rules) for column in rule):
@@ -202,9 +208,9 @@ class Table(_Strict):
         self, metric: str | None, part: Part, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path
     ) -> pd.DataFrame:
         """The rows with what is reported of one metric, in the suite's unit."""
-        found = numbers.assign(metric=metric, reported=printed[part.reported] * part.factor)
+        found = numbers.assign(metric=metric, reported=printed[part.reported] * part.factor + part.offset)
         std = printed[part.reported_std] if part.reported_std else math.nan
-        found["reported_std"] = std * part.factor
+        found["reported_std"] = std * abs(part.factor)
         found["rounding"] = 0.5 * 10.0 ** -printed.attrs["decimals"][part.reported] * abs(part.factor)
         if not self.counts_all:
             return found

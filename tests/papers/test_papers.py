@@ -15,6 +15,9 @@ from rffbench.report.claims import load_claims
 # All but our own, whose numbers are recorded and whose datasets are of several papers.
 PAPERS = sorted({reference.paper for reference in references().values()} - {"rffbench"})
 
+# Whose numbers are shown for their order of magnitude alone.
+NEVER_JUDGED = {"potapczynski2021"}
+
 # Where a card's rows are known not to be the paper's: another test part, rows the paper leaves out.
 OTHER_ROWS = {"cod-rna", "cod-rna-paper"}
 
@@ -57,7 +60,7 @@ def test_every_paper_has_a_citation_and_claims_on_datasets_it_has(paper):
     reference = load_reference(paper)
     assert item["title"] in reference.citation
     claims = load_claims(reference.claims)
-    assert claims
+    assert claims or paper in NEVER_JUDGED
     for claim in claims:
         assert set(claim.datasets) <= set(reference.datasets.values()), claim.claim
 
