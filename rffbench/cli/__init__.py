@@ -22,6 +22,7 @@ from rffbench.cli.output import message_of, say
 from rffbench.cli.streams import (
     INTERRUPTED,
     adapt_standard_streams,
+    leave_at_once,
     replace_closed_streams,
     stop_at_second_interrupt,
 )
@@ -61,6 +62,8 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except OSError:  # Python would try again on its way out, and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if status == INTERRUPTED:
+        leave_at_once(status)
     sys.exit(status)
 
 

@@ -174,8 +174,11 @@ class LocalExecutor:
                             faults.add(worker.unready)
                     machine.pass_on(running)
             finally:
-                for worker in running:
-                    worker.kill()
+                with uninterrupted():
+                    for worker in running:  # before any is waited for
+                        worker.send_kill()
+                    for worker in running:
+                        worker.kill()
 
 
 def local_executor(experiment: Experiment, *, workers: int | None = None) -> LocalExecutor:
@@ -357,14 +360,19 @@ class _Child:
             return False
         return True
 
+    def send_kill(self) -> None:
+        """End the child with everything it has started, and do not wait until they are gone."""
+        if self._alive:
+            offspring.end(self.process.pid or 0)
+            self.process.kill()  # it may be so young that it has no group yet
+
     def kill(self) -> None:
         """End the child with everything it has started."""
         if not self._alive:
             return
         with uninterrupted():
+            self.send_kill()
             self._alive = False
-            offspring.end(self.process.pid or 0)
-            self.process.kill()  # it may be so young that it has no group yet
             self.process.join(REAP_S)
             with _STARTING:
                 offspring.end_strays()

@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from itertools import pairwise
-from threading import local
+from threading import Thread, current_thread, local, main_thread
+from typing import TypeVar
 
 import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
 from threadpoolctl import ThreadpoolController
 
 PARTS_PER_THREAD = 4
+Result = TypeVar("Result")
 _nested = local()  # whether this thread is one of several that work side by side
 
 
@@ -33,7 +35,8 @@ def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = No
     BLAS has one thread meanwhile: two threads with a product each are faster than one product in two threads,
     and leave no BLAS thread behind that waits for more work in a busy loop, on a processor that others need.
     A task that computes much must release the GIL. Plain threads rather than numba's own parallel loops: those
-    abort in a process that was forked.
+    abort in a process that was forked. Where a task raises, no further one is begun; after Ctrl-C those that other
+    threads are at are not waited for.
     """
     threads = min(thread_count(), len(tasks), threads or len(tasks))
     waiting = deque(tasks)
@@ -44,11 +47,19 @@ def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = No
         if threads <= 1:
             _work_off(waiting)
             return
-        with ThreadPoolExecutor(threads - 1) as pool:
+        pool = ThreadPoolExecutor(threads - 1)
+        interrupted = False
+        try:
             others = [pool.submit(_work_off, waiting) for _ in range(threads - 1)]
             _work_off(waiting)
             for other in others:
                 other.result()
+        except KeyboardInterrupt:
+            interrupted = True
+            raise
+        finally:
+            waiting.clear()
+            pool.shutdown(wait=not interrupted, cancel_futures=True)
 
 
 SMALL_PRODUCT = 1e8  # multiply-adds
@@ -69,8 +80,40 @@ def _work_off(waiting: deque[Callable[[], object]]) -> None:
             except IndexError:
                 return
             task()
+    except BaseException:
+        waiting.clear()
+        raise
     finally:
         _nested.inside = before
+
+
+LONG = 1e9  # multiply-adds: some tenths of a second
+
+
+def interruptibly(work: Callable[[], Result], multiply_adds: float = LONG) -> Result:
+    """What ``work`` returns, one call of a library that takes so many ``multiply_adds``: Ctrl-C does not wait for it.
+
+    Python sees Ctrl-C in the main thread, between two of its own steps. There a long call is made by another thread,
+    which goes on by itself after Ctrl-C; its result is dropped. The call must release the GIL.
+    """
+    if multiply_adds < LONG or current_thread() is not main_thread():
+        return work()
+    found: list[Result] = []
+    failed: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = Thread(target=do, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)  # a signal that another thread has received does not end it
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:

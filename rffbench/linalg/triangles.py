@@ -2,8 +2,8 @@
 
 A symmetric p×p matrix needs p(p+1)/2 numbers. Packed storage has no fast (level 3) routines, so two triangles
 share one (p+1)×p Fortran-ordered array: one matrix's lower triangle from row 1 down, another's upper triangle
-from row 0, both with leading dimension p+1. scipy's wrappers fix the leading dimension, so BLAS and LAPACK
-are called through the function pointers that scipy exports.
+from row 0, both with leading dimension p+1. scipy's wrappers fix the leading dimension, so the routines are called
+directly (lapack.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cython_blas, cython_lapack
+from scipy.linalg import LinAlgError
 
-from rffbench.linalg.threads import in_threads, side_by_side, thread_count
+from rffbench.linalg.lapack import address, call
+from rffbench.linalg.threads import in_threads, interruptibly, side_by_side, thread_count
 
 BLOCK = 64  # rows and columns that an operation in place takes at a time: they stay in a level-1 cache
 GRAM_TILE = 512  # rows of a Gram matrix in a task: enough that its products run at full speed
@@ -28,40 +28,6 @@ SYMV_WORTH_A_THREAD = 1 << 19
 BLAS_BYTES_A_COLUMN = (
     4096  # of a Gram matrix and a thread, as measured: what OpenBLAS copies of its operands, and keeps
 )
-
-
-@cache
-def _routine(name: str) -> Any:
-    """The double-precision BLAS or LAPACK routine ``name`` (every argument a pointer, as in Fortran)."""
-    for module in (cython_blas, cython_lapack):
-        capsule = module.__pyx_capi__.get(name)
-        if capsule is not None:
-            break
-    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.CFUNCTYPE(None)(get_pointer(capsule, get_name(capsule)))
-
-
-def _call(name: str, *arguments: Any) -> int:
-    """Call ``name`` with bytes, ints, floats, addresses; the value of a last int (LAPACK's info)."""
-    passed: list[Any] = []
-    for argument in arguments:
-        if isinstance(argument, bytes):
-            passed.append(ctypes.c_char_p(argument))
-        elif isinstance(argument, float):
-            passed.append(ctypes.byref(ctypes.c_double(argument)))
-        elif isinstance(argument, ctypes.c_void_p):
-            passed.append(argument)
-        else:
-            passed.append(ctypes.c_int(argument))
-    last = passed[-1]
-    _routine(name)(*(ctypes.byref(value) if isinstance(value, ctypes.c_int) else value for value in passed))
-    return last.value if isinstance(last, ctypes.c_int) else 0
-
-
-def _address(array: NDArray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
 
 
 @dataclass(frozen=True)
@@ -180,38 +146,40 @@ class Triangle:
         stride = max(Z.strides[0] // 8, self.p) if by_rows else max(Z.strides[1] // 8, len(Z))
         symmetric, plain, transposed = (b"N", b"N", b"T") if by_rows else (b"T", b"T", b"N")
         corner = self._element(start, start)
-        new, old = (_address(Z[:, start:]), stop - start), (_address(Z), start)
-        _call(
+        new, old = (address(Z[:, start:]), stop - start), (address(Z), start)
+        call(
             "dsyrk", self._uplo, symmetric, stop - start, len(Z), factor, new[0], stride,
             1.0, corner, self._leading_dimension,
         )  # fmt: skip
         if start:
             # The block left of the diagonal, or, of a row-ordered triangle, its transpose.
             (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
-            _call(
+            call(
                 "dgemm", plain, transposed, m, n, len(Z), factor, left, stride, right, stride,
                 1.0, self._element(start, 0), self._leading_dimension,
             )  # fmt: skip
 
     def cholesky(self) -> None:
         """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError when not positive definite."""
-        info = _call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0)
+        info = interruptibly(
+            lambda: call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0), self.p**3 / 3
+        )
         if info:
             raise LinAlgError(f"not positive definite: the leading minor of order {info} is not positive")
 
     def mix(self, R: NDArray[np.float64]) -> None:
         """Replace the matrix A by R⁻¹·A·R⁻ᵀ, R (p, p) lower triangular and invertible."""
         root = np.asfortranarray(R) if self.row_step == 1 else np.ascontiguousarray(R)
-        _call(
-            "dsygst", 1, self._uplo, self.p, self._pointer, self._leading_dimension, _address(root), max(1, self.p), 0,
+        call(
+            "dsygst", 1, self._uplo, self.p, self._pointer, self._leading_dimension, address(root), max(1, self.p), 0,
         )  # fmt: skip
 
     def solve(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
         """A⁻¹B for B (p, t), where this triangle holds the Cholesky factor of A."""
         X = np.array(B, dtype=np.float64, order="F", ndmin=2)
-        _call(
+        call(
             "dpotrs", self._uplo, self.p, X.shape[1], self._pointer, self._leading_dimension,
-            _address(X), self.p, 0,
+            address(X), self.p, 0,
         )  # fmt: skip
         return X
 
@@ -220,7 +188,7 @@ class Triangle:
 
         A⁻¹ = L⁻ᵀL⁻¹, so entry j is the squared norm of column j of L⁻¹: no p×p inverse is formed.
         """
-        _call("dtrtri", self._uplo, b"N", self.p, self._pointer, self._leading_dimension, 0)
+        call("dtrtri", self._uplo, b"N", self.p, self._pointer, self._leading_dimension, 0)
         norms = np.empty(self.p)
         lower = self.lower
         for j in range(0, self.p, BLOCK):
@@ -236,9 +204,9 @@ class Triangle:
 
         def multiply_columns(first: int, last: int) -> None:
             for t in range(first, last):
-                _call(
+                call(
                     "dsymv", self._uplo, self.p, 1.0, self._pointer, self._leading_dimension,
-                    _address(B[:, t]), 1, 0.0, _address(product[:, t]), 1,
+                    address(B[:, t]), 1, 0.0, address(product[:, t]), 1,
                 )  # fmt: skip
 
         in_threads(multiply_columns, B.shape[1], worthwhile=self.p * self.p > SYMV_WORTH_A_THREAD)

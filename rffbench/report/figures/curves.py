@@ -24,7 +24,8 @@ from rffbench.report.figures.style import (
 from rffbench.report.frame import Results, as_written, size_label
 from rffbench.trials.metrics import METRICS, PERCENT
 
-_PROGRESS = ("objective", "test_error", "nonzeros")
+_PROGRESS = ("objective", "residual", "test_error", "nonzeros")
+_FALLING = ("objective", "residual")  # by orders of magnitude
 _NARROWEST = 1.6  # inches of a panel per size
 _MARKED = 3  # of so many points one has a marker
 LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
@@ -113,51 +114,70 @@ def _draw_path(
 
 
 def progress_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """Objective and test error against a solver's time, one curve per trial of the methods that kept them; None if none
-    did. The test error is in percent, as accuracies are, or what a regression is judged by.
+    """Objective, residual and test error against a solver's time, and below against its passes over the rows where it
+    counts them: one curve per trial of the methods that kept them, None if none did. The test error is in percent, as
+    accuracies are, or what a regression is judged by.
 
-    Methods that kept no curve but have an objective or a score (the kernel machine) are dashed lines across.
+    Methods that kept no curve but have an objective or a score (the kernel machine) are dashed lines across. A method
+    of several sizes has a style of its own for each.
     """
     curves = results.curves[results.curves["dataset"] == dataset]
-    if "time" not in curves or "objective" not in curves:
+    if "time" not in curves:
         return None
     curves = curves[curves["time"].notna()]
-    if curves.empty:  # trials of another dataset kept theirs
-        return None
     shown = [name for name in chosen(_PROGRESS, _PROGRESS) if name in curves and curves[name].notna().any()]
-    if not shown:
+    if curves.empty or not shown:  # trials of another dataset kept theirs
         return None
-    figure, axes = panels(len(shown), 2.6, 2.6, above=0.35)
-    with_curves = set(curves["method"])
-    score = results.score(dataset)
-    for panel, name in zip(axes, shown, strict=True):
-        in_percent = name == "test_error" and score.unit == PERCENT
-        for index, method in enumerate(results.methods):
-            style = style_of(index)
-            if method in with_curves:
-                for number, (_, mine) in enumerate(curves[curves["method"] == method].groupby("trial")):
-                    values = 100 * mine[name] if in_percent else mine[name]
-                    panel.plot(mine["time"], values, label=_label(method) if number == 0 else None,
-                               **{**style, "marker": ""})  # fmt: skip
-            elif (level := _level(results, dataset, method, name)) is not None:
-                panel.axhline(level, label=_label(method), color=style["color"], linestyle=(0, (6, 3)), linewidth=0.9)
-        panel.set_xlabel(METRICS["train_s"].label)
-        if name == "test_error":
-            panel.set_title(f"test error ({PERCENT})" if in_percent else score.label)
-        else:
-            panel.set_title(METRICS[name].label)
-        log_axis(panel.xaxis)
-        if name == "objective":
+    counted = "passes" in curves and curves["passes"].notna().any()
+    figure, axes = panels(len(shown), 2.6, 2.6, above=0.35, under=2.6 if counted else 0.0)
+    lines = _lines(results, curves)
+    for number, panel in enumerate(axes):
+        name, against = shown[number % len(shown)], "passes" if number >= len(shown) else "time"
+        factor = 100.0 if name == "test_error" and results.score(dataset).unit == PERCENT else 1.0
+        for index, (label, method, mine) in enumerate(lines):
+            style = {**style_of(index), "marker": ""}
+            for which, (_, trial) in enumerate(mine.groupby("trial")):
+                panel.plot(trial[against], factor * trial[name], label=label if which == 0 else None, **style)
+            if mine.empty and (level := _level(results, dataset, method, name)) is not None:
+                panel.axhline(level, label=label, color=style["color"], linestyle=(0, (6, 3)), linewidth=0.9)
+        panel.set_xlabel(METRICS["train_s" if against == "time" else "passes"].label)
+        panel.set_title(_progress_title(results, dataset, name))
+        if against == "time":
+            log_axis(panel.xaxis)
+        if name in _FALLING:
             log_axis(panel.yaxis)
         tidy_panel(panel)
     handles = {label: handle for panel in axes
                for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}  # fmt: skip
     legend_below(figure, handles)
-    trials = results.trials[(results.trials["dataset"] == dataset) & results.trials["method"].isin(with_curves)]
+    with_curves = {label for label, _, mine in lines if not mine.empty}
+    trials = results.trials[(results.trials["dataset"] == dataset) & results.trials["method"].isin(curves["method"])]
     beside = "some trials ran beside other work: their times are not comparable" if trials["contended"].any() else ""
-    across = "dashed across: means of methods without a curve" if len(handles) > len(with_curves) else ""
+    across = "dashed across: means of methods without a curve" if handles.keys() - with_curves else ""
     headline(figure, called or results.called(dataset), "a line is a single trial", across, beside)
     return figure
+
+
+def _lines(results: Results, curves: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
+    """What has a style of its own: its label, its method, and its curves, of which a method may have none."""
+    found = []
+    for method in results.methods:
+        mine = curves[curves["method"] == method]
+        sizes = mine[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
+        if len(sizes) < 2:
+            found.append((_label(method), method, mine))
+            continue
+        for size, multiple in sizes.itertuples(index=False):
+            label = _label(f"{method}, s = {size_label(size, multiple)}")
+            found.append((label, method, mine[mine["n_features"] == size]))
+    return found
+
+
+def _progress_title(results: Results, dataset: str, name: str) -> str:
+    if name != "test_error":
+        return METRICS[name].label
+    score = results.score(dataset)
+    return f"test error ({PERCENT})" if score.unit == PERCENT else score.label
 
 
 def _level(results: Results, dataset: str, method: str, name: str) -> float | None:

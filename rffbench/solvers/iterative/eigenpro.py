@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import Fallback, MemoryBudgetError
@@ -16,6 +15,7 @@ from rffbench.features.data_dependent.landmarks import diagonal_of, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.lapack import eigh
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
@@ -123,7 +123,7 @@ class _EigenPro(Bandwidth):
         kernel, rows = self.kernel_, self.X_fit_[index].astype(np.float64, copy=False)
         K = kernel(rows, rows)
         K[np.diag_indices(size)] += added
-        values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        values, Q = eigh(K)
         if values[0] < -size * np.finfo(np.float64).eps * values[-1]:
             raise ValueError(not_positive(float(values[0] - added)))
         values, Q = values[::-1], Q[:, ::-1]

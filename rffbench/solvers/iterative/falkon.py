@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES, Rule, TooFewRows, choose_landmarks, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.lapack import eigh
 from rffbench.parameters import check_choice, check_count
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch, row_blocks
@@ -133,7 +133,7 @@ def whitened(K: Numbers, dtype: Any) -> tuple[Numbers, Numbers]:
     ValueError, naming the eigenvalue, where K is not positive semi-definite.
     """
     m = len(K)
-    values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    values, Q = eigh(K)
     least = m * float(np.finfo(dtype).eps) * max(float(values[-1]), np.finfo(np.float64).tiny)
     if values[0] < -least:
         raise ValueError(not_positive(float(values[0])))

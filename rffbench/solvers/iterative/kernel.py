@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from rffbench.features.data_dependent.landmarks import greedily_pivoted, randomly_pivoted, rows_at
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.conjugate_gradients import NotPositive
 from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.lapack import eigh
 from rffbench.linalg.threads import side_by_side
 from rffbench.parameters import check_choice
 from rffbench.rowsource import Stopwatch, row_blocks
@@ -104,7 +104,7 @@ class KernelSystem:
             if self.problems.center == "both":
                 mean = sums - held.sum(axis=0)
                 gram -= np.outer(mean, mean) / self.problems.rows[fold]
-            values, Q = eigh(gram, overwrite_a=True, check_finite=False, driver="evd")
+            values, Q = eigh(gram)
             self._spectra[fold] = np.maximum(values, 0), Q
 
         side_by_side([partial(decompose, fold) for fold in range(self.problems.folds + 1)])

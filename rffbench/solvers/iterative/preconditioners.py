@@ -6,10 +6,14 @@ The rows of a fold's fit are a share s of all rows, so that its ZᵀZ is nearly 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from rffbench.linalg.lapack import eigh
+from rffbench.linalg.threads import interruptibly
 
 Numbers = NDArray[np.float64]
 
@@ -42,9 +46,9 @@ def of_sketch(SZ: Numbers) -> Spectrum:
     D. Woodruff, "Faster kernel ridge regression using sketching and preconditioning", SIMAX 2017)."""
     s, p = SZ.shape
     if s >= p:
-        values, U = eigh(SZ.T @ SZ, overwrite_a=True, check_finite=False, driver="evd")
+        values, U = eigh(SZ.T @ SZ)
         return Spectrum(U, np.maximum(values, 0))
-    values, Q = eigh(SZ @ SZ.T, overwrite_a=True, check_finite=False, driver="evd")
+    values, Q = eigh(SZ @ SZ.T)
     kept = values > s * np.finfo(np.float64).eps * max(values[-1], np.finfo(np.float64).tiny)
     return Spectrum(SZ.T @ (Q[:, kept] / np.sqrt(values[kept])), values[kept])
 
@@ -53,7 +57,7 @@ def of_nystroem(Y: Numbers, Omega: Numbers, precision: float) -> Spectrum:
     """The Nyström approximation Y(ΩᵀY)⁺Yᵀ of a positive semi-definite A, Y = AΩ (p, r), Ω with orthonormal columns,
     computed to ``precision``; beyond its range the smallest of its eigenvalues (Z. Frangella, J. Tropp and M. Udell,
     "Randomized Nyström preconditioning", SIMAX 2023, Algorithm 2.1 and Eq. 1.3)."""
-    shift = np.sqrt(len(Y)) * precision * float(np.linalg.norm(Y, 2))
+    shift = np.sqrt(len(Y)) * precision * float(np.sqrt(max(np.linalg.eigvalsh(Y.T @ Y)[-1], 0)))
     for _ in range(6):  # a shift that rounding does not swallow
         shifted = Y + shift * Omega
         inner = Omega.T @ shifted
@@ -62,7 +66,9 @@ def of_nystroem(Y: Numbers, Omega: Numbers, precision: float) -> Spectrum:
         except LinAlgError:
             shift = 10 * shift or precision
             continue
-        U, singular, _ = svd(solve_triangular(root, shifted.T, lower=True).T, full_matrices=False)
+        whitened = solve_triangular(root, shifted.T, lower=True).T
+        decompose = partial(np.linalg.svd, whitened, full_matrices=False)  # scipy's would keep the GIL
+        U, singular, _ = interruptibly(decompose, 6.0 * len(Y) * len(root) ** 2)
         values = np.maximum(singular**2 - shift, 0)
         return Spectrum(U, values, float(values[-1]) if len(values) < len(Y) else 0.0)
     raise LinAlgError("the Nyström preconditioner is not positive definite; take a smaller rank")

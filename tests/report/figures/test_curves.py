@@ -38,3 +38,24 @@ def test_the_test_error_of_a_run_and_of_a_method_without_a_curve_are_in_percent(
     heights = [np.unique(line.get_ydata()).tolist() for line in panel.get_lines()]
     assert heights.count([20.0, 30.0]) == 3
     assert heights.count([28.0]) == 1  # 100 less the mean accuracy
+
+
+def test_a_solver_s_residual_and_test_error_are_drawn_against_its_time_and_its_passes_a_style_for_each_size(tmp_path):
+    def kept(last):
+        return {"passes": [3.0, 4.0], "time": [0.1, 0.2], "residual": [0.1, last], "test_error": [0.3, 0.2]}
+
+    rows = [
+        log.ok(log.spec(multiple=multiple, trial=trial), 80.0) | {"curves": kept(10.0**-multiple)}
+        for multiple in (1, 2) for trial in (0, 1)
+    ]  # fmt: skip
+    run = frame.load_results(log.write(tmp_path / "run", log.config(n_features=["1d", "2d"]), rows))
+    figure = progress_figure(run, "eeg")
+    axes = {(panel.get_title(), panel.get_xlabel()): panel for panel in figure.axes}
+    residual, error = "share of the right side that is left", "test error (%)"
+    time, passes = "training time (s)", "passes over the rows"
+    assert set(axes) == {(title, label) for title in (residual, error) for label in (time, passes)}
+    panel = axes[residual, passes]
+    assert [line.get_xdata().tolist() for line in panel.get_lines()] == [[3.0, 4.0]] * 4
+    assert panel.get_yscale() == "log"
+    assert panel.get_legend_handles_labels()[1] == ["RFF, s = 1d", "RFF, s = 2d"]
+    assert {round(line.get_ydata()[-1], 3) for line in panel.get_lines()} == {0.1, 0.01}

@@ -1,0 +1,65 @@
+"""Work spread over threads ends where a part of it fails, and at once where it is interrupted."""
+
+import os
+import signal
+import threading
+import time
+
+import numba
+import pytest
+
+from rffbench.linalg.threads import LONG, interruptibly, side_by_side
+
+needs_two = pytest.mark.skipif(numba.get_num_threads() < 2, reason="one thread alone")
+
+
+@needs_two
+def test_after_a_task_that_raises_no_further_one_is_begun():
+    begun = []
+
+    def task(number):
+        begun.append(number)
+        if number == 0:
+            raise ValueError("the first")
+        time.sleep(0.05)
+
+    with pytest.raises(ValueError, match="the first"):
+        side_by_side([lambda number=number: task(number) for number in range(50)])
+    assert len(begun) < 10
+
+
+def after(seconds):
+    """Ctrl-C, so many seconds from now."""
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+@needs_two
+def test_ctrl_c_does_not_wait_for_the_tasks_of_other_threads():
+    def task():
+        for _ in range(100 if threading.current_thread() is threading.main_thread() else 1):
+            time.sleep(0.02 if threading.current_thread() is threading.main_thread() else 3)
+
+    started = time.monotonic()
+    after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([task] * 2)
+    assert time.monotonic() - started < 1.5
+
+
+def test_a_long_call_gives_what_it_gives_and_raises_what_it_raises():
+    assert interruptibly(lambda: 7) == interruptibly(lambda: 7, LONG / 2) == 7
+    with pytest.raises(ZeroDivisionError):
+        interruptibly(lambda: 1 / 0)
+    where = []
+    interruptibly(lambda: where.append(threading.current_thread()), LONG / 2)
+    assert where == [threading.main_thread()]
+
+
+def test_ctrl_c_does_not_wait_for_a_long_call():
+    ended = threading.Event()
+    started = time.monotonic()
+    after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        interruptibly(lambda: ended.wait(5))
+    assert time.monotonic() - started < 1.5
+    ended.set()

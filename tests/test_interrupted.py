@@ -1,0 +1,102 @@
+"""Ctrl-C in the midst of a long fit ends a run within a second, and the same command does the trial again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.processes import descendants, wait_for
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc to see a worker's seconds in"),
+]
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+AT_WORK_S = 4.0  # of a processor, that a worker has used: by then it fits
+CONFIG = """\
+name: long
+datasets: [generated]
+train_rows: 20000
+kernel: {{name: gaussian, sigma: 1.6}}
+n_features: [{size}]
+count: columns
+methods: {{long: {{features: {features}}}}}
+solver: {{{solver}}}
+trials: 1
+"""
+FITS = {
+    "pcg on the kernel": (1, "none", "name: pcg, lambda: 1.0e-6, budget: {passes: 12}"),
+    "pcg on features": (2000, "fourier", "name: pcg, lambda: [1.0e-7, 1.0e-6], budget: {passes: 15}"),
+    "falkon": (2500, "none", "name: falkon, lambda: 1.0e-7, budget: {passes: 12}"),
+    "eigenpro": (1, "none", "name: eigenpro, lambda: 1.0e-6, budget: {passes: 5}"),
+    "ridge on landmarks": (2500, "nystroem", "name: ridge, lambda: [1.0e-7, 1.0e-6]"),
+}
+
+
+def processor_s(pid):
+    """The seconds of a processor that a process has used; 0 where it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def at_work(run):
+    """The workers of a run that have begun to fit: they are forked from a server, which is its child."""
+    return [pid for server in descendants(run) for pid in descendants(server) if processor_s(pid) > AT_WORK_S]
+
+
+def started(config, tmp_path, environment, *more):
+    (tmp_path / "long.yaml").write_text(config)
+    command = [sys.executable, "-m", "rffbench", "run", "long.yaml", "--workers", "1", *more]
+    return subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def interrupted(process):
+    """The seconds that it takes to end after Ctrl-C, and what it said."""
+    at = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    seconds = time.monotonic() - at
+    return seconds, process.communicate()[1].strip()
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_a_long_fit_ends_within_a_second_and_leaves_no_process(fit, tmp_path, environment):
+    size, features, solver = FITS[fit]
+    process = started(CONFIG.format(size=size, features=features, solver=solver), tmp_path, environment)
+    try:
+        below = wait_for(lambda: at_work(process.pid), 120)
+        seconds, said = interrupted(process)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert said == "interrupted; the same command carries on from here"
+    assert seconds < 1
+    assert (tmp_path / "results" / "long" / "trials.jsonl").read_text() == ""
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 10)
+
+
+def test_the_trial_is_done_again_by_the_same_command(tmp_path, environment):
+    size, features, solver = FITS["pcg on features"]
+    config = CONFIG.format(size=size, features=features, solver=solver)
+    process = started(config, tmp_path, environment)
+    try:
+        wait_for(lambda: at_work(process.pid), 120)
+        interrupted(process)
+    finally:
+        process.kill()
+    again = started(config, tmp_path, environment)
+    said = again.communicate(timeout=300)[1]
+    assert again.returncode == 0, said
+    (row,) = map(json.loads, (tmp_path / "results" / "long" / "trials.jsonl").read_text().splitlines())
+    assert row["status"] == "ok"
+    assert row["metrics"]["passes"] == 15
