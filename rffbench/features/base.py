@@ -115,6 +115,15 @@ class ColumnBlock(NamedTuple):
     sin: slice | None
 
 
+def write_columns(X: Any, blocks: list[ColumnBlock], out: NDArray) -> None:
+    """Write the columns that ``blocks`` describe, of the rows X (n, d), into ``out`` (n, columns), of one dtype."""
+    for W, offset, scale, cos, sin in blocks:
+        fourier_columns(
+            X, W, cos=None if cos is None else out[:, cos], sin=None if sin is None else out[:, sin],
+            offset=offset, scale=scale,
+        )  # fmt: skip
+
+
 class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
 
@@ -256,11 +265,7 @@ class FourierFeatures(FeatureMap):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
-        for W, offset, scale, cos, sin in self.column_blocks(out.shape[1], X.dtype):
-            fourier_columns(
-                X, W, cos=None if cos is None else out[:, cos], sin=None if sin is None else out[:, sin],
-                offset=offset, scale=scale,
-            )  # fmt: skip
+        write_columns(X, self.column_blocks(out.shape[1], X.dtype), out)
 
     def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
         """What each of the map's ``columns`` columns is, in the data's dtype: all that computing it takes."""

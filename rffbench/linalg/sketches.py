@@ -110,9 +110,20 @@ class SRHT(Sketch):
 
     def columns(self, A: NDArray) -> NDArray:
         self._check(A.shape[1])
-        transformed = np.zeros((len(A), self.padded), A.dtype)
-        np.multiply(A, self.signs, out=transformed[:, : self.n])
-        return walsh_hadamard(transformed)[:, self.sampled] / A.dtype.type(np.sqrt(self.k))
+        padded, out = np.empty((len(A), self.padded), A.dtype), np.empty((len(A), self.k), A.dtype)
+        padded[:, : self.n] = A
+        self.project(padded, out)
+        return out
+
+    def project(self, padded: NDArray, out: NDArray) -> None:
+        """Write A·Θ into ``out`` (rows, k), of A (rows, n), the first columns of ``padded`` (rows, N), C-contiguous.
+
+        ``padded`` is written over, so that nothing of its size is made.
+        """
+        padded[:, : self.n] *= self.signs.astype(padded.dtype)
+        padded[:, self.n :] = 0
+        np.take(walsh_hadamard(padded), self.sampled, axis=1, out=out, mode="clip")
+        out /= out.dtype.type(np.sqrt(self.k))
 
 
 class CountSketch(Sketch):

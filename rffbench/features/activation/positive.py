@@ -14,8 +14,7 @@ from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.features.structured.simplex import SimplexRandomFeatures
 from rffbench.kernels import ExponentialKernel, GaussianKernel, Kernel, check_squares
 from rffbench.kernels.base import squared_lengths
-from rffbench.linalg.threads import in_threads
-from rffbench.linalg.trigonometric import TILE_BYTES, WORTH_A_THREAD
+from rffbench.linalg.exponentials import exponential_columns
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.rowsource import row_blocks
@@ -156,31 +155,21 @@ class PositiveFeatures(FeatureMap):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
-        (n, d), half, unit, kernel = X.shape, self.n_frequencies, self._unit, self.kernel_
+        d, half, unit, kernel = X.shape[1], self.n_frequencies, self._unit, self.kernel_
         center, W = self.center_, self.frequencies_ * (unit * math.sqrt(1 - 4 * self.tilt_))
         of_columns = self.tilt_ * np.einsum("ij,ij->j", self.frequencies_, self.frequencies_)
         of_columns += d / 4 * math.log(1 - 4 * self.tilt_) - math.log(out.shape[1]) / 2
-        half_square = isinstance(kernel, ExponentialKernel) / 2
-        at_center, projections = (center @ W).astype(X.dtype), W.astype(X.dtype)
-        height = max(1, TILE_BYTES // (out.shape[1] * out.itemsize))
+        half_square, scaled = isinstance(kernel, ExponentialKernel) / 2, kernel.scaled(X)
 
-        def fill_rows(begin: int, end: int) -> None:
-            for first in range(begin, end, height):
-                rows = slice(first, min(end, first + height))
-                scaled = kernel.scaled(X[rows])
-                double = scaled.astype(np.float64, copy=False)  # squares of rows that have a mean cancel
-                squares = squared_lengths(double)
-                of_rows = unit**2 * (half_square * squares - (squares - 2 * (double @ center) + center @ center))
-                shared = (of_rows[:, None] + of_columns).astype(X.dtype)
-                T = scaled @ projections
-                T -= at_center
-                if out.shape[1] > half:
-                    np.subtract(shared, T, out=out[rows, half:])
-                np.add(shared, T, out=out[rows, :half])
-                np.exp(out[rows], out=out[rows])
+        def of_rows(rows: slice) -> NDArray[np.float64]:
+            double = scaled[rows].astype(np.float64, copy=False)  # squares of rows that have a mean cancel
+            squares = squared_lengths(double)
+            return unit**2 * (half_square * squares - (squares - 2 * (double @ center) + center @ center))
 
-        with np.errstate(over="ignore"):  # who uses the features refuses infinite ones
-            in_threads(fill_rows, n, worthwhile=out.nbytes > WORTH_A_THREAD)
+        mirrored = out[:, half:] if out.shape[1] > half else None
+        exponential_columns(
+            scaled, W.astype(X.dtype), (center @ W).astype(X.dtype), of_rows, of_columns, out[:, :half], mirrored
+        )
 
 
 def optimal_tilt(mean_square: float, d: int) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
+from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.linalg.sketches import SRHT
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState
@@ -42,6 +43,7 @@ class CompactFeatures(ProjectedFeatures):
     serves: ClassVar[MapServes] = replace(
         ProjectedFeatures.serves, row_cost="d*m/2 + t*m + m*log2(m)", source="Hamid et al., ICML 2014"
     )
+    tile_rows: ClassVar[int] = 128
     sketch_: SRHT
 
     def __init__(
@@ -60,5 +62,9 @@ class CompactFeatures(ProjectedFeatures):
         self.sketch_ = SRHT(self.n_expanded, self.n_components, self.fourier_.random_state)
         return self
 
+    @property
+    def tile_columns(self) -> int:
+        return next_power_of_two(self.n_expanded)
+
     def _project(self, F: NDArray, out: NDArray) -> None:
-        out[:] = self.sketch_.columns(F)
+        self.sketch_.project(F, out)

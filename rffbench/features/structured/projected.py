@@ -8,17 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.features.base import FeatureMap
+from rffbench.features.base import FeatureMap, write_columns
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import SpectralKernel
-from rffbench.linalg.hadamard import next_power_of_two
 from rffbench.linalg.threads import side_by_side
 from rffbench.parameters import WrongParameter, is_number
 from rffbench.parts import MapServes
 from rffbench.rowsource import row_blocks
 from rffbench.seeds import seed_sequence
 
-TILE_ROWS = 512  # rows whose Fourier features a thread has at a time when mapping
+TASK_ROWS = 512  # rows that a thread maps before it takes the next ones
 AT_ONCE = 4  # threads at most
 
 
@@ -31,6 +30,9 @@ class ProjectedFeatures(FeatureMap):
 
     serves: ClassVar[MapServes] = MapServes(kernels=SpectralKernel, nests=("fourier_.frequencies_",))
     accepts_sparse = True
+
+    tile_rows: ClassVar[int] = TASK_ROWS
+    """Rows whose Fourier features a thread has at a time when mapping."""
 
     expansion: float
     fourier_: RandomFourierFeatures
@@ -51,9 +53,14 @@ class ProjectedFeatures(FeatureMap):
         return {"m": self.n_expanded}
 
     @property
+    def tile_columns(self) -> int:
+        """The columns of a tile: those of F, which are the first ones, and what they are padded with."""
+        return self.n_expanded
+
+    @property
     def bytes_to_map(self) -> int:
-        """What mapping a block of rows holds besides its features: tiles of F, and of what it is padded to."""
-        return 8 * AT_ONCE * TILE_ROWS * (self.n_expanded + next_power_of_two(self.n_expanded))
+        """What mapping a block of rows holds besides its features: a tile for each thread."""
+        return 8 * AT_ONCE * self.tile_rows * self.tile_columns
 
     def _expand(self, X: Any) -> Any:
         """Check everything and draw F for X's columns; X as an array or row source."""
@@ -67,13 +74,18 @@ class ProjectedFeatures(FeatureMap):
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
 
-        def fill_rows(rows: slice) -> None:
-            tile = np.empty((rows.stop - rows.start, self.n_expanded), X.dtype)
-            self.fourier_.fill(X[rows], tile)
-            self._project(tile, out[rows])
+        m, blocks = self.n_expanded, self.fourier_.column_blocks(self.n_expanded, X.dtype)
 
-        side_by_side([partial(fill_rows, rows) for rows in row_blocks(X.shape[0], TILE_ROWS)], AT_ONCE)
+        def fill_rows(task: slice) -> None:
+            tile = np.empty((min(self.tile_rows, task.stop - task.start), self.tile_columns), X.dtype)
+            for first in range(task.start, task.stop, self.tile_rows):
+                rows = slice(first, min(task.stop, first + self.tile_rows))
+                F = tile[: rows.stop - first]
+                write_columns(X[rows], blocks, F[:, :m])
+                self._project(F, out[rows])
+
+        side_by_side([partial(fill_rows, rows) for rows in row_blocks(X.shape[0], TASK_ROWS)], AT_ONCE)
 
     def _project(self, F: NDArray, out: NDArray) -> None:
-        """Write what becomes of the Fourier features F (n, m) into ``out`` (n, l)."""
+        """Write the projected Fourier features F (n, tile_columns), which may be written over, into ``out`` (n, l)."""
         raise NotImplementedError

@@ -149,3 +149,16 @@ def test_what_cannot_be_is_refused_with_what_can(given, kernel, message):
 def test_hyperbolic_columns_come_in_pairs():
     with pytest.raises(ValueError, match=r"n_components must be even with form 'hyperbolic', .* got 7"):
         PositiveFeatures(7, form="hyperbolic").fit(X)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_the_signs_of_qr_matter_to_positive_features(signed):
+    """google-research #436: LAPACK's Q alone is not uniform, so that E[exp(2wᵀu − 2‖u‖²)] is not 1."""
+    normal, lengths = np.random.default_rng(0).normal(size=(2, 8000, 4, 4))
+    Q, R = np.linalg.qr(normal)
+    signs = np.sign(np.einsum("nii->ni", R))[:, None] if signed else 1
+    w_u = (signs * Q)[:, 0] * np.linalg.norm(lengths, axis=1) * 0.7  # u = 0.7·e₁
+    found = np.exp(2 * w_u - 2 * 0.7**2).mean(axis=1)
+    off = abs(found.mean() - 1) / (found.std() / np.sqrt(len(found)))
+    assert off < 4 if signed else off > 10
+    assert signed or 0.75 < found.mean() < 0.85

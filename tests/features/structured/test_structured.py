@@ -246,6 +246,14 @@ def test_every_frequency_is_gaussian(name, d):
         assert np.abs(covariance - np.eye(d)).max() < 4.5 * np.sqrt(2 / len(draws))
 
 
+def test_the_signs_of_qr_do_not_matter_to_fourier_features():
+    """google-research #436: a cosine is even, so that w and −w are one frequency."""
+    X = np.random.default_rng(0).normal(size=(20, 6)) / 3
+    map_ = OrthogonalRandomFeatures(32, random_state=0).fit(X)
+    Z, map_.frequencies_ = map_.transform(X), map_.frequencies_ * np.resize([1, -1, -1], 16)
+    np.testing.assert_allclose(map_.transform(X) @ map_.transform(X).T, Z @ Z.T, atol=1e-12)
+
+
 @pytest.mark.parametrize("s", [4, 6, 20])
 def test_orthogonal_frequencies_are_the_stream_s_made_orthogonal_in_their_lengths(s):
     d = 6
