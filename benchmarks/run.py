@@ -110,6 +110,10 @@ def section(name: str, measured: dict[str, Any]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     if any(result.get("contended") for result in measured["results"]):
         lines += ["", "¹ Something else used the processors meanwhile."]
+    reasons = getattr(import_module(f"benchmarks.bench_{name}"), "MISSES", {})
+    missed = {result.get("map") for result in measured["results"] if result["met"] is False}
+    if told := [f"- {each}: {reason}" for each, reason in reasons.items() if each in missed]:
+        lines += ["", "Why maps miss a goal:", "", *told]
     return "\n".join([*lines, ""])
 
 

@@ -72,6 +72,17 @@ def test_the_page_and_its_numbers_are_written_one_benchmark_at_a_time(tmp_path, 
         run.main(["rigde"])
 
 
+def test_a_map_that_misses_a_goal_has_the_reason_under_the_table():
+    assert set(bench_maps.MISSES) <= {case.name for case in bench_maps.CASES}
+    figures = [
+        single(f"{name}, timed", [1.0], ratio, goal=2.0, peer="–", unit="s", map=name)
+        for name, ratio in (("srht", 2.5), ("compact", 1.5))
+    ]
+    page = run.section("maps", {"environment": environment.record(), "results": figures})
+    assert f"Why maps miss a goal:\n\n- srht: {bench_maps.MISSES['srht']}\n" in page
+    assert "- compact" not in page
+
+
 def test_a_figure_without_a_goal_is_neither_met_nor_missed():
     shown = single("what", [1.0, 2.0], 2.0, goal=None, peer="–", unit="MB")
     assert shown["met"] is None
