@@ -6,9 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS.parent), str(DOCS)]
-
-from schema_page import ConfigKeys  # noqa: E402
+sys.path[:0] = [str(DOCS.parent)]
 
 import rffbench  # noqa: E402
 
@@ -16,7 +14,7 @@ project = "rffbench"
 author = "The rffbench maintainers"
 release = rffbench.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"rffbench {release}"
@@ -63,13 +61,6 @@ def escaped(text):
     return "".join(part if i % 2 else re.sub(r"[|*]|(?<=\w)_(?!\w)", r"\\\g<0>", part) for i, part in enumerate(parts))
 
 
-def name_revisions(app, ctx, lines):
-    """FOLDER@REVISION is no address to write to."""
-    lines[:] = [line.replace("@", r"\@") for line in lines]
-
-
 def setup(app):
     app.connect("source-read", lead_outside)
     app.connect("autodoc-process-docstring", spell_out, priority=100)  # before napoleon
-    app.connect("sphinx-click-process-description", name_revisions)
-    app.add_directive("config-keys", ConfigKeys)

@@ -1,7 +1,8 @@
 """Put tables into the pages that show them: python scripts/include_tables.py [--check]
 
 Between ``<!-- results/<name>/table.md -->`` and ``<!-- end -->`` a page holds that file, and nothing typed by hand. So
-it is with ``<!-- maps -->``, ``<!-- solvers -->`` and ``<!-- kernels -->``: a table of what these say of themselves.
+it is with ``<!-- maps -->``, ``<!-- solvers -->`` and ``<!-- kernels -->``: a table of what these say of themselves, and
+with ``<!-- config-keys [PART] -->``, ``<!-- commands -->`` and ``<!-- estimators -->`` (`scripts/schema_tables.py`).
 With --check nothing is written; exit status 1 says that a page is out of date.
 """
 
@@ -16,18 +17,29 @@ from rffbench.parts import LETTERS, letters_of
 from rffbench.solvers import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from scripts import schema_tables  # noqa: E402
+
 PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-BLOCK = re.compile(r"(<!-- (results/\S+\.md|maps|solvers|kernels) -->\n).*?(<!-- end -->)", re.DOTALL)
+NAMES = r"results/\S+\.md|maps|solvers|kernels|commands|estimators|config-keys(?: \w+)?"
+BLOCK = re.compile(rf"(<!-- ({NAMES}) -->\n).*?(<!-- end -->)", re.DOTALL)
 SECTION = re.compile(r"^## (.+)\n\n`([\w-]+)`", re.MULTILINE)  # a map's: its title, then its name in configs
 
 
 def included(page: str) -> str:
     """The page's text with every block replaced by its file, or by its table."""
     text = (ROOT / page).read_text()
-    tables = {"maps": lambda: maps_table(text), "solvers": solvers_table, "kernels": kernel_table}
-    return BLOCK.sub(
-        lambda m: f"{m[1]}{(tables[m[2]]() if m[2] in tables else (ROOT / m[2]).read_text()).strip()}\n{m[3]}", text
-    )
+    tables = {
+        "maps": lambda: maps_table(text), "solvers": solvers_table, "kernels": kernel_table,
+        "commands": schema_tables.commands, "estimators": lambda: schema_tables.estimators(text),
+    }  # fmt: skip
+
+    def content(name: str) -> str:
+        if name.startswith("config-keys"):
+            return schema_tables.config_keys(name.partition(" ")[2])
+        return tables[name]() if name in tables else (ROOT / name).read_text()
+
+    return BLOCK.sub(lambda m: f"{m[1]}{content(m[2]).strip()}\n{m[3]}", text)
 
 
 def maps_table(text: str) -> str:

@@ -13,6 +13,7 @@ from rffbench.data import store
 from rffbench.errors import DataError, ResultsError
 from rffbench.execution import manifest, run
 from rffbench.execution.log import FolderLock, TrialLog, latest, read_rows, set_aside
+from rffbench.report.frame import load_protocols
 from rffbench.report.merge import merge
 from tests.helpers.execution_workers import FakeExperiment, serial, spec
 from tests.helpers.powercut import recorded, restore
@@ -140,6 +141,21 @@ def test_an_empty_manifest_is_set_aside_with_a_word(tmp_path, content):
     assert carry_out(tmp_path, tell=said.append).ok == 3
     assert (tmp_path / "manifest.damaged.json").read_bytes() == content
     assert "manifest.json: is empty, as a power cut may leave it; it is kept as manifest.damaged.json" in said[0]
+
+
+def test_results_of_another_format_are_refused_by_runs_and_reports_and_stay_as_they_are(tmp_path):
+    assert carry_out(tmp_path).ok == 3
+    path = tmp_path / "manifest.json"
+    written = json.loads(path.read_text())
+    assert written["format"] == 1
+    path.write_text(json.dumps({name: value for name, value in written.items() if name != "format"}))
+    assert len(manifest.runs_of(tmp_path)) == 1  # the first manifests had no format
+    path.write_text(json.dumps({**written, "format": 2}))
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()}
+    for read in (carry_out, manifest.runs_of, load_protocols):
+        with pytest.raises(ResultsError, match=r"manifest\.json: the results have format 2, and .* reads format 1"):
+            read(tmp_path)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()} == before
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"cpu": ' + "[" * 300 + "]" * 300 + "}"])

@@ -30,7 +30,7 @@ from pydantic import (
 from rffbench import yamlfile
 from rffbench.data.cells import identity
 from rffbench.errors import ConfigError, unknown
-from rffbench.plugins.registry import load_added
+from rffbench.plugins.guarded import load_added
 from rffbench.resources import resource_folder
 from rffbench.text import canonical_json
 from rffbench.yamlfile import Misplaced

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rffbench.errors import ConfigError, unknown
 from rffbench.execution.failure import Failure
-from rffbench.plugins.registry import load_added
+from rffbench.plugins.guarded import load_added
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
 from rffbench.yamlfile import problem
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rffbench import files
+from rffbench import __version__, files
 from rffbench.data import data_hash
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Executor, Experiment
 from rffbench.execution.environment import now, record
 from rffbench.trials.spec import TrialSpec
 
+FORMAT = 1  # of a results folder: raised when an older rffbench could not read, or would misread, what is written
 DEEPEST = 40  # levels of lists and objects; a manifest has 5
 MOST_BYTES = 100_000_000  # a thousand runs over as many datasets
 
@@ -32,8 +33,14 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
         raise ResultsError(f"{path}: is not the manifest of a run ({_words(error)})") from None
 
 
+def check_format(folder: Path) -> None:
+    """ResultsError where another version of rffbench wrote the folder, in a format that this one cannot read."""
+    with contextlib.suppress(OSError, ValueError):  # a manifest that cannot be read says nothing of the trials
+        _read(folder / "manifest.json")
+
+
 def _read(path: Path) -> dict[str, Any]:
-    """The JSON object in a manifest; ValueError, or an OSError, where there is none."""
+    """The JSON object in a manifest; ValueError or OSError where there is none, ResultsError for another format."""
     try:
         manifest = json.loads(files.read_regular(path, MOST_BYTES).decode())
         nested = _is_deeper(manifest, DEEPEST)
@@ -43,6 +50,11 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"nested deeper than {DEEPEST} levels")
     if not isinstance(manifest, dict):
         raise ValueError(f"must be a JSON object, not {type(manifest).__name__}")
+    if (found := manifest.get("format", 1)) != FORMAT:  # the first manifests had none
+        raise ResultsError(
+            f"{path}: the results have format {found!r}, and rffbench {__version__} reads format {FORMAT}; "
+            "use the version that wrote them"
+        )
     return manifest
 
 
@@ -87,6 +99,7 @@ class Manifest:
         self._statuses = statuses
         self._executor = executor
         self._record: dict[str, Any] = {
+            "format": FORMAT,
             "experiment": experiment.name,
             **record(),
             "executor": executor.name,

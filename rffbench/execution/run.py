@@ -15,7 +15,7 @@ from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
 from rffbench.execution.log import TrialLog, cell, set_aside
-from rffbench.execution.manifest import Manifest, write_whole
+from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
@@ -107,6 +107,7 @@ def run_experiment(
     if fresh:
         set_aside(folder)
     with TrialLog(folder, tell or (lambda message: None)) as log:
+        check_format(folder)
         earlier = _read(log, grid, tell)
         pending = [spec for spec in asked if not earlier.settles(spec, retry_failed)]
         tally = _Tally(asked, pending, earlier.statuses, progress)

@@ -18,7 +18,8 @@ from rffbench.features.base import fitted, mapped, naming_who_writes
 from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import KERNELS, make_kernel
 from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, slope
-from rffbench.plugins.registry import NONE, outlived
+from rffbench.plugins.guarded import outlived
+from rffbench.plugins.registry import NONE
 from rffbench.rowsource import dense_rows
 from rffbench.seeds import watching_global_generators
 

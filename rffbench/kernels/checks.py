@@ -26,7 +26,7 @@ from rffbench.kernels.base import (
     SpectralKernel,
 )
 from rffbench.plugins import ownfile
-from rffbench.plugins.registry import outlived
+from rffbench.plugins.guarded import outlived
 from rffbench.text import canonical_json
 
 GAMMA = 0.8

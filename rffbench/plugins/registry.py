@@ -57,7 +57,7 @@ class Parameter:
 
     default: Any
     annotation: Any = Any
-    choices: tuple | None = None
+    choices: tuple[Any, ...] | None = None
     description: str = ""
 
 

@@ -22,6 +22,7 @@ from rffbench.config.grid import Grid, Sweep
 from rffbench.config.loading import load_resolved
 from rffbench.errors import LeftOut, ResultsError, RffbenchError
 from rffbench.execution.log import Cell, each_row, log_files
+from rffbench.execution.manifest import check_format
 from rffbench.execution.row import PLACE, Row
 from rffbench.kernels import KERNELS
 from rffbench.labels import shown_config
@@ -231,6 +232,7 @@ def load_protocols(folder: str | Path) -> Protocols:
     folder = Path(folder)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
+    check_format(folder)
     configs = load_resolved(folder / "config.yaml")
     unreadable: list[str] = []
     grids = [Grid(config) for _, config in configs]

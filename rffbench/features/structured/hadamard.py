@@ -109,7 +109,7 @@ class HadamardFeatures(IsotropicFeatures):
 
 
 @numba.njit(nogil=True, cache=True)
-def _multiply(X, D, out):
+def _multiply(X: NDArray, D: NDArray, out: NDArray) -> None:
     """out[i, b] ← D_b·x_i, padded with zeros, for X (n, d), D (blocks, N) and out (n, blocks, N)."""
     n, d = X.shape
     for i in range(n):
@@ -120,7 +120,7 @@ def _multiply(X, D, out):
 
 
 @numba.njit(nogil=True, cache=True)
-def _permute_and_multiply(T, permutation, D, out):
+def _permute_and_multiply(T: NDArray, permutation: NDArray, D: NDArray, out: NDArray) -> None:
     """out[i, b] ← D_b·Π_b·T[i, b], for T (n, blocks, N)."""
     n, blocks, N = T.shape
     for i in range(n):
