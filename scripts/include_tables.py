@@ -1,8 +1,8 @@
 """Put tables into the pages that show them: python scripts/include_tables.py [--check]
 
 Between ``<!-- results/<name>/table.md -->`` and ``<!-- end -->`` a page holds that file, and nothing typed by hand. So
-it is with ``<!-- maps -->``, ``<!-- solvers -->`` and ``<!-- kernels -->``: a table of what these say of themselves, and
-with ``<!-- config-keys [PART] -->``, ``<!-- commands -->`` and ``<!-- estimators -->`` (`scripts/schema_tables.py`).
+it is with ``<!-- maps -->``, ``<!-- solvers -->``, ``<!-- kernels -->``, ``<!-- config-keys [PART] -->``,
+``<!-- commands -->`` and ``<!-- estimators -->``: tables of what these say of themselves (`scripts/schema_tables.py`).
 With --check nothing is written; exit status 1 says that a page is out of date.
 """
 
