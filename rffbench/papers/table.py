@@ -49,8 +49,9 @@ class NotHere(BaseModel):
 
 
 class Part(_Strict):
-    """One metric of a file that has several."""
+    """One metric of a file that has several; with ``where`` of those rows alone, as a table's."""
 
+    where: dict[str, Cell | list[Cell]] = Field(default_factory=dict)
     reported: str
     reported_std: str | None = None
     factor: float = 1.0
@@ -177,11 +178,16 @@ class Table(_Strict):
         # What is left out is looked at where it is known what it is of.
         blank = [*(numbers if self.counts_all else ()), *text[2:]]  # and of a name only the first part must be there
         printed = csvfile.load(path, text=text, numbers=numbers, optional=["tolerance"], blank=blank)
-        for key, rules in (("where", [self.where]), ("not_here", [rule.columns for rule in self.not_here])):
-            for number, column in ((i, column) for i, rule in enumerate(rules) for column in rule):
-                if column not in printed:
-                    where = place("where", column) if key == "where" else place("not_here", number, column)
-                    raise ConfigError(f"{where}: {path.name}: {unknown('column', column, printed.columns)}")
+        places = [
+            *(("where", column) for column in self.where),
+            *(("not_here", number, column) for number, rule in enumerate(self.not_here) for column in rule.columns),
+            *(("metrics", metric, "where", column) for metric, part in self.metrics.items() for column in part.where),
+        ]
+        for key in places:
+            column = key[-1]
+            if column not in printed:
+                where = place(*key)
+                raise ConfigError(f"{where}: {path.name}: {unknown('column', column, printed.columns)}")
         printed["line"] = printed.attrs["lines"]
         return printed[_having(printed, self.where)].reset_index(drop=True)
 
@@ -208,6 +214,8 @@ class Table(_Strict):
         self, metric: str | None, part: Part, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path
     ) -> pd.DataFrame:
         """The rows with what is reported of one metric, in the suite's unit."""
+        rows = _having(printed, part.where)
+        numbers, printed = numbers[rows], printed[rows]
         found = numbers.assign(metric=metric, reported=printed[part.reported] * part.factor + part.offset)
         std = printed[part.reported_std] if part.reported_std else math.nan
         found["reported_std"] = std * abs(part.factor)
