@@ -1,8 +1,9 @@
-"""What an addition takes: a map, a kernel, a solver, a metric and a dataset are added to a copy of the package, and the
-files that this touches are counted. CONTRIBUTING.md says the same ones."""
+"""What an addition takes: a map, kernel, solver, metric, dataset, figure, column and command are added to a
+copy of the package, and the files that this touches are counted. CONTRIBUTING.md names the same ones."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,32 @@ def worst_error(y: NDArray, predicted: NDArray) -> float:
 
 
 def accuracy('''
+FIGURE = '''
+"""An added figure."""
+
+from matplotlib.figure import Figure
+
+
+def added_figure(results, cells, dataset, called):
+    """An empty figure with a title."""
+    figure = Figure()
+    figure.suptitle(called)
+    return figure
+'''
+COMMAND = '''
+"""The command added."""
+
+import click
+
+from rffbench.cli.output import echo
+
+
+@click.command()
+def added() -> int:
+    """An added command."""
+    echo("it is there")
+    return 0
+'''
 CARD = """\
 name: added-data
 title: An added dataset
@@ -81,6 +108,7 @@ methods:
   Added: {features: added-map}
 solver: {name: added-solver, strength: 0.01}
 trials: 1
+figures: [added]
 """
 # Of each addition, the files and what is put into them: a new file's text, or (before this, put that) of one there is.
 ADDITIONS = {
@@ -110,7 +138,32 @@ ADDITIONS = {
         ],
     },
     "dataset": {"datasets/added-data.yaml": CARD},
+    "figure": {
+        "rffbench/report/figures/added.py": FIGURE,
+        "rffbench/report/figures/__init__.py": [
+            ("from rffbench.config.values import USUAL_FIGURES\n",
+             "from rffbench.report.figures.added import added_figure\n"),
+            ("_DRAWN: dict[str, Callable[[Results, pd.DataFrame, str, str], Figure | None]] = {\n",
+             '    "added": added_figure,\n'),
+        ],
+        "rffbench/config/values.py": [("FigureName = Literal[\n", '    "added",\n')],
+    },
+    "column": {
+        "rffbench/report/text_table.py": [
+            ("LEAD: dict[str, Callable[[str, str], str]] = {", '"added": lambda dataset, size: "here", '),
+        ],
+    },
+    "command": {
+        "rffbench/cli/added.py": COMMAND,
+        "rffbench/cli/__init__.py": [
+            ("from rffbench import __version__\n", "from rffbench.cli.added import added\n"),
+            ("for _command in (\n", "    added,\n"),
+        ],
+    },
 }  # fmt: skip
+
+
+CALLED = {"map": "feature map", "column": "column that names a table's rows"}
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +196,26 @@ def rffbench(package, *arguments):
 
 
 @pytest.mark.parametrize("what", ADDITIONS)
-def test_an_addition_touches_at_most_two_files(what):
-    assert 1 <= len(ADDITIONS[what]) <= 2
+def test_an_addition_touches_at_most_three_files_which_contributing_names(what):
+    assert 1 <= len(ADDITIONS[what]) <= 3
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## What an addition touches")[2].partition("\n## ")[0]
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| {CALLED.get(what, what)} |")]
+    for file in ADDITIONS[what]:
+        assert any(f"`{place}" in row for place in (file, f"{Path(file).parent}/", f"{Path(file).parents[1]}/<")), file
+
+
+def test_what_contributing_says_is_in_a_file_is_there():
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    said = re.findall(r"`([A-Za-z_]+)` (?:of|in) `([\w/]+\.py)`", text)
+    assert ("PROMISES", "tests/helpers/every_solver.py") in said
+    for name, file in said:
+        found = [path for path in (ROOT / file, ROOT / "rffbench" / file) if path.is_file()]
+        assert found, file
+        assert re.search(rf"^(class |def )?{name}\b", found[0].read_text(), re.M), (name, file)
+
+
+def test_an_added_command_is_there(package):
+    assert rffbench(package, "added").stdout == "it is there\n"
 
 
 def test_additions_are_listed_with_what_they_serve(package):
@@ -165,6 +236,9 @@ def test_additions_run_together_and_are_refused_where_they_do_not_serve(package)
     (log,) = (package / "r").rglob("trials.jsonl")
     (row,) = map(json.loads, log.read_text().splitlines())
     assert row["metrics"]["worst_error"] >= row["metrics"]["rmse"] > 0
+    assert [path.name for path in (package / "r").rglob("*.png")] == ["added-data-added.png"]
+    (table,) = (package / "r").rglob("table.md")
+    assert "| added | dataset" in table.read_text()
     done = rffbench(package, "run", "additions.yaml", "--results", str(package / "r2"), "--dry-run")
     assert "1 counted" in done.stdout
     (package / "wrong.yaml").write_text(CONFIG.replace("added-data", "digits"))
