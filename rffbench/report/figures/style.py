@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import textwrap
@@ -69,6 +70,7 @@ RC: dict[Any, Any] = {
 }
 
 # Nothing of the moment or the software goes into the files: the same results give the same bytes.
+SHOWN = "Shown"  # the entry of a PNG that has the fingerprint of its figure
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -448,20 +450,60 @@ def _thin_out(axis: Axis, gap: float) -> None:
 
 
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths."""
+    """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths.
+
+    A PNG that shows the same numbers and words stays as it is, so that git sees no change where another version of the
+    drawing library places a pixel otherwise. Remove it to have it drawn again.
+    """
     stem = re.sub(r"[^\w.-]+", "_", stem)
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
     paths[0].parent.mkdir(exist_ok=True)
-    for path, drawn in zip(paths, rendered(figure, *formats), strict=True):
+    shown = fingerprint(figure)
+    changed = [path for path in paths if path.suffix != ".png" or _fingerprint_in(path) != shown]
+    formats = [path.suffix[1:] for path in changed]
+    for path, drawn in zip(changed, rendered(figure, *formats, shown=shown), strict=True):
         files.replace(path, drawn)
     return paths
 
 
-def rendered(figure: Figure, *formats: str) -> Iterator[bytes]:
+def fingerprint(figure: Figure) -> str:
+    """SHA-256 of what the figure shows: its size, its words, and the numbers and looks of its lines, bars and areas."""
+    parts: list[object] = [figure.get_size_inches().round(3).tolist()]
+    words = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        words += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *(legend.get_texts() if legend else ())]
+        parts += [axes.get_xscale(), axes.get_yscale()]
+        parts += [(line.get_color(), line.get_linestyle(), line.get_marker(), _digits(line.get_xydata()))
+                  for line in axes.lines]  # fmt: skip
+        for collection in axes.collections:
+            parts += [_digits(path.vertices) for path in collection.get_paths()]
+            parts.append(_digits(collection.get_offsets()))
+        parts += [_digits(patch.get_path().vertices) for patch in axes.patches]
+    parts += [word.get_text() for word in words]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _digits(numbers: ArrayLike) -> list[str]:
+    return [f"{each:.5g}" for each in np.ma.filled(np.asanyarray(numbers, dtype=float), np.nan).ravel()]
+
+
+def _fingerprint_in(path: Path) -> str | None:
+    """The fingerprint of the figure in a PNG; None where there is no such file, or none in it."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            return image.info.get(SHOWN)
+    except (OSError, UnidentifiedImageError):
+        return None
+
+
+def rendered(figure: Figure, *formats: str, shown: str = "") -> Iterator[bytes]:
     """The figure in these formats, as the bytes of a file each.
 
     A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn. What the font
-    lacks stands as a box.
+    lacks is drawn as a box. A PNG keeps ``shown``, its fingerprint.
     """
     _take_literally(figure)
     with warnings.catch_warnings():
@@ -469,7 +511,8 @@ def rendered(figure: Figure, *formats: str) -> Iterator[bytes]:
         settle_ticks(figure)
         for name in formats:
             drawn = io.BytesIO()
-            figure.savefig(drawn, format=name, metadata=METADATA[name])
+            metadata = METADATA[name] | ({SHOWN: shown} if shown and name == "png" else {})
+            figure.savefig(drawn, format=name, metadata=metadata)
             yield drawn.getvalue()
 
 

@@ -102,6 +102,18 @@ def test_the_error_of_a_regression_stands_in_one_unit(tmp_path):
     assert [panel.get_title()[4:] for panel in panels if "RMSE" in panel.get_title()] == ["relative test RMSE"]
 
 
+def test_a_png_is_written_again_only_where_what_it_shows_has_changed(tmp_path):
+    path = folder(tmp_path)
+    *_, png, _cost = report.redraw(path)
+    before = png.stat().st_mtime_ns, png.stat().st_ino
+    report.redraw(path)
+    assert (png.stat().st_mtime_ns, png.stat().st_ino) == before
+    lines = (path / "trials.jsonl").read_text().splitlines(True)
+    (path / "trials.jsonl").write_text("".join(lines[1:]))
+    report.redraw(path)
+    assert (png.stat().st_mtime_ns, png.stat().st_ino) != before
+
+
 def test_a_png_opens_and_is_not_blank(tmp_path):
     *_, png, _cost = report.redraw(folder(tmp_path))
     pixels = image.imread(png)
