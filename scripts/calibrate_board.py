@@ -1,7 +1,10 @@
-"""Are the board's verdicts right as often as they say? python scripts/calibrate_board.py results/board 512
+"""How often are the board's verdicts right? python scripts/calibrate_board.py results/board [DATASETS TRIALS]
 
-Simulates boards of the results' own datasets, trials and noise. Where the true gain is 0 or the region's edge, a false
+Simulates boards with the noise of the results: datasets whose errors are those measured, and whose true gains differ
+as much as the measured ones do beyond their noise. Where the median true gain is 0, or the region's edge, a false
 "better" or "worse" must come in at most 5 % of the boards; a gain of twice the region must be found in at least 80 %.
+DATASETS and TRIALS are of the simulated boards, those of the results unless given: a board of more datasets has errors
+drawn from those measured. Writes calibration.csv beside the trials, which the board's page shows.
 """
 
 from __future__ import annotations
@@ -10,32 +13,49 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from rffbench.report.board.score import BASELINE, gains, losses, references
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
+from rffbench.report.board.score import gains, losses, references
+from rffbench.report.board.standing import CALIBRATION
 from rffbench.report.board.statistics import REGION, calibration, noise
 from rffbench.report.frame import load_results
 
-SIMULATIONS = 1000
+SIMULATIONS = 400
 
 
-def main(folder: str, columns: str = "512") -> None:
-    results = load_results(Path(folder))
+def calibrate(folder: Path, datasets: int | None = None, trials: int | None = None) -> pd.DataFrame:
+    """How often each verdict is reached, a row a map named beforehand that the results have."""
+    results = load_results(folder)
     found = gains(losses(results), references())
-    found = found[found["n_features"] == int(columns)]
-    print(
-        f"{'map':<18}{'noise':>8}{'false +':>9}{'false −':>9}{'at edge':>9}{'found':>8}   noise: median over datasets"
-    )
-    for method in results.methods:
-        mine = found[(found["method"] == method) & (method != BASELINE)]
-        units = noise({str(name): each["gain"].to_numpy() for name, each in mine.groupby("dataset")}).dropna()
-        if units.empty:
+    found = found[found["n_features"] == COLUMNS]
+    rows = []
+    for method in (name for name in CONFIRMATORY if name in results.methods):
+        of_datasets = {str(name): each["gain"].dropna().to_numpy()
+                       for name, each in found[found["method"] == method].groupby("dataset")}  # fmt: skip
+        errors = noise(of_datasets).dropna() * REGION
+        if errors.empty:
             continue
-        errors = units.to_numpy() * REGION
-        none, edge, twice = (calibration(errors, gain, SIMULATIONS) for gain in (0.0, REGION, 2 * REGION))
-        print(
-            f"{method:<18}{np.median(units):>8.2f}{none['better']:>9.1%}{none['worse']:>9.1%}{edge['better']:>9.1%}"
-            f"{twice['better']:>8.1%}"
-        )
+        means = np.array([of_datasets[name].mean() for name in errors.index])
+        beyond = means.var(ddof=1) - np.mean(errors**2) if len(means) > 1 else 0.0
+        spread = float(np.sqrt(max(0.0, beyond)))
+        measured = np.mean([len(each) for each in of_datasets.values()])
+        simulated = np.random.default_rng(0).choice(errors, datasets or len(errors), replace=datasets is not None)
+        simulated = simulated * np.sqrt(measured / (trials or measured))
+        row = {"map": method, "datasets": len(simulated), "trials": trials or round(measured),
+               "noise": float(np.median(simulated)) / REGION, "spread": spread / REGION}  # fmt: skip
+        for kind, width in (("", 0.0), (" with spread", spread)):
+            none, edge, twice = (calibration(simulated, gain, SIMULATIONS, width) for gain in (0.0, REGION, 2 * REGION))
+            row |= {f"false better{kind}": none["better"], f"false worse{kind}": none["worse"],
+                    f"better at the edge{kind}": edge["better"], f"found{kind}": twice["better"]}  # fmt: skip
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def main(folder: str, *size: str) -> None:
+    found = calibrate(Path(folder), *map(int, size))
+    found.to_csv(Path(folder) / CALIBRATION, index=False, float_format="%.3f", lineterminator="\n")
+    print(found.round(3).T.to_string(header=False))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ def _verdicts(board: Board) -> Section:
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
     if not by_cost:
         said.append("Seconds and memory have not been measured yet: gains at equal cost will follow.")
-    return Section("Better than RFF, the same, or worse", said, [*found, *by_cost])
+    simulated = tables.calibration(board)
+    return Section("Better than RFF, the same, or worse", said, [*found, *by_cost, *([simulated] if simulated else [])])
 
 
 def _questions(board: Board) -> list[Section]:

@@ -20,6 +20,8 @@ from rffbench.report.frame import Protocols, Results, load_protocols, load_resul
 PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels")
 SOLVERS = "board-solvers"
 """The configs that the page is made of; the first has the scores."""
+CALIBRATION = "calibration.csv"
+"""What scripts/calibrate_board.py writes beside the scores."""
 MOST_NOISE = 1.0
 """The standard error of a gain, in regions, that a verdict needs at most: the median over datasets."""
 

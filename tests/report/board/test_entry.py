@@ -155,6 +155,63 @@ def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
         own_data(str(tmp_path / "mine.csv"), minutes=1)
 
 
+def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
+    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 0.0)
+    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: float(len(specs)))  # a second a trial
+    planned = own_map(mine, minutes=1)
+    assert ([*planned.n_features["default"]], planned.trials["default"]) == ([128, 512], 2)  # 6·2·2 maps·2 = 48
+    assert planned.time_limit == 60
+    least = own_map(mine, minutes=0.1)
+    assert (len(least.datasets), least.size()) == (entry.FEWEST_DATASETS, 6)
+    assert own_map(mine, full=True, minutes=10_000).size() == 2 * 28 * 5 * 5
+    with pytest.raises(ConfigError, match=r"--minutes 0\.05: the least that there is to run takes about 6 s"):
+        own_map(mine, minutes=0.05)
+    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 1e-3)
+    assert own_map(mine, minutes=1, workers=2).size() < planned.size()
+
+
+def test_how_slow_a_map_is_is_measured(mine, tmp_path):
+    slow = MINE.replace("P = X @ self.W_", "__import__('time').sleep(1); P = X @ self.W_")
+    (tmp_path / "slow.py").write_text(slow)
+    assert entry.seconds_a_row("./slow.py:Mine") >= 0.5 / entry.TIMED_ROWS
+
+
+def test_one_trial_of_a_map_has_ten_minutes(mine):
+    assert own_map(mine).time_limit == entry.LONGEST_S == 600
+
+
+def test_a_map_that_gives_another_number_at_the_second_try_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE.replace("default_rng(self.random_state)", "default_rng()"))
+    done = CliRunner().invoke(cli, ["board", "./mine.py:Mine"], standalone_mode=False)
+    assert isinstance(done.exception, ConfigError)
+    assert "the check seed failed, which scores depend on; nothing was run" in str(done.exception)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_map_that_fails_on_a_dataset_counts_as_the_constant_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_tables, "references", lambda: {name: Reference(name, 0.5, 0.1, 0.001, 3)
+                                                           for name in ("eeg", "magic04")})  # fmt: skip
+    config = log.config(datasets=["eeg", "magic04"], n_features=[128])
+    rows = []
+    for name in config["datasets"]:
+        for trial in range(2):
+            spec = {"dataset": name, "n_features": 128, "multiple": None, "trial": trial}
+            rows.append(log.ok(log.spec(method="RFF", **spec), 70.0))
+            own = log.spec(method="QMC", **spec)
+            rows.append(log.ok(own, 74.0) if name == "eeg" else log.lost(own, "timeout"))
+    table, by_dataset, _ = map_tables(load_results(log.write(tmp_path / "run", config, rows)), "QMC")
+    assert [row["failures"] for row in rows_of(table)] == ["2"]
+    found = {row["dataset"]: (row["QMC"], row["gain, %"]) for row in rows_of(by_dataset)}
+    assert found == {"eeg": ("0.26", "+10.0"), "magic04": ("failed", "-50.0")}
+
+
+def test_of_very_many_rows_some_are_learnt_from(tmp_path, monkeypatch):
+    monkeypatch.setattr(entry, "MOST_ROWS", 50)
+    pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3))).to_csv(tmp_path / "mine.csv", index=False)
+    assert own_data(str(tmp_path / "mine.csv")).train_rows["default"] == 50
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

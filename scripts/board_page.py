@@ -1,0 +1,37 @@
+"""Write the board's page: python scripts/board_page.py [results]
+
+Writes docs/board/results.md, its figures (results/board/figures) and all trials as one file (results/board), from the
+results folders of the board's parts that there are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rffbench.report.board.page import ROWS, save_pictures, sections, to_markdown, write_rows
+from rffbench.report.board.standing import load_board
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "board" / "results.md"
+HEAD = """# The board
+
+Feature maps of the Gaussian kernel on 28 datasets, by one protocol: what they gain over random Fourier features. The
+questions and the rules were [written down before the run](questions.md). `rffbench board` makes this page from your own
+results, and `rffbench board ./mine.py:MyMap` puts your map [beside some of these](small.md).
+[All trials](../../results/board/{rows}) are one file.
+
+"""
+
+
+def main(folder: str = "results") -> None:
+    board = load_board(Path(folder))
+    found = sections(board)
+    write_rows(board, board.scores.folder / ROWS)
+    save_pictures(found, board.scores.folder)
+    PAGE.write_text(HEAD.format(rows=ROWS) + to_markdown(found, "../../results/board/figures"), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
