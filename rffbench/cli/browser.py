@@ -41,7 +41,7 @@ def report(places: tuple[str, ...], output: Path | None) -> int:
 @click.argument("results", type=FILE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port. [default: one that is free]")
 def serve(results: Path, port: int) -> int:
-    """Show in a browser how a running experiment stands.
+    """Show the progress of a running experiment in a browser.
 
     Serves a page on 127.0.0.1 that updates by itself: progress and time left, the table so far, failures. Ctrl-C ends
     it; the experiment runs on.

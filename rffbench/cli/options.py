@@ -30,7 +30,7 @@ json_option = click.option(
 
 
 class _Place(click.Path):
-    """A file or folder; the empty text, which stands for the current folder elsewhere, is a mistake."""
+    """A file or folder. The empty text is refused; elsewhere it would mean the current folder."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if value == "":

@@ -65,7 +65,7 @@ NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
     "executor_options",
     multiple=True,
     metavar="KEY=VALUE",
-    help="An option of the executor, for example partition=long; before what the config's executor says.",
+    help="An option of the executor, for example partition=long; overrides the config.",
 )
 @click.option("--yes", is_flag=True, help=f"Run an experiment of more than {MANY_TRIALS:,} trials.")
 @quiet_option

@@ -389,7 +389,7 @@ class Experiment(_Strict):
     timing: Timing = Field(
         default="shared",
         description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
-        "the same, but generating the features and predicting are timed alone, while all other trials stand still. "
+        "the same, but generating the features and predicting are timed alone, while all other trials pause. "
         "exclusive: one trial at a time, sharing nothing.",
     )
     time_limit: Seconds | None = Field(

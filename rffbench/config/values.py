@@ -320,7 +320,7 @@ def split_by_default(value: object) -> object:
 
 
 def by_key(key: str) -> Callable[[object], object]:
-    """A validator of mappings that people take for what stands there under ``key``."""
+    """A validator that takes a bare value for the mapping ``{key: value}``."""
 
     def validate(value: object) -> object:
         if isinstance(value, str):

@@ -86,7 +86,7 @@ class Channel:
 
 
 class TaskAccount:
-    """Which trials of a task have their result, which one is open, and what becomes of the rest if it ends early.
+    """Which trials of a task have their result, which one is open, and how the rest ends if it ends early.
 
     Attributes
     ----------
