@@ -31,7 +31,7 @@ def total(shared: tuple[Any, int, Problems], work: Work, X: Any, first: int) -> 
     """``work`` of the rows X, of which ``first`` is the number of the first; ``shared``: the map, its columns, the
     problems."""
     features, columns, problems = shared
-    tiles = Tiles(X, features, columns, first)
+    tiles = Tiles(X, features, columns, first, keep=True)
     with Stopwatch(X) as watch:
         sums = tiles.total(work, problems)
     return Leaf(sums, tiles.feature_s, watch.seconds)
@@ -46,7 +46,7 @@ def add(left: Leaf, right: Leaf) -> Leaf:
 def times(shared: tuple[Any, NDArray], X: Any) -> NDArray[np.float64]:
     """Z·coef of the rows X; ``shared``: the map and coef."""
     features, coef = shared
-    return Tiles(X, features, len(coef)).times(coef)
+    return Tiles(X, features, len(coef), keep=True).times(coef)
 
 
 def workers() -> AbstractContextManager[Engine]:

@@ -10,7 +10,10 @@ from rffbench.errors import ConfigError
 from rffbench.solvers import make_solver
 from rffbench.solvers.iterative import blocks
 from rffbench.solvers.iterative.falkon import FalkonCV
+from rffbench.solvers.iterative.features import Product
 from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
+from rffbench.solvers.iterative.problems import Problems
+from rffbench.solvers.iterative.tiles import Tiles
 from rffbench.solvers.ridge import tree
 from tests.helpers.played_workers import Lazy, Played
 
@@ -95,3 +98,20 @@ def test_what_workers_cannot_do_is_refused(settings, said):
             settings | {"blocks": "dask"}, task="regression", features=features, kernel="gaussian", gamma=1.0,
             n_features=10,
         ).fit(X, Y)  # fmt: skip
+
+
+def test_a_worker_s_passes_over_its_blocks_use_the_same_memory():
+    rows = np.random.default_rng(2).uniform(size=(900, 4))
+    features = RandomFourierFeatures(64, gamma=1.0, random_state=0).fit(rows)
+    problems = Problems(rows[:, :1], [1e-3, 1e-2], 3, "n", True)
+    work = Product(np.random.default_rng(3).normal(size=(64, len(problems))), np.arange(len(problems)))
+
+    def total(part, keep):
+        tiles = Tiles(rows[part], features, 64, part.start, keep=keep)
+        return tiles.total(work, problems)[0], tiles._buffers()
+
+    first, buffers = total(slice(0, 500), True)
+    second, again = total(slice(500, 900), True)
+    assert all(one is other for one, other in zip(buffers, again, strict=True))
+    np.testing.assert_array_equal(first, total(slice(0, 500), False)[0])
+    np.testing.assert_array_equal(second, total(slice(500, 900), False)[0])
