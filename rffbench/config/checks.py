@@ -134,6 +134,13 @@ def _check_method(grid: Grid, label: str) -> None:
                 made = make_features(
                     features, kernel=argument, gamma=gamma, n_features=n_features, count=grid.setting("count")
                 )
+            if (check := hook(made, "check_inputs")) is not None:
+                for dataset in datasets:
+                    if n_features in grid.sizes_by_number(dataset, label):
+                        try:
+                            check(load_card(dataset).columns)
+                        except ValueError as error:
+                            raise Misplaced(f"of {dataset}: {error}", "methods", label) from None
             if (wide := hook(made, "n_expanded") or 0) > MOST_FEATURES:
                 message = f"makes {wide:,} columns to choose {n_features:,} from; {MOST_FEATURES:,} at most"
                 raise Misplaced(message, "methods", label)

@@ -273,7 +273,7 @@ def _letters(spec: TrialSpec) -> dict[str, float]:
         "n": train_rows(spec), "v": test_rows(spec), "d": inputs(spec), "N": next_power_of_two(inputs(spec)),
         "p": columns, "D": columns, "s": hook(features, "n_frequencies") or columns, "t": TRIGONOMETRY,
         "L": spec.n_features, "f": values * folds + 1, "k": values * folds if values > 1 else 0,
-        "q": folds if values > 1 else 0,
+        "q": folds if values > 1 else 0, "R": columns,
         "c": len(card.classes) if len(card.classes) > 2 else 1,
     }  # fmt: skip
     if (own := hook(features, "letters")) is not None:

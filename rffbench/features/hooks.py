@@ -37,6 +37,9 @@ class Hooks:
     """m, the columns it makes before it projects them; None: it does not project."""
     letters: Callable[[int], dict[str, float]] | None = None
     """Letters of the formulas in ``serves`` that only this map has, for d input columns."""
+    check_inputs: Callable[[int], object] | None = None
+    """``check_inputs(d)`` raises ValueError where it cannot map rows of d input columns, so that a config is refused
+    before anything runs; None: it maps any."""
     takes_targets: bool = False
     """Whether ``fit`` takes the targets (n, t) that a solver learns, and not the labels or values y (n,)."""
     accepts_sparse: bool = False

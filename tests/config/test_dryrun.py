@@ -148,6 +148,14 @@ def test_the_tables_of_random_binning_are_counted(monkeypatch):
     assert needed - bytes_needed(spec) == counted
 
 
+def test_a_sparse_map_that_says_nothing_of_its_letters_has_n_components_numbers_in_a_row(monkeypatch):
+    given = {"kernel": {"name": "laplacian", "gamma": 1.0}, "datasets": ["breast-cancer"], "n_features": [64]}
+    spec = experiment(**given, methods={"RB": {"features": "random-binning"}}).grid()[0]
+    expected = operations(spec)
+    monkeypatch.setattr(RandomBinningFeatures, "letters", None)
+    assert operations(spec) == expected
+
+
 def test_what_cannot_be_estimated_is_said_so():
     methods = {
         "RFF": {"features": "fourier"},

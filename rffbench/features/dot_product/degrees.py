@@ -1,4 +1,4 @@
-"""Which degree each column of a map has that stands for a power series, Σₙ aₙ(xᵀx′)ⁿ."""
+"""The degrees of the columns of maps whose kernel is a power series, Σₙ aₙ(xᵀx′)ⁿ."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class SeriesFeatures(FeatureMap):
         super().check_parameters()
         kernel = self._check_kernel()
         if (self.degrees == "product") > isinstance(kernel, PolynomialKernel):
-            problem = "must be 'optimised' or 'geometric': 'product' is for the polynomial kernel, and this is the"
-            raise WrongParameter("degrees", f"{problem} {kernel.called()}")
+            problem = "must be 'optimised', 'truncated' or 'geometric': 'product' is for the polynomial kernel, not the"
+            raise WrongParameter("degrees", f"{problem} {kernel.called()} one")
         assert isinstance(kernel, MaclaurinKernel)
         if self.degrees == "power" and kernel.highest_degree is not None:
             problem = "must be 'product': 'power' is for kernels of infinitely many degrees, and this is the"
-            raise WrongParameter("degrees", f"{problem} {kernel.called()}")
+            raise WrongParameter("degrees", f"{problem} {kernel.called()} one")
         _terms_of(kernel)
 
     @property

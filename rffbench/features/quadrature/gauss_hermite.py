@@ -74,6 +74,11 @@ class GaussHermiteFeatures(FourierFeatures):
         if self.points > MOST_POINTS:
             raise WrongParameter("points", f"must be {MOST_POINTS} at most, got {self.points}")
 
+    def check_inputs(self, d: int) -> None:
+        """WrongParameter, naming the nearest sizes, where no dense grid of d inputs has so many columns."""
+        if self.grid == "dense":
+            points_of_grid(self.n_components, d)
+
     def fit(self, X: Any, y: Any = None) -> GaussHermiteFeatures:
         """Make the frequencies for X's columns; X's values and y are not used."""
         self.check_parameters()

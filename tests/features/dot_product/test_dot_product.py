@@ -266,7 +266,7 @@ def test_rows_of_zeros_have_degrees_too(kind):
 @pytest.mark.parametrize(
     ("given", "kernel", "message"),
     [
-        ({"degrees": "product"}, "gaussian", "'product' is for the polynomial kernel, and this is the gaussian"),
+        ({"degrees": "product"}, "gaussian", "'product' is for the polynomial kernel, not the gaussian one"),
         (
             {"degrees": "best"},
             "gaussian",

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from rffbench import GaussHermiteFeatures
+from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
 from rffbench.features.quadrature.gauss_hermite import gauss_hermite
@@ -95,3 +96,20 @@ def test_of_two_rules_with_as_many_columns_the_one_of_higher_degree_is_taken():
 def test_a_rule_of_too_few_or_too_many_points_is_refused(points, message):
     with pytest.raises(ConfigError, match=f"'gauss-hermite': points .*{message}"):
         make_features({"name": "gauss-hermite", "points": points}, kernel="gaussian", gamma=1.0, n_features=8)
+
+
+def test_a_config_asks_for_a_size_that_a_dense_grid_of_its_dataset_has(tmp_path):
+    config = tmp_path / "grid.yaml"
+    text = """name: grid
+datasets: [phoneme]
+count: columns
+n_features: [SIZE]
+methods:
+  A: {features: gauss-hermite, grid: dense}
+solver: {name: ridge, lambda: 0.1}
+"""
+    config.write_text(text.replace("SIZE", "100"))
+    with pytest.raises(ConfigError, match=r"line 6.*d = 5 inputs, nearest 32 \(p = 2\) or 244 \(p = 3\), got 100"):
+        load_experiment(str(config))
+    config.write_text(text.replace("SIZE", "32"))
+    load_experiment(str(config))
