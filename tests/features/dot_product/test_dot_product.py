@@ -270,7 +270,7 @@ def test_rows_of_zeros_have_degrees_too(kind):
         (
             {"degrees": "best"},
             "gaussian",
-            "degrees must be one of 'optimised', 'truncated', 'geometric', 'product', got 'best'",
+            "degrees must be one of 'optimised', 'truncated', 'geometric', .*'product', .*got 'best'",
         ),
         ({}, PolynomialKernel(degree=200), "degree must be below 200 for random features, got 200"),
         ({}, "laplacian", "needs a kernel with Maclaurin coefficients; laplacian has none; gaussian, polynomial"),
