@@ -223,7 +223,7 @@ def answer(measured: Measured) -> str:
     ratios = {rule: kernel_ratio(measured, at, rule) for rule in measured.rules}
     known = {rule: each for rule, each in ratios.items() if each}
     lower = [rule for rule, each in known.items() if each[2] < 1]
-    best = min(known, key=lambda rule: known[rule][0])
+    best = min(lower or known, key=lambda rule: known[rule][0])
     said = [
         f"**For the kernel matrix, {'yes' if lower else 'not clearly'}.** At 1,024 landmarks {in_words(lower) or 'no rule'} "
         f"{'have' if len(lower) > 1 else 'has'} a smaller kernel error than uniform landmarks on the median dataset; {best} has the "
@@ -245,7 +245,7 @@ def answer(measured: Measured) -> str:
         f"**For the test error, {'sometimes' if clear['above'] else 'no'}.** Of {total} combinations of a rule and a number of landmarks, "
         f"the interval of the gain is above 0 for {in_words(clear['above']) or 'none'}, and below 0 for "
         f"{in_words(clear['below']) or 'none'}; in the other {total - cells} it includes 0."
-        + (" A smaller kernel error is no smaller test error here." if lower and not clear["above"] else "")
+        + (" A smaller kernel error does not bring a smaller test error here." if lower and not clear["above"] else "")
     )
     said += [where(measured), choosing_takes()]
     return "\n\n".join(said)
