@@ -1,9 +1,9 @@
 """Write what came out from results/ and docs/reproduction.yaml: python scripts/reproduction.py [--check]
 
-docs/reproduction.md has the verdicts, a table of all experiments. Each paper has a page in docs/reproduction/: whether
-it reproduces, what was assumed, what is off, and then each of its tables and figures in full. It reads the compare.csv,
-search.md and statistics.md that `rffbench compare` writes. With --check nothing is written; exit status 1 says that a
-page is out of date.
+docs/reproduction.md opens with a table of all papers; below are their experiments. Each paper has a page in
+docs/reproduction/: whether it reproduces, what was assumed, what is off, and then each of its tables and figures in
+full. It reads the compare.csv, search.md and statistics.md that `rffbench compare` writes. With --check nothing is
+written; exit status 1 says that a page is out of date.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ import re
 import sys
 from collections import Counter
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from rffbench.config.grid import Grid
+from rffbench.config.loading import load_resolved
 from rffbench.execution.log import log_files, read_rows
+from rffbench.papers import load_reference, role_of
+from rffbench.papers.recorded import is_path
+from rffbench.report.claims import load_claims
 from rffbench.report.escape import from_csv_cell
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,12 +33,26 @@ VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
 FOLDER = ROOT / "docs" / "reproduction"  # of the papers' pages
 MOST_DIFFERENT = 5  # cells named of those that differ
 VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
+NOT_COMPARABLE = ("data not here", "method not here", "no number", "no spread", "other rows")
+ROLES = {
+    "": "Reproductions",
+    "study": "Studies of its methods",
+    "apart": "Negative controls and protocol searches, which are in no sum",
+}
+# Two protocols are one where they differ in these alone.
+NO_PROTOCOL = (
+    "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
+)  # fmt: skip
+MARK, LEANS = "†", "Do the differences lean to one side?"
 HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
+IN_WORDS = {HOLDS: "hold", REFUTED: "do not", OPEN: "are open"}
 TITLES = {
     "accuracy": "accuracy in %",
     "rmse": "RMSE",
     "relative_rmse": "relative RMSE",
     "kernel_error": "kernel error",
+    "cross_error": "kernel error between two samples",
+    "frobenius_error": "kernel error (Frobenius)",
     "model_size": "size",
     "train_s": "training time",
     "predict_s": "test time",
@@ -42,9 +62,9 @@ TITLES = {
 INTRODUCTION = """\
 # What came out
 
-Does it reproduce? One row for each experiment; the name leads to its details. Each paper has a page of its own, with
-what had to be assumed, what is off, and every cell and claim. `make reproduction` writes all of them from `results/`;
-no number here is typed by hand, and `tests/test_findings.py` computes those in sentences.
+Does it reproduce? One row for each paper; the name leads to its experiments. Each paper also has a page of its own,
+with what had to be assumed, what is off, and every cell and claim. `make reproduction` writes all of them from
+`results/`; no number here is typed by hand, and `tests/test_findings.py` computes those in sentences.
 """
 
 EXPLANATION = """\
@@ -54,6 +74,15 @@ EXPLANATION = """\
 Welch's 95 % interval of the difference covers 0 (or the paper gives no spread), *close* where it is within the
 tolerance and the interval excludes 0, and *differs* beyond it; what differs is in **bold**. A ratio of costs is
 reproduced within a factor of two of the paper's, and differs where the other method is the cheaper.
+
+Where numbers were released with the spread of their runs, a cell is *reproduced* where the two means differ by no more
+than runs of one protocol do: t₉₅·s·√(1/n₁ + 1/n₂) and half a unit of the last decimal, with the pooled spread s of n₁
+runs there and n₂ trials here. Of right protocols 95 % of the cells are. The mean signed difference stands beside the
+count, because wide intervals can hide that all numbers are too large. A released number whose data or method is not
+here is *not comparable*, and counted as that.
+
+**Protocols tried** are those that were run to find the one that comes nearest to a paper's numbers; 1 where the first
+was as released or as the text has it. A protocol that was chosen by the numbers proves less by them.
 
 Where the table has it, a line says how many cells would come out with **other methods' columns**: one method's numbers
 everywhere, or two methods exchanged. A count that is hardly higher than these says little.
@@ -85,14 +114,15 @@ figures that are not shown here, and the tables as CSV and TeX.
 
 def main() -> int:
     papers = yaml.safe_load((ROOT / "docs" / "reproduction.yaml").read_text(encoding="utf-8"))
-    pages, verdicts = {}, [INTRODUCTION]
+    pages, verdicts, rows = {}, [], []
     for paper in papers:
         experiments = [Experiment(element) for element in paper["elements"]]
         page = FOLDER / f"{paper['page']}.md"
         pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *map(details, experiments)])
         verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
         verdicts += [f"{note}\n" for note in paper.get("notes", [])]
-    pages[VERDICT_PAGE] = "\n".join([*verdicts, EXPLANATION])
+        rows.append(in_a_row(paper, experiments))
+    pages[VERDICT_PAGE] = "\n".join([INTRODUCTION, in_short(rows), *verdicts, EXPLANATION])
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
         if "--check" not in sys.argv[1:]:
@@ -117,6 +147,12 @@ _READ = [
     "p",
     "verdict_adjusted",
     "stands_in_for",
+    "where",
+    "because",
+    "baseline",
+    "protocol",
+    "multiple",
+    "n_features",
 ]
 
 
@@ -125,6 +161,7 @@ class Experiment:
 
     def __init__(self, element: dict[str, Any]) -> None:
         self.title, self.name, self.assumed = element["element"], element["results"], element["assumed"]
+        self.explained: list[dict[str, Any]] = element.get("explained", [])
         self.folder = ROOT / "results" / self.name
         self.figures = element.get("figures", [])
         self.run = bool(log_files(self.folder))
@@ -134,6 +171,39 @@ class Experiment:
         self.cells, self.ratios, self.claims = (
             comparison[comparison["kind"] == kind] for kind in ("cell", "ratio", "claim")
         )
+
+    @cached_property
+    def configs(self) -> list[dict[str, Any]]:
+        """Of the protocols of its sweep, as they were run."""
+        config = self.folder / "config.yaml"
+        return [resolved for _, resolved in load_resolved(config)] if config.exists() else []
+
+    @cached_property
+    def sentences(self) -> dict[str, str]:
+        """A claim as it is told of one method → as the paper has it for all, its values named in brackets."""
+        reference = (self.configs[0].get("reference") if self.configs else None) or ""
+        if not reference or is_path(reference):
+            return {}
+        found = {}
+        for claim in load_claims(load_reference(reference).claims):
+            names = {name: values[0] if len(values) == 1 else f"[{name}]" for name, values in claim.each.items()}
+            found |= {each.claim: claim.claim.format(**names) for each in claim.expanded()}
+        return found
+
+    @cached_property
+    def role(self) -> str:
+        """``study``, ``apart`` of negative controls and searches, or empty of a reproduction."""
+        reference = self.configs[0].get("reference") if self.configs else None
+        role = role_of(self.name, reference)[1]
+        return {"study": "study", "control": "apart", "search": "apart"}.get(str(role), "")
+
+    @property
+    def agreeing(self) -> int:
+        return int((self.both["verdict"] != "differs").sum())
+
+    @property
+    def not_comparable(self) -> int:
+        return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
 
     @property
     def heading(self) -> str:
@@ -157,13 +227,14 @@ class Experiment:
     def within(self) -> str:
         if self.both.empty:
             return ""
-        missing = f", {self.missing} not measured" if self.missing else ""
-        return f"{int((self.both['verdict'] != 'differs').sum())} of {len(self.both)}{missing}"
+        rest = {"not measured": self.missing, "not comparable": self.not_comparable}
+        return f"{self.agreeing} of {len(self.both)}" + "".join(f", {n} {what}" for what, n in rest.items() if n)
 
     @property
     def missing(self) -> int:
-        """How many of the paper's cells are not measured."""
-        return int((self.cells["reported"].notna() & self.cells["measured"].isna()).sum())
+        """How many of the paper's cells could be measured here, and are not."""
+        could = self.cells["reported"].notna() & ~self.cells["verdict"].isin(NOT_COMPARABLE)
+        return int((could & self.cells["measured"].isna()).sum())
 
     def held(self, verdict: str) -> str:
         """How many claims have the verdict, and in brackets how many when all are taken together."""
@@ -195,10 +266,51 @@ def _time(text: str) -> datetime:
 # ---- The answers -------------------------------------------------------------------------------------------
 
 
+def in_a_row(paper: dict[str, Any], experiments: list[Experiment]) -> list[str]:
+    """A paper's row of the table of all papers: its reproductions, and how many protocols were tried."""
+    counted = [each for each in experiments if each.role == "" and each.run]
+    sums = [sum(getattr(each, name) for each in counted) for name in ("agreeing", "missing", "not_comparable")]
+    comparable = sum(len(each.both) for each in counted)
+    cells = f"{sums[0]} of {comparable}" if comparable else ""
+    anchor = re.sub(r"[^\w\- ]", "", paper["paper"].lower()).replace(" ", "-")
+    rest = [str(number or "") for number in sums[1:]]
+    words = [paper.get(key, "") for key in ("claimed", "came_out")]
+    return [
+        f"[{paper['paper']}](#{anchor})", *words, cells, *rest, str(protocols_tried(experiments)),
+        paper.get("make_of_it", ""),
+    ]  # fmt: skip
+
+
+def in_short(rows: list[list[str]]) -> str:
+    """The table of all papers."""
+    names = ["paper", "what it claimed", "what came out", "cells that agree", "not measured", "not comparable",
+             "protocols tried", "what to make of it"]  # fmt: skip
+    lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|--:|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
+
+
+def protocols_tried(experiments: list[Experiment]) -> int:
+    """Those of a paper's searches, each once, or 1 without a search."""
+    searched = [config for each in experiments if each.searched for config in each.configs]
+    return max(1, len({Grid(config).identity(without=NO_PROTOCOL) for config in searched}))
+
+
 def overview(experiments: list[Experiment], page: Path) -> str:
-    """The experiments of a paper, one row each, which leads to its ``page``."""
+    """The experiments of a paper, one row each, which leads to its ``page``: reproductions, and apart what is none."""
+    lines = []
+    for role, title in ROLES.items():
+        if mine := [each for each in experiments if each.role == role]:
+            lines += [
+                f"**{title}**" + (f", {protocols_tried(experiments)} protocols tried" if not role else "") + ":",
+                "",
+            ]
+            lines += [*_rows_of(mine, page), ""]
+    return "\n".join(lines)
+
+
+def _rows_of(experiments: list[Experiment], page: Path) -> list[str]:
     lines = [
-        "| experiment | cells within tolerance | claims held | refuted | open | not measured | minutes | results |",
+        "| experiment | cells that agree | claims held | refuted | open | not measured | minutes | results |",
         "|---|--:|--:|--:|--:|--:|--:|---|",
     ]
     for each in experiments:
@@ -211,7 +323,7 @@ def overview(experiments: list[Experiment], page: Path) -> str:
         counts = " | ".join([each.held(HOLDS), each.held(REFUTED), *plain])
         where = f"[{each.name}](../results/{each.name})"
         lines.append(f"| {link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
-    return "\n".join([*lines, ""])
+    return lines
 
 
 def answers(experiments: list[Experiment]) -> str:
@@ -253,12 +365,15 @@ def deviations(each: Experiment) -> list[str]:
     different = each.both[each.both["verdict"] == "differs"]
     if len(different):
         order = different["difference"].abs().sort_values(ascending=False).index
-        named = "; ".join(
-            f"{row['dataset']} {size(row['multiple'])} {row['method']} {row['measured']:.4g} against "
-            f"{row['reported']:.4g}".replace("  ", " ")
-            for row in different.reindex(order)[:MOST_DIFFERENT].to_dict("records")
-        )
-        said.append(f"{len(different)} cells differ, furthest {named}")
+        shown = different.reindex(order)[: None if each.role == "" else MOST_DIFFERENT]
+        by_reason: dict[str, list[str]] = {}
+        for row in shown.to_dict("records"):
+            by_reason.setdefault(reason(row, each.explained), []).append(miss(row))
+        if each.role == "":
+            said += [f"{len(names)} cells differ, {why}: {'; '.join(names)}" for why, names in by_reason.items()]
+        else:
+            names = [name for each_reason in by_reason.values() for name in each_reason]
+            said.append(f"{len(different)} cells differ, furthest {'; '.join(names)}")
     wrong = each.ratios[each.ratios["verdict"] == "differs"]
     if len(wrong):
         kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
@@ -273,6 +388,22 @@ def deviations(each: Experiment) -> list[str]:
     return said
 
 
+def miss(row: dict[str, Any]) -> str:
+    """A cell that differs, by name."""
+    place = f"{row['dataset']} {size_of(row)} {row['method']}".replace("  ", " ")
+    fold = f" fold {row['trial']:.0f}" if pd.notna(row.get("trial")) else ""
+    return f"{place}{fold} {row['measured']:.4g} against {row['reported']:.4g}"
+
+
+def reason(row: dict[str, Any], explained: list[dict[str, Any]]) -> str:
+    """Why a cell differs, by the first rule whose columns are those of the cell; else that it is open."""
+    for rule in explained:
+        wanted = {key: value if isinstance(value, list) else [value] for key, value in rule.items() if key != "because"}
+        if all(row[key] in values for key, values in wanted.items()):
+            return f"explained ({rule['because']})"
+    return "open"
+
+
 # ---- The details -------------------------------------------------------------------------------------------
 
 
@@ -284,7 +415,7 @@ def details(each: Experiment) -> str:
     if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])
     lines += [run_of(each.folder), ""]
-    lines += [*cells(each.cells), *other_columns(each), *ratios(each.ratios), *claims(each.claims)]
+    lines += [*cells(each.cells), *leans(each), *other_columns(each), *ratios(each.ratios), *claims(each)]
     if each.searched:
         lines += [(each.folder / "search.md").read_text(encoding="utf-8").strip(), ""]
     return "\n".join([*lines, *files(each.folder, each.figures)])
@@ -309,7 +440,18 @@ def cells(compared: pd.DataFrame) -> list[str]:
         lines += ["", f"Measured (reported), {TITLES.get(metric, metric)}:", "", *grid(part), ""]
     verdicts = Counter(both["verdict"])
     counts = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in VERDICTS.items() if verdicts[verdict])
-    return [*lines[1:], f"{len(both)} cells: {counts}.", ""]
+    lines += [f"{len(both)} cells: {counts}.", ""]
+    apart = compared[compared["verdict"].isin(NOT_COMPARABLE) & compared["difference"].isna()]
+    for (verdict, because), rows in apart.groupby(["verdict", "because"], sort=False):
+        lines += [f"- {len(rows)} not comparable, {verdict}: {because}"]
+    return [*lines[1:], *([""] if len(apart) else [])]
+
+
+def leans(each: Experiment) -> list[str]:
+    """What compare.md says of how the differences lean to one side, of numbers released with their spread."""
+    text = (each.folder / "compare.md").read_text(encoding="utf-8") if each.compared else ""
+    found = re.search(rf"^\*\*{re.escape(LEANS)}\*\*\n\n(?:\|.*\n)+\n.*$", text, re.M)
+    return [found[0], ""] if found else []
 
 
 def other_columns(each: Experiment) -> list[str]:
@@ -322,16 +464,35 @@ def other_columns(each: Experiment) -> list[str]:
 
 
 def grid(cells: pd.DataFrame) -> list[str]:
-    """Datasets and methods down, sizes across."""
-    sizes = sorted(cells["multiple"].fillna(0).unique())
-    lines = [
-        f"| dataset | method | {' | '.join(map(size, sizes))} |", f"|---|---|{'--:|' * len(sizes)}",
-    ]  # fmt: skip
-    for (dataset, method), part in cells.groupby(["dataset", "method"], sort=False):
-        by_size = {row["multiple"] if row["multiple"] > 0 else 0: row for row in part.to_dict("records")}
-        row = " | ".join(cell(by_size.get(each)) for each in sizes)
-        lines.append(f"| {dataset} | {method} | {row} |")
+    """Datasets and methods down, sizes across; of sizes that are counts, other ones for each dataset."""
+    if cells["multiple"].isna().all() and cells.duplicated(["dataset", "method"]).any():
+        return [line for _, part in cells.groupby("dataset", sort=False) for line in [*_grid(part), ""]][:-1]
+    return _grid(cells)
+
+
+def _grid(cells: pd.DataFrame) -> list[str]:
+    across = cells.to_dict("records")
+    places = {column_of(row): None for row in sorted(across, key=lambda row: (row["multiple"], row["n_features"]))}
+    lines = [f"| dataset | method | {' | '.join(places)} |", f"|---|---|{'--:|' * len(places)}"]
+    told = cells["method"] + cells.get("reported_method", pd.Series("", cells.index)).fillna("").map(
+        lambda name: f" ({name})" if name else ""
+    )
+    for (dataset, method), part in cells.groupby([cells["dataset"], told], sort=False):
+        by_size = {column_of(row): row for row in part.to_dict("records")}
+        lines.append(f"| {dataset} | {method} | {' | '.join(cell(by_size.get(each)) for each in places)} |")
     return lines
+
+
+def column_of(row: dict[str, Any]) -> str:
+    """Where a cell stands: its size, or the fold that it is of; empty in a table without sizes."""
+    return f"fold {row['trial']:.0f}" if pd.notna(row.get("trial")) else size_of(row)
+
+
+def size_of(row: dict[str, Any]) -> str:
+    """``16d``, or a count where the reference's sizes are counts."""
+    if row["multiple"] > 0:
+        return f"{int(row['multiple'])}d"
+    return str(row.get("size", "")) if pd.notna(row.get("size")) and pd.isna(row.get("trial")) else ""
 
 
 def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
@@ -340,10 +501,6 @@ def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
         return ""
     measured, reported = (f"{row[which]:.{digits}g}" for which in ("measured", "reported"))
     return f"**{measured}** ({reported})" if row["verdict"] == "differs" else f"{measured} ({reported})"
-
-
-def size(multiple: float) -> str:
-    return f"{int(multiple)}d" if multiple > 0 else ""
 
 
 def ratios(compared: pd.DataFrame) -> list[str]:
@@ -364,44 +521,75 @@ def ratios(compared: pd.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
-def claims(compared: pd.DataFrame) -> list[str]:
-    """The paper's claims: the range each asks for and why, what was measured, the verdict; then what was not judged."""
+def claims(each: Experiment) -> list[str]:
+    """The paper's claims, each once: the range that it asks for and why, and what came out by dataset and methods;
+    then what was not judged."""
     lines: list[str] = []
-    judged = compared[compared["verdict"] != NOT_MEASURED]
-    if len(judged):
-        lines += [
-            "| claim | asked for | dataset | methods | measured | p | verdict | all together |",
-            "|---|---|---|---|---|--:|---|---|",
-        ]
-        for row in judged.to_dict("records"):
-            methods = " : ".join(str(row[which]) for which in ("method", "baseline") if pd.notna(row[which]))
-            dataset = f"{row['dataset']} ({row['protocol']})" if pd.notna(row["protocol"]) else row["dataset"]
-            asked, told = f"{row['asked']}: {row['because']}", [row["claim"], row["where"]]
-            verdict = f"**{row['verdict']}**" if row["verdict"] == REFUTED else row["verdict"]
-            shown = [f"{told[0]} ({told[1]})", asked, dataset, methods, row["evidence"], f"{row['p']:.2g}", verdict]
-            shown.append(row["verdict_adjusted"] if row["verdict_adjusted"] != row["verdict"] else "same")
-            lines.append(f"| {' | '.join(str(each).replace('|', chr(92) + '|') for each in shown)} |")
-        lines.append("")
-    unjudged = compared[compared["verdict"] == NOT_MEASURED]
+    judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
+    told = judged["claim"].map(lambda claim: each.sentences.get(claim, claim)) if len(judged) else judged["claim"]
+    for (sentence, where, asked), rows in judged.groupby([told, "where", "asked"], sort=False):
+        verdicts = Counter(rows["verdict"])
+        counts = ", ".join(f"{verdicts[verdict]} {words}" for verdict, words in IN_WORDS.items() if verdicts[verdict])
+        lines += [f"**{sentence}** ({where}). Asked for: {asked}, {rows['because'].iloc[0]}. {counts}.", ""]
+        lines += [*matrix(rows), ""]
+    if lines:
+        lines.append(
+            f"Each cell has what was measured, with its 95 % interval; {MARK} marks a verdict that does not stay when "
+            f"all claims are taken together. [compare.md]({there(each.folder)}/compare.md) has the evidence.\n"
+        )
+    unjudged = each.claims[each.claims["verdict"] == NOT_MEASURED]
     if len(unjudged):
         lines += ["Claims not judged, and why:", ""]
-        for reason, rows in unjudged.groupby("evidence", sort=False):
-            first, count = rows["claim"].iloc[0], len(rows)
+        for why, rows in unjudged.groupby("evidence", sort=False):
+            names = dict.fromkeys(rows["claim"].map(lambda claim: each.sentences.get(claim, claim)))
+            first, count = next(iter(names)), len(rows)
             more = f" and {count - 1} more" if count > 1 else ""
-            lines.append(f"- {reason}: *{first}*{more}")
+            lines.append(f"- {why}: *{first}*{more}")
         lines.append("")
     return lines
 
 
+def matrix(rows: pd.DataFrame) -> list[str]:
+    """Methods down, datasets across (or the other way where datasets are the more): verdict and number."""
+    methods = rows["method"] + rows["baseline"].map(lambda name: f" : {name}" if pd.notna(name) else "")
+    protocol = rows["protocol"].map(lambda name: f" ({name})" if pd.notna(name) else "")
+    every = rows.assign(methods=methods + protocol)
+    down, across = "methods", "dataset"
+    if every[across].nunique() > every[down].nunique():
+        down, across = across, down
+    columns = list(dict.fromkeys(every[across]))
+    lines = [f"| {down} | {' | '.join(map(escaped, columns))} |", f"|---|{'--:|' * len(columns)}"]
+    for name, part in every.groupby(down, sort=False):
+        found: dict[str, list[str]] = {}
+        for row in part.to_dict("records"):
+            found.setdefault(row[across], []).append(finding(row))
+        lines.append(f"| {escaped(str(name))} | {' | '.join('; '.join(found.get(each, [])) for each in columns)} |")
+    return lines
+
+
+def finding(row: dict[str, Any]) -> str:
+    """A verdict and its number: ``holds 0.52 (0.48 to 0.57)``."""
+    verdict = {HOLDS: "holds", REFUTED: "**fails**", OPEN: "open"}[row["verdict"]]
+    mark = "" if row["verdict_adjusted"] == row["verdict"] else f" {MARK}"
+    return f"{verdict}{mark} {row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+
+
+def escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def there(folder: Path) -> str:
+    return f"../../results/{folder.name}"
+
+
 def files(folder: Path, figures: list[str]) -> list[str]:
     """Links to what there is to read, and the figures that the page shows."""
-    there = f"../../results/{folder.name}"
     shown = [name for name in ("table.md", "compare.md", "search.md", "statistics.md") if (folder / name).exists()]
-    links = ", ".join(f"[{name}]({there}/{name})" for name in shown)
+    links = ", ".join(f"[{name}]({there(folder)}/{name})" for name in shown)
     return [
         f"Files: {links}.",
         "",
-        *(line for name in figures for line in (f"![{name}]({there}/figures/{name}.png)", "")),
+        *(line for name in figures for line in (f"![{name}]({there(folder)}/figures/{name}.png)", "")),
     ]
 
 

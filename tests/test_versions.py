@@ -112,6 +112,12 @@ def test_rows_of_sorf_that_say_nothing_of_lengths_have_the_numbers_of_before_the
     assert of_variants("sorf", [{"lengths": "chi"}]) != "19d30e6483ed2b45"
 
 
+def test_orthogonal_and_activation_have_the_numbers_of_before_there_were_other_choices(one_thread):
+    assert of_variants("orthogonal", [{}]) == "45538ceb400d305b"
+    weights = [{}] + [{"weights": each} for each in ("iid", "orthogonal", "sorf", "qmc", "quadrature")]
+    assert of_variants("activation", weights) == "9995c35d5064fec9"
+
+
 def test_every_pin_is_of_something_built_in():
     pins = json.loads(PINS.read_text())
     assert {(what, name) for what, names in pins.items() for name in names} == set(BUILT_IN)

@@ -84,6 +84,24 @@ def check_inputs(grid: Grid) -> None:
             check_fits(load_card(dataset), grid.setting("preprocess", dataset) or ())
 
 
+def check_fitted(grid: Grid) -> None:
+    """Check that the table of fitted parameters has every dataset and fold of the experiment."""
+    from rffbench.data.cards import load_card
+    from rffbench.papers.hyperparameters import fitted
+
+    if not (table := grid.setting("parameters_from")):
+        return
+    for dataset in grid.datasets:
+        card = load_card(dataset)
+        if card.split.rule != "folds":
+            raise Misplaced(f"gives parameters by fold; the split of {dataset} is {card.split.rule}", "parameters_from")
+        sizes = [size for label in grid.methods_on(dataset) for size in grid.sizes(dataset, label)]
+        folds = round(card.rows / card.n_test)
+        for fold in range(min(folds, max(map(grid.planned_trials, sizes)))):
+            with located("parameters_from"):
+                fitted(table, dataset, fold, card.columns_after(grid.setting("preprocess", dataset) or ()))
+
+
 def _check_method(grid: Grid, label: str) -> None:
     """Check that the method's map and solver can be made with these parameters, at every size of every dataset."""
     from rffbench.data.cards import load_card

@@ -31,7 +31,16 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import check_grid, check_inputs, check_mapping, located, misplaced, placed, under
+from rffbench.config.checks import (
+    check_fitted,
+    check_grid,
+    check_inputs,
+    check_mapping,
+    located,
+    misplaced,
+    placed,
+    under,
+)
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.values import (
     DEFAULT,
@@ -56,9 +65,11 @@ from rffbench.config.values import (
     Steps,
     by_default,
     by_key,
+    check_parameters_from,
     dataset_name,
     listed_or_none,
     once,
+    registered,
     spelled_out,
     split_by_default,
     swept,
@@ -294,7 +305,9 @@ LONGEST_NAME = 100
 AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
 NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
-PER_DATASET = ("preprocess", "n_features", "kernel_error_points", "train_rows", "split")
+PER_DATASET = (
+    "preprocess", "preprocess_fit", "n_features", "kernel_error_points", "kernel_error_draw", "train_rows", "split",
+)  # fmt: skip
 
 
 # ---- The experiment ----------------------------------------------------------------------------------------
@@ -318,12 +331,22 @@ class Experiment(_Strict):
         BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
     ] = Field(
         default={DEFAULT: ["none"]},
-        description="none, impute-median, impute-most-frequent, onehot, minmax, from-zero, standard, clip, "
+        description="none, impute-median, impute-most-frequent, onehot, minmax, from-zero, largest, standard, clip, "
         "sample-minmax, sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list of them, in order; "
         "or a mapping from dataset (or default) to these.",
     )
-    preprocess_fit: Literal["train", "all"] = Field(
-        default="train", description="The rows that column-wise preprocessing takes its statistics from."
+    preprocess_fit: Annotated[
+        dict[str, Literal["train", "all", "parts"]],
+        BeforeValidator(by_default, json_schema_input_type=str | dict[str, str]),
+    ] = Field(
+        default={DEFAULT: "train"},
+        description="The rows that column-wise preprocessing takes its statistics from: the training rows, all, or "
+        "parts: training and test rows each their own. Per dataset too.",
+    )
+    target: Literal["given", "standard"] = Field(
+        default="given",
+        description="The target of a regression: as given, or standard: less its mean and over its standard deviation "
+        "in the training rows. Errors are in the same unit.",
     )
     train_rows: Annotated[
         dict[str, PositiveInt | None],
@@ -360,6 +383,14 @@ class Experiment(_Strict):
     solver: Annotated[Solver, BeforeValidator(by_key("name"))] = Field(
         default_factory=Solver, description="The learner on the features."
     )
+    kernel_of: dict[StrictStr, dict[str, Any]] = Field(
+        default={}, description="Dataset → parameters of the experiment's kernel that are others there."
+    )
+    parameters_from: Annotated[StrictStr, AfterValidator(registered(check_parameters_from))] | None = Field(
+        default=None,
+        description="A table of fitted parameters that ships with the package, such as lin2023-hyperparameters: of "
+        "each dataset and fold the lengths of the kernel and λ, in place of the config's.",
+    )
     solver_of: dict[StrictStr, dict[str, Any]] = Field(
         default={}, description="Dataset → parameters of the experiment's solver that are others there."
     )
@@ -385,6 +416,14 @@ class Experiment(_Strict):
     )
     kernel_error_rows: Literal["train", "test"] = Field(
         default="train", description="Which rows these points are among: the training rows or the test rows."
+    )
+    kernel_error_draw: Annotated[
+        dict[str, Literal["random", "first", "fixed"]],
+        BeforeValidator(by_default, json_schema_input_type=str | dict[str, str]),
+    ] = Field(
+        default={DEFAULT: "random"},
+        description="Which of these rows the points are: random ones, drawn anew in each trial; the first in the data; "
+        "or fixed: random ones, as far as the split lets them the same in all trials. Per dataset too.",
     )
     timing: Timing = Field(
         default="shared",
@@ -467,15 +506,17 @@ class Experiment(_Strict):
         self.cards = {name: without_folders(card) for name in names if (card := own_card(name))}
         for key in PER_DATASET:
             check_mapping(key, getattr(self, key), self.datasets, "dataset of this experiment")
-        for dataset in self.solver_of:
-            if dataset not in self.datasets:
-                raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), "solver_of", dataset)
+        for key, others in (("solver_of", self.solver_of), ("kernel_of", self.kernel_of)):
+            for dataset in others:
+                if dataset not in self.datasets:
+                    raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), key, dataset)
         for label, method in self.methods.items():
             if isinstance(method.n_features, dict):
                 with under("methods", label):
                     check_mapping("n_features", method.n_features, method.datasets or self.datasets, "dataset")
         check_grid(Grid(self.to_dict()))
         check_inputs(Grid(self.to_dict()))
+        check_fitted(Grid(self.to_dict()))
         self.files()
         if self.significance.baselines is None:
             self.significance.baselines = [
@@ -571,6 +612,7 @@ class Experiment(_Strict):
                 resolved[key] = resolved[key][DEFAULT]
         resolved["solver"] = self.solver.spec()
         resolved["kernel"] = self.kernel.spec()
+        resolved["kernel_of"] = {dataset: self._kernel_there(dataset) for dataset in self.kernel_of}
         for label, method in self.methods.items():
             written = resolved["methods"][label]
             if method.solver is not None:
@@ -586,7 +628,7 @@ class Experiment(_Strict):
         for key in ("figures", "table"):  # these came after the first release, too
             if resolved[key] == type(self).model_fields[key].default:
                 del resolved[key]
-        for key in ("sweep", "executor", "cards", "solver_of"):
+        for key in ("sweep", "executor", "cards", "solver_of", "kernel_of"):
             if not resolved[key]:
                 del resolved[key]
         if self.cards:
@@ -594,6 +636,13 @@ class Experiment(_Strict):
                 name: card.model_dump(mode="json", exclude_defaults=True) for name, card in self.cards.items()
             }
         return resolved
+
+    def _kernel_there(self, dataset: str) -> dict[str, Any]:
+        """What the experiment's kernel has another value of on a dataset, as a trial's spec holds it."""
+        own = self.kernel.model_dump(by_alias=True, exclude_unset=True)
+        given = patched({"kernel": own}, {"kernel": self.kernel_of[dataset]})["kernel"]
+        there = placed(Kernel.model_validate, given, "kernel_of", dataset).spec()
+        return {key: value for key, value in there.items() if self.kernel.spec().get(key) != value}
 
     def _solver_of(self, label: str, own: dict[str, Any]) -> dict[str, Any]:
         """A method's solver: its own settings in the place of the experiment's, all of them with another name."""

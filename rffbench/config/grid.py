@@ -25,7 +25,7 @@ OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a meth
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
 # Fields of a spec that a config says in other words.
-_DERIVED = ("features", "source", "kernel_source", "score_sources", "timing")
+_DERIVED = ("features", "source", "kernel_source", "score_sources", "timing", "parameters_hash")
 SETTINGS = tuple(each.name for each in fields(TrialSpec) if each.name not in (*_OF_CELL, *_DERIVED))
 
 
@@ -78,8 +78,8 @@ class Grid:
         value = self.config.get(name, LATER.get(name))
         if name in _OF_METHOD_OR_ALL:
             own = self.config["methods"][method][name] if method and self.has_own(name, method) else value
-            there = (self.config.get("solver_of") or {}).get(dataset)
-            return {**own, **there} if there and name == "solver" and own.get("name") == value.get("name") else own
+            there = (self.config.get(f"{name}_of") or {}).get(dataset)
+            return {**own, **there} if there and own.get("name") == value.get("name") else own
         return value.get(dataset, value.get(DEFAULT)) if isinstance(value, Mapping) else value
 
     def sizes(self, dataset: str, method: str) -> list[str | int]:
@@ -186,6 +186,7 @@ class Grid:
                         trial=0,
                         timing=self.timing,
                         source=_source(self.features(method)),
+                        parameters_hash=_parameters_hash(self.config.get("parameters_from")),
                         kernel_source=_source(self.setting("kernel", dataset, method)),
                         score_sources=[
                             ownfile.source_hash(name) for name in self.setting("scores") if ownfile.is_own(name)
@@ -207,6 +208,12 @@ class Grid:
         values = {name: self.setting(name, dataset, method) for name in SETTINGS}
         stated = {name: value for name, value in values.items() if value is not None or name in LATER}
         return {"features": self.features(method), **stated}
+
+
+def _parameters_hash(table: str | None) -> str | None:
+    from rffbench.papers.hyperparameters import content_hash
+
+    return content_hash(table) if table else None
 
 
 def _source(part: Mapping[str, Any] | None) -> str | None:

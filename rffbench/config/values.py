@@ -195,6 +195,12 @@ def check_solver(name: str) -> None:
     SOLVERS.parameters(name)
 
 
+def check_parameters_from(name: str) -> None:
+    from rffbench.papers.hyperparameters import place
+
+    place(name)
+
+
 def check_reference(name: str) -> None:
     """A file is checked where it is known which folder its path starts from: `rffbench.config.loading`."""
     from rffbench.papers import load_reference

@@ -127,18 +127,22 @@ def train_test(
     seed: int,
     trial: int,
     preprocess: Sequence[str] = ("none",),
-    preprocess_fit: Literal["train", "all"] = "train",
+    preprocess_fit: Literal["train", "all", "parts"] = "train",
     dtype: Any = np.float64,
     train_rows: int | None = None,
     held_out: float | None = None,
     split: Mapping[str, Any] | None = None,
+    target: Literal["given", "standard"] = "given",
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
-    The steps are fitted on the training rows, or on all rows of the dataset. Which rows are training rows,
+    The steps are fitted on the training rows, on all rows of the dataset, or, of ``parts``, for the training rows on
+    these and for the test rows on those. Which rows are training rows,
     and in what order, depends on (seed, name, trial) and on nothing else; ``train_rows`` keeps the first of them.
     ``held_out`` is the share of the training rows, the last of them, that is tested on in place of the test rows:
     what is chosen by such a score has seen no test row. ``split`` is a rule in place of the card's.
+    A regression's ``target`` is as given, or standard: less the mean of the training rows' and over their standard
+    deviation (n in the divisor).
     """
     data = load(name, data_hash)
     card = with_split(data.card, split)
@@ -148,13 +152,20 @@ def train_test(
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]
-    fitted_on = np.sort(train) if preprocess_fit == "train" else np.arange(data.card.rows)
+    fitted_on = np.arange(data.card.rows) if preprocess_fit == "all" else np.sort(train)
     scaling = Preprocessor(preprocess, data.card).fit(Rows(data.X, fitted_on).blocks)
+    of_test = scaling
+    if preprocess_fit == "parts":
+        of_test = Preprocessor(preprocess, data.card).fit(Rows(data.X, test).blocks)
+    y_train, y_test = data.y[train], data.y[test]
+    if target == "standard" and data.card.task == "regression":
+        mean, std = y_train.mean(), y_train.std()
+        y_train, y_test = (y_train - mean) / (std or 1.0), (y_test - mean) / (std or 1.0)
     return Split(
         Rows(data.X, train, scaling, dtype, data.card),
-        data.y[train],
-        Rows(data.X, test, scaling, dtype, data.card),
-        data.y[test],
+        y_train,
+        Rows(data.X, test, of_test, dtype, data.card),
+        y_test,
         data.card.task,
         data.card,
     )
@@ -169,12 +180,15 @@ def _streamed(
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], train[-held:]
     train = train[:train_rows]
-    fitted_on = train if preprocess_fit == "train" else range(card.rows)
+    fitted_on = range(card.rows) if preprocess_fit == "all" else train
     scaling = Preprocessor(preprocess, card).fit(Rows(rows, fitted_on).blocks)
+    of_test = scaling
+    if preprocess_fit == "parts":
+        of_test = Preprocessor(preprocess, card).fit(Rows(rows, test).blocks)
     return Split(
         Rows(rows, train, scaling, dtype, card),
         Targets(rows, train),
-        Rows(rows, test, scaling, dtype, card),
+        Rows(rows, test, of_test, dtype, card),
         np.asarray(Targets(rows, test)),
         card.task,
         card,

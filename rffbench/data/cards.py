@@ -119,9 +119,13 @@ class File(_Model):
 
 
 class LibsvmFormat(_Model):
-    """``label index:value …`` with indices from 1; absent values are 0."""
+    """``label index:value …`` with indices from 1; absent values are 0.
+
+    The first ``one_hot`` columns hold a single 1, and are read as one column with its index.
+    """
 
     kind: Literal["libsvm"]
+    one_hot: Annotated[StrictInt, Field(gt=1)] | None = None
 
 
 class ArffFormat(_Model):

@@ -145,12 +145,26 @@ def _read_file(card: Card, file: File, stream: BinaryIO) -> Iterator[Block]:
 
 
 def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
-    X, target = svmlight(stream, card.columns)
+    assert isinstance(card.format, LibsvmFormat)
+    together = card.format.one_hot or 1
+    X, target = svmlight(stream, card.columns - 1 + together)
     if fault := not_finite(X, target, stream, card.missing):
         raise ValueError(fault)
     size = _block_rows(card)
     for start in range(0, X.shape[0], size):
-        yield X[start : start + size].toarray(), target[start : start + size]
+        block = X[start : start + size].toarray()
+        if together > 1:
+            block = np.hstack([_index_of_one(block[:, :together], start), block[:, together:]])
+        yield block, target[start : start + size]
+
+
+def _index_of_one(X: np.ndarray, before: int) -> np.ndarray:
+    """The index, from 1, of the single 1 in each row of X, (b, 1); ValueError, with the row, where there is none."""
+    is_one = X == 1
+    if (wrong := (is_one.sum(axis=1) != 1) | ((X != 0).sum(axis=1) != 1)).any():
+        row = before + int(np.flatnonzero(wrong)[0]) + 1
+        raise ValueError(f"row {row}: the first {X.shape[1]} columns must hold a single 1, and zeros")
+    return is_one.argmax(axis=1)[:, None] + 1.0
 
 
 def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndarray]:

@@ -9,6 +9,7 @@ Column steps learn from the rows they are fitted on; sample steps look at one ro
 - ``onehot``: a column of words becomes a column for each word, 1 where it stands, else 0; these come last
 - ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
 - ``from-zero``: each column less its smallest value over the fitted rows
+- ``largest``: all numbers over the largest of them over the fitted rows, in whatever column
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column's values below its 0.1 % quantile and above its 99.9 % quantile become these
 - ``sample-minmax``: each row to [−1, 1]; a constant row stays as it is (what MATLAB's mapminmax does to an
@@ -114,6 +115,12 @@ class FromZero(_Columns):
         self.scale = np.ones_like(high)
 
 
+class Largest(_Columns):
+    def fit(self, blocks: Blocks) -> None:
+        _, high = _extremes(blocks())
+        self.shift, self.scale = np.zeros_like(high), np.full_like(high, high.max() if high.max() > 0 else np.inf)
+
+
 class Standard(_Columns):
     def fit(self, blocks: Blocks) -> None:
         count, mean, squares = 0, np.zeros(()), np.zeros(())
@@ -186,6 +193,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     **dict.fromkeys((*IMPUTING, ONE_HOT)),  # they are made for a card
     "minmax": MinMax,
     "from-zero": FromZero,
+    "largest": Largest,
     "standard": Standard,
     "clip": Clip,
     "sample-minmax": SampleMinMax,

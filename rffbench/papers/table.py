@@ -36,6 +36,7 @@ class NotHere(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     because: str
+    metrics: list[str] = Field(default_factory=list, description="of a file with several, those that it is about")
 
     @model_validator(mode="after")
     def _of_some_rows(self) -> NotHere:
@@ -203,12 +204,20 @@ class Table(_Strict):
         """Say in the columns ``absent`` and ``because`` of which rows nothing here can be compared, and why."""
         numbers["absent"] = numbers["because"] = ""
         for number, rule in enumerate(self.not_here):
+            for name in rule.metrics:
+                if name not in self.metrics:
+                    raise ConfigError(
+                        f"{place('not_here', number, 'metrics')}: {unknown('metric', name, self.metrics)}"
+                    )
             rows = _having(printed, rule.columns)
             if not rows.any():
                 raise ConfigError(f"{place('not_here', number)}: no row of {path.name} is {_in_words(rule.columns)}")
-            label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
-            rows &= numbers["absent"] == ""
-            numbers.loc[rows, ["absent", "because"]] = label, rule.because
+            if not rule.metrics:
+                self._leave_out(numbers, rows, rule)
+
+    def _leave_out(self, numbers: pd.DataFrame, rows: pd.Series, rule: NotHere) -> None:
+        label = DATA_NOT_HERE if [*rule.columns] == [self.dataset] else METHOD_NOT_HERE
+        numbers.loc[rows & (numbers["absent"] == ""), ["absent", "because"]] = label, rule.because
 
     def _part(
         self, metric: str | None, part: Part, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path
@@ -222,6 +231,9 @@ class Table(_Strict):
         found["rounding"] = 0.5 * 10.0 ** -printed.attrs["decimals"][part.reported] * abs(part.factor)
         if not self.counts_all:
             return found
+        for rule in self.not_here:
+            if metric in rule.metrics:
+                self._leave_out(found, _having(printed, rule.columns), rule)
         compared = found["absent"] == ""
         for name, column in (
             (part.reported, "reported"),

@@ -6,6 +6,7 @@ What each measure is called is in `rffbench.trials.metrics`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,19 @@ class Points:
     kernel: Kernel
     y: NDArray | None = None
     learnt: NDArray[np.float64] | None = None
+    second: Callable[[], NDArray] | None = None
+
+    @cached_property
+    def Y(self) -> NDArray:
+        """Another sample of as many rows, (n, d), which may have some of X's."""
+        if self.second is None:
+            raise ValueError("a measure of two samples needs a second one")
+        return self.second()
+
+    @cached_property
+    def cross_matrix(self) -> NDArray[np.float64]:
+        """k(X, Y) (n, n)."""
+        return self.kernel(self.X.astype(np.float64, copy=False), self.Y.astype(np.float64, copy=False))
 
     @cached_property
     def kernel_matrix(self) -> NDArray[np.float64]:
@@ -153,6 +167,20 @@ def kernel_error(mapped: MapOnPoints) -> float:
 def frobenius_error(mapped: MapOnPoints) -> float:
     """‖K − ZZᵀ‖_F / ‖K‖_F (Wacker et al. 2022, Section 6)."""
     return float(np.linalg.norm(mapped.difference) / np.linalg.norm(mapped.points.kernel_matrix))
+
+
+def cross_error(mapped: MapOnPoints) -> float:
+    """‖K − Z_X·Z_Yᵀ‖_F / ‖K‖_F, K = k(X, Y) of two samples, which may have rows in common (Munkhoeva et al. 2018).
+
+    Unlike a sample's own matrix it has no diagonal, on which most maps make no error."""
+    from rffbench.features import base  # as in `MapOnPoints.Z`
+
+    K = mapped.points.cross_matrix
+    Z = base.mapped(mapped.features, mapped.points.Y).astype(np.float64, copy=False)
+    base.check_finite(mapped.features, Z)
+    if issparse(Z):
+        raise ValueError("cross_error is not for sparse features")
+    return float(np.linalg.norm(mapped.Z @ Z.T - K) / np.linalg.norm(K))
 
 
 def complex_frobenius_error(mapped: MapOnPoints) -> float:

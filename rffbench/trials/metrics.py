@@ -20,6 +20,7 @@ from rffbench.parts import NotServed, Task, Traits, check_kernel
 from rffbench.trials.measuring import (
     MapOnPoints,
     complex_frobenius_error,
+    cross_error,
     delta_error,
     diameter,
     effective_dimension,
@@ -197,6 +198,8 @@ METRICS = {
                measure=spectral_error, judged=True),
         Metric("frobenius_error", "relative kernel error in the Frobenius norm", better="less",
                measure=frobenius_error, judged=True, cost="6*n**2"),
+        Metric("cross_error", "relative kernel error between two samples", better="less", measure=cross_error,
+               judged=True, cost="6*n**2 + n*D*n"),
         Metric("complex_frobenius_error", "relative kernel error of the complex features", better="less",
                measure=complex_frobenius_error, judged=True, cost="(6 + D)*n**2"),
         Metric("sup_error", "largest entry error", better="less", heading="largest error of an entry",

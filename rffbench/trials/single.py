@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +64,7 @@ class Problem:
     gamma: float
     subsample: NDArray[np.int64]  # the rows on which the kernel matrix is measured, sorted
     measured: Literal["train", "test"] = "train"  # which rows they are among
+    second: Callable[[], NDArray[np.int64]] | None = None  # as many, for measures of two samples
     # Nothing else of the run is at work in the block.
     alone: Callable[[], AbstractContextManager[Timer]] = lambda: nullcontext(Timer())
 
@@ -72,15 +73,13 @@ class Problem:
         split = data.train_test(
             spec.dataset, data_hash=spec.data_hash, seed=spec.seed, trial=spec.trial, preprocess=spec.preprocess,
             preprocess_fit=spec.preprocess_fit, dtype=spec.dtype, train_rows=spec.train_rows,
-            held_out=spec.held_out, split=spec.split,
+            held_out=spec.held_out, split=spec.split, target=spec.target,
         )  # fmt: skip
-        measured = len(split.X_test if spec.kernel_error_rows == "test" else split.X_train)
+        measured = split.X_test if spec.kernel_error_rows == "test" else split.X_train
         stream = split_stream(spec.seed, spec.dataset, spec.trial)
-        rng = generator(stream, "kernel error")
-        points = min(spec.kernel_error_points, measured)
         trigonometric.warm_up(spec.dtype)  # compiling, or loading what was compiled, is not timed
         triangles.warm_up()
-        subsample = np.sort(rng.choice(measured, size=points, replace=False))
+        subsample, second = (partial(_points_of, spec, measured.index, stream, name) for name in SAMPLES)
         if spec.kernel_source and ownfile.source_hash(spec.kernel["name"]) != spec.kernel_source:
             raise ConfigError(f"{ownfile.portable(spec.kernel['name'])} has been edited since the run started")
         kernel, gamma = kernel_argument(spec.kernel), spec.kernel["gamma"]
@@ -91,7 +90,8 @@ class Problem:
                 gamma = gamma_of_rows(kernel, gamma, split.X_train, stream)
         except ValueError as error:
             raise DataError(f"the training rows: {error}") from None
-        return cls(guarded(split, make_kernel(kernel, gamma)), kernel, gamma, subsample, spec.kernel_error_rows)
+        split = guarded(split, make_kernel(kernel, gamma))
+        return cls(split, kernel, gamma, subsample(), spec.kernel_error_rows, second)
 
     @cached_property
     def labels(self) -> NDArray | None:
@@ -325,11 +325,27 @@ class Problem:
     @cached_property
     def _points(self) -> Points:
         test, split = self.measured == "test", self.split
-        X = (split.X_test if test else split.X_train)[self.subsample]
+        rows, second = split.X_test if test else split.X_train, self.second
+        X = rows[self.subsample]
         y = (split.y_test if test else split.y_train)[self.subsample]
         y.setflags(write=False)
         learnt = class_targets(y, self.labels) if self.labels is not None else np.asarray(y, dtype=np.float64)[:, None]
-        return Points(X, make_kernel(self.kernel, self.gamma), y, learnt)
+        return Points(X, make_kernel(self.kernel, self.gamma), y, learnt, second and (lambda: rows[second()]))
+
+
+SAMPLES = ("kernel error", "kernel error, second sample")
+
+
+def _points_of(spec: TrialSpec, index: Any, stream: SeedSequence, sample: str) -> NDArray[np.int64]:
+    """The places, sorted, of the points of a sample among rows that are the data's rows ``index``."""
+    count = min(spec.kernel_error_points, len(index))
+    if spec.kernel_error_draw == "random":
+        return np.sort(generator(stream, sample).choice(len(index), size=count, replace=False))
+    rank = rows = np.asarray(index)
+    if spec.kernel_error_draw == "fixed":  # an order of all rows of the data, which no trial changes
+        order = generator(split_stream(spec.seed, spec.dataset, 0), f"{sample}, fixed")
+        rank = order.permutation(int(rows.max(initial=0)) + 1)[rows]
+    return np.sort(np.argsort(rank)[:count])
 
 
 def _how_solved(solver: Any) -> dict[str, Any]:

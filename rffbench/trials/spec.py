@@ -43,7 +43,9 @@ class TrialSpec:
     for all sizes (`rffbench.trials.tuning`). ``measures``
     are taken of the feature map on ``kernel_error_points`` of the training rows, or of the ``kernel_error_rows``
     'test'; ``train_rows`` is how many rows are trained on (None: all); ``scores`` are of the predictions, besides the
-    task's own (`rffbench.trials.scores`). ``split`` takes the place of the card's rule (`rffbench.data.cards`).
+    task's own (`rffbench.trials.scores`). ``parameters_from`` is the table, and ``parameters_hash`` the SHA-256 of its
+    content, that the kernel's lengths and λ come from (`rffbench.trials.fitted`). ``split`` takes the place of the
+    card's rule (`rffbench.data.cards`).
     ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
     ``n_features`` counts what ``count`` says, a map's frequencies or its output columns; ``data_hash`` is the
     dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``timing``
@@ -63,7 +65,7 @@ class TrialSpec:
     solver: dict[str, Any]
     kernel: dict[str, Any]  # {"name": "gaussian", "gamma": 0.5}
     preprocess: list[str] = field(default_factory=lambda: ["none"])
-    preprocess_fit: Literal["train", "all"] = "train"
+    preprocess_fit: Literal["train", "all", "parts"] = "train"
     multiple: int | None = None
     count: Literal["frequencies", "columns"] = "frequencies"
     dtype: Literal["float64", "float32"] = "float64"
@@ -75,6 +77,10 @@ class TrialSpec:
     held_out: float | None = field(default=None, metadata=_SINCE)
     split: dict[str, Any] | None = field(default=None, metadata=_SINCE)
     kernel_error_rows: Literal["train", "test"] = field(default="train", metadata=_SINCE)
+    parameters_from: str | None = field(default=None, metadata=_SINCE)
+    parameters_hash: str | None = field(default=None, metadata=_SINCE)
+    target: Literal["given", "standard"] = field(default="given", metadata=_SINCE)
+    kernel_error_draw: Literal["random", "first", "fixed"] = field(default="random", metadata=_SINCE)
     source: str | None = field(default=None, metadata=_SINCE)
     kernel_source: str | None = field(default=None, metadata=_SINCE)
     scores: list[str] = field(default_factory=list, metadata=_SINCE)

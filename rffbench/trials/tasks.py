@@ -33,6 +33,11 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     from rffbench.trials.shared import run_shared
     from rffbench.trials.single import Problem, run_single
 
+    if specs[0].parameters_from is not None:
+        from rffbench.trials.fitted import OfFitted, with_fitted
+
+        run_group([with_fitted(spec) for spec in specs], OfFitted(specs, channel))
+        return
     if isinstance(specs[0].kernel["gamma"], list):
         best = _BestBandwidth(specs, channel)
         for gamma in specs[0].kernel["gamma"]:

@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 from rffbench.features import MAPS, make_features, served
+from rffbench.features.activation.random_layer import DRAWN_BY
 from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.hooks import hook
 from rffbench.kernels import ProductKernel, with_trait
@@ -48,7 +49,7 @@ PROJECTIONS = [
     Way({"projection": "srht", "degrees": "product"}, ("polynomial",)),
 ]  # fmt: skip
 WAYS = {
-    "fourier": [Way(), Way({"form": "offset"}, EVERY)],
+    "fourier": [Way(), Way({"form": "offset"}, EVERY), Way({"truncate": 3.0}, ("gaussian",))],
     "low-precision": [Way(), Way({"bits": 1})],
     "qmc": [
         Way(), Way({"sequence": "sobol"}), Way({"skip": 20, "leap": 30}), Way({"scramble": False}, **FIXED),
@@ -72,7 +73,7 @@ WAYS = {
     "nystroem": [Way({"landmarks": rule}) for rule in RULES],
     "activation": [
         Way({"weights": weights}, gamma=1.0, faster=weights == "qmc")
-        for weights in ("iid", "orthogonal", "sorf", "qmc", "quadrature")
+        for weights in DRAWN_BY if weights != "tall-orthogonal"  # of which sizes do not nest
     ],
     "positive": [
         Way(gamma=0.4), Way({"form": "hyperbolic"}, gamma=0.4), Way({"form": "exp"}, gamma=0.4),

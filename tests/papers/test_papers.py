@@ -67,7 +67,7 @@ def test_every_paper_has_a_citation_and_claims_on_datasets_it_has(paper):
 
 def test_every_file_of_numbers_is_in_the_registry():
     tables = {name.replace("-", "_") for name, reference in references().items() if reference.table}
-    statistics = {f"{paper}_datasets" for paper in PAPERS}
+    statistics = {f"{paper}_{what}" for paper in PAPERS for what in ("datasets", "hyperparameters")}
     assert {path.stem for path in FOLDER.glob("*.csv")} <= tables | statistics
 
 

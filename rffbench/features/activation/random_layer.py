@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +12,11 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
+from rffbench.features.quadrature.gauss_hermite import GaussHermiteFeatures
 from rffbench.features.quadrature.qmc import QuasiMonteCarloFeatures
 from rffbench.features.quadrature.spherical_radial import QuadratureFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
+from rffbench.features.structured.rom import RandomOrthoMatrixFeatures
 from rffbench.features.structured.sorf import StructuredOrthogonalFeatures
 from rffbench.kernels import ActivationKernel, GaussianKernel, Kernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two
@@ -20,14 +24,19 @@ from rffbench.linalg.trigonometric import activation_columns
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, seed_sequence
 
-DRAWN_BY: dict[str, type[FourierFeatures]] = {
+DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "iid": RandomFourierFeatures,
+    "truncated": partial(RandomFourierFeatures, truncate=3.0),
     "orthogonal": OrthogonalRandomFeatures,
+    "tall-orthogonal": partial(OrthogonalRandomFeatures, block="tall"),
     "sorf": StructuredOrthogonalFeatures,
+    "rom": partial(RandomOrthoMatrixFeatures, lengths="fixed"),
     "qmc": QuasiMonteCarloFeatures,
+    "signs": partial(GaussHermiteFeatures, points=2),
     "quadrature": QuadratureFeatures,
 }
 """The maps whose frequencies, of the Gaussian kernel with γ = ½, are the weights."""
+BIASED = ("truncated", "sorf", "rom", "signs")
 
 
 class ActivationFeatures(FeatureMap):
@@ -35,16 +44,18 @@ class ActivationFeatures(FeatureMap):
 
     Of the arc-cosine kernel of order n they are √(2/D)·[wᵀx > 0]·(wᵀx)ⁿ, D = ``n_components``: steps for n = 0,
     rectifiers for n = 1. Weights are drawn independently or coupled. Either way each is N(0, I), so that the estimate
-    of the kernel is unbiased, but for ``weights='sorf'``. The error falls as 1/√D, with a smaller factor where they are
-    coupled; faster with ``weights='qmc'`` in few dimensions. Cost: d·D a row, or D·log d with ``weights='sorf'``.
+    of the kernel is unbiased, but for the weights of BIASED. The error falls as 1/√D, with a smaller factor where they
+    are coupled; faster with ``weights='qmc'`` in few dimensions. Cost: d·D a row, or D·log d with ``weights='sorf'``.
 
     Parameters
     ----------
     n_components : D, the number of output columns.
-    weights : 'iid'; 'orthogonal', in groups of d (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose
-        directions are not quite uniform (StructuredOrthogonalFeatures); 'qmc', a scrambled Halton sequence
-        (QuasiMonteCarloFeatures); 'quadrature', the vertices of randomly rotated simplices, each with its opposite, and
-        the weights of their lengths (QuadratureFeatures).
+    weights : 'iid'; 'truncated', the same within three standard deviations; 'orthogonal', in groups of d, and
+        'tall-orthogonal', all at once (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose directions are
+        not quite uniform, and 'rom', the same with fixed lengths (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton
+        sequence (QuasiMonteCarloFeatures); 'signs', random signs, the grid of two points (GaussHermiteFeatures);
+        'quadrature', the vertices of randomly rotated simplices, each with its opposite, and the weights of their
+        lengths (QuadratureFeatures).
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
     gamma : 1, for such a kernel has no bandwidth.
     random_state : as in RandomFourierFeatures. The weights are the frequencies that the Fourier map of that name has
@@ -77,8 +88,8 @@ class ActivationFeatures(FeatureMap):
     """
 
     serves: ClassVar[MapServes] = MapServes(
-        kernels=ActivationKernel, bias="directions of sorf's weights are not quite uniform",
-        unbiased_if="weights are not sorf's", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
+        kernels=ActivationKernel, bias="weights of Hadamard matrices, of signs or truncated are not quite normal",
+        unbiased_if="weights are normal", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple]] = {"weights": tuple(DRAWN_BY)}
@@ -99,14 +110,14 @@ class ActivationFeatures(FeatureMap):
 
     @property
     def unbiased(self) -> bool:
-        return self.weights != "sorf"
+        return self.weights not in BIASED
 
     def letters(self, d: int) -> dict[str, float]:
         """r and o of the formulas: multiply-adds of a projection, and whether matrices are factored."""
         transforms = 3 * (math.log2(next_power_of_two(d)) + 1)
         return {
-            "r": transforms if self.weights == "sorf" else d,
-            "o": float(self.weights in ("orthogonal", "quadrature")),
+            "r": transforms if self.weights in ("sorf", "rom") else d,
+            "o": float(self.weights in ("orthogonal", "tall-orthogonal", "quadrature")),
         }
 
     def fit(self, X: Any, y: Any = None) -> ActivationFeatures:

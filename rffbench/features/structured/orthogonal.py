@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from rffbench.features.base import draw_frequencies
 from rffbench.features.structured.isotropic import IsotropicFeatures
-from rffbench.kernels import IsotropicKernel, make_kernel_with
+from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel, make_kernel_with
+from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
-from rffbench.seeds import seed_sequence
+from rffbench.seeds import RandomState, generator, seed_sequence
 
 
 class OrthogonalRandomFeatures(IsotropicFeatures):
@@ -25,9 +26,14 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
     density, the estimate of the kernel is unbiased, and its error falls as 1/√s with a smaller factor than independent
     frequencies have. Cost: d·s a row, as of RandomFourierFeatures, and d²·s once.
 
+    ``block='tall'`` is the form of Munkhoeva et al.'s code, for the Gaussian kernel and s ≥ d. Wᵀ is √(2γ)·C·Q:
+    Q (s, d) has orthonormal *columns*, C the lengths, χ of s degrees of freedom. The square of a row of Q is
+    Beta(d/2, (s − d)/2), so that again every frequency is N(0, 2γI). Sizes do not nest.
+
     Parameters
     ----------
     n_components : number of output columns, even.
+    block : 'square', groups of d orthogonal frequencies; or 'tall', one matrix for all.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; the first s frequencies of a larger map are those of a smaller one.
@@ -39,19 +45,36 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
 
     References
     ----------
-    F. Yu, A. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random features", NIPS 2016, Eq. 2.
+    F. Yu, A. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar, "Orthogonal random features", NIPS 2016, Eq. 2; of the
+    tall block M. Munkhoeva et al., "Quadrature-based features for kernel approximation", NeurIPS 2018.
     """
 
     serves: ClassVar[MapServes] = replace(IsotropicFeatures.serves, fit_cost="d**2*s", source="Yu et al., NIPS 2016")
 
+    choices: ClassVar[dict[str, tuple]] = {"block": ("square", "tall")}
     of_whole_blocks: ClassVar[bool] = False
     """Whether a direction depends on all d columns of the rotation, so that a block is drawn as a whole, then cut."""
+
+    def __init__(
+        self, n_components: int = 100, *, block: str = "square", kernel: str | Kernel = "gaussian",
+        gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
+        self.block = block
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if self.block == "tall" and not isinstance(self.kernel_, GaussianKernel):
+            problem = f"must be 'square' with the {self.kernel_.called()} kernel: 'tall' is for the gaussian one alone"
+            raise WrongParameter("block", problem)
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Draw the frequencies for X's columns; X's values and y are not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
         s, d = self.n_frequencies, X.shape[1]
+        if self.block == "tall":
+            return self._fit_tall(s, d)
         drawn = -(-s // d) * d if self.of_whole_blocks else s
         kernel = make_kernel_with(IsotropicKernel, self.kernel, self.bandwidth)
         W = draw_frequencies(kernel.without_lengths(), drawn, d, seed_sequence(self.random_state))
@@ -60,6 +83,19 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
             Q, R = np.linalg.qr(W[:, first : first + d])
             W[:, first : first + d] = self._directions(np.copysign(1, np.diag(R)) * Q)
         self.set_pairs(kernel.fold((W * lengths)[:, :s]))
+        return self
+
+    def _fit_tall(self, s: int, d: int) -> Any:
+        if s < d:
+            raise WrongParameter("block", f"must be 'square' with fewer frequencies than inputs ({s}, {d}), not 'tall'")
+        kernel, sequence = (
+            make_kernel_with(GaussianKernel, self.kernel, self.bandwidth),
+            seed_sequence(self.random_state),
+        )
+        Q, R = np.linalg.qr(generator(sequence, "frequencies").standard_normal((s, d)))
+        lengths = np.sqrt(generator(sequence, "lengths").chisquare(s, s))
+        Q *= np.copysign(1, np.diag(R)) * kernel.spectral_scale
+        self.set_pairs(kernel.fold(np.asfortranarray((Q * lengths[:, None]).T)))
         return self
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:

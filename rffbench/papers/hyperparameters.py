@@ -1,0 +1,83 @@
+"""Hyperparameters of Gaussian processes that others fitted and released, by dataset and fold.
+
+A file ``<name>.csv``, with - as _, has the columns ``dataset``, as its paper calls it, ``split`` (the fold, from 0),
+``noise_scale`` and ``signal_scale`` (standard deviations σ and s) and ``length_scales`` (one of each input, separated
+by blanks); a row may be without. The covariance s²·k(x/ℓ, x′/ℓ) with noise σ² has the mean of kernel ridge regression
+on k with λ = σ²/s².
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rffbench.errors import ConfigError, unknown
+from rffbench.papers import FOLDER, csvfile, references
+
+SUFFIX = "hyperparameters"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Of one dataset and fold: the ``lengths`` ℓ, one of each input, and ``lambda_`` = σ²/s²; ``line`` of the file."""
+
+    lengths: tuple[float, ...]
+    lambda_: float
+    line: int
+
+
+def names() -> list[str]:
+    """The tables that ship with the package."""
+    return sorted(path.stem.replace("_", "-") for path in FOLDER.glob(f"*_{SUFFIX}.csv"))
+
+
+def place(name: str) -> Path:
+    """The file of a table; ConfigError where there is none of that name."""
+    if name not in (known := names()):
+        raise ConfigError(unknown("table of parameters", name, known))
+    return FOLDER / f"{name.replace('-', '_')}.csv"
+
+
+def content_hash(name: str) -> str:
+    """SHA-256 of the file."""
+    return hashlib.sha256(place(name).read_bytes()).hexdigest()
+
+
+@cache
+def load(name: str) -> Mapping[tuple[str, int], Fitted]:
+    """By dataset, as it is called here, and fold. ConfigError, with the line, where something is wrong."""
+    path = place(name)
+    numbers = ["split", "noise_scale", "signal_scale"]
+    table = csvfile.load(path, text=["dataset"], numbers=numbers, blank=numbers[1:])
+    csvfile.check_once(path, table, ["dataset", "split"])
+    paper = name.removesuffix(f"-{SUFFIX}")
+    here = {theirs: dataset for dataset, theirs in references()[paper].datasets.items()}
+    found = {}
+    for line, row in zip(csvfile.lines_of(table), table.to_dict("records"), strict=True):
+        if row["noise_scale"] != row["noise_scale"]:  # released without
+            continue
+        try:
+            lengths = tuple(float(length) for length in row["length_scales"].split())
+        except ValueError:
+            raise ConfigError(f"{path}, line {line}, column 'length_scales': must be numbers, with blanks") from None
+        if min(*lengths, row["noise_scale"], row["signal_scale"]) <= 0:
+            raise ConfigError(f"{path}, line {line}: every scale must be more than 0")
+        fitted = Fitted(lengths, (row["noise_scale"] / row["signal_scale"]) ** 2, line)
+        found[here.get(row["dataset"], row["dataset"]), int(row["split"])] = fitted
+    return found
+
+
+def fitted(name: str, dataset: str, fold: int, columns: int) -> Fitted:
+    """The parameters of a dataset's fold; ConfigError, with file and line, where the table has none, or lengths for
+    another number of inputs than ``columns``."""
+    table, path = load(name), place(name)
+    if (dataset, fold) not in table:
+        folds = sorted(each for of, each in table if of == dataset)
+        has = f"has {dataset}'s folds {', '.join(map(str, folds))}" if folds else f"has no {dataset}"
+        raise ConfigError(f"{path}: no row of {dataset}, fold {fold}; it {has}")
+    if len((found := table[dataset, fold]).lengths) != columns:
+        raise ConfigError(f"{path}, line {found.line}: {len(found.lengths)} lengths; {dataset} has {columns} inputs")
+    return found
