@@ -1,0 +1,56 @@
+"""What a recomputed cell is held to: a row of the released file, and the trials measured here.
+
+Both are read without the package, whose faults would change both sides."""
+
+import bz2
+import csv
+import json
+import lzma
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def mirror() -> Path:
+    """The folder of the data files; the test is skipped where there is none."""
+    if not (folder := os.environ.get("RFFBENCH_MIRROR")):
+        pytest.skip("RFFBENCH_MIRROR is not set")
+    return Path(folder)
+
+
+def released(file: str, **cell: str) -> dict[str, str]:
+    """The one row of a file of ``rffbench/papers`` that has these values."""
+    with open(ROOT / "rffbench" / "papers" / file, encoding="utf-8", newline="") as lines:
+        (row,) = [row for row in csv.DictReader(lines) if all(row[key] == value for key, value in cell.items())]
+    return row
+
+
+def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np.ndarray]:
+    """The metrics of an experiment's finished trials that have these values: an array each, in the order of trials."""
+    folder = root / "results" / experiment
+    if not folder.is_dir():
+        pytest.skip(f"results/{experiment} has not been measured")
+    packed = folder / "trials.jsonl.xz"
+    with lzma.open(packed, "rt") if packed.exists() else open(folder / "trials.jsonl", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    kept = [row for row in rows if row["status"] == "ok" and all(row[key] == value for key, value in cell.items())]
+    kept.sort(key=lambda row: row["trial"])
+    assert kept, f"results/{experiment} has no trials of {cell}"
+    return {name: np.array([row["metrics"][name] for row in kept]) for name in kept[0]["metrics"]}
+
+
+def covtype() -> tuple[np.ndarray, np.ndarray]:
+    """LIBSVM's scaled covtype, lines of ``label index:value …`` with indices from 1: X (n, 54), the labels 0 and 1."""
+    X, labels = np.zeros((581_012, 54)), np.zeros(581_012)
+    with bz2.open(mirror() / "covtype" / "covtype.libsvm.binary.scale.bz2", "rt") as lines:
+        for row, line in enumerate(lines):
+            label, *entries = line.split()
+            labels[row] = float(label) - 1
+            for entry in entries:
+                index, value = entry.split(":")
+                X[row, int(index) - 1] = float(value)
+    return X, labels
