@@ -474,7 +474,7 @@ def _grid(cells: pd.DataFrame) -> list[str]:
     across = cells.to_dict("records")
     places = {column_of(row): None for row in sorted(across, key=lambda row: (row["multiple"], row["n_features"]))}
     lines = [f"| dataset | method | {' | '.join(places)} |", f"|---|---|{'--:|' * len(places)}"]
-    told = cells["method"] + cells.get("reported_method", pd.Series("", cells.index)).fillna("").map(
+    told = cells["method"] + cells.get("reported_method", pd.Series("", cells.index)).astype(object).fillna("").map(
         lambda name: f" ({name})" if name else ""
     )
     for (dataset, method), part in cells.groupby([cells["dataset"], told], sort=False):
