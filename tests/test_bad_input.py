@@ -84,7 +84,7 @@ WRONG = [
     ("preprocess: []", "preprocess: must not be empty"),
     ("preprocess: 5", "must be text, not 5"),
     ("preprocess: [minmax, minmax]", "'minmax' is given twice"),
-    ("preprocess_fit: both", "must be train or all, not 'both'"),
+    ("preprocess_fit: both", "must be train, all or parts, not 'both'"),
     ("train_rows: 0", "must be greater than 0, not 0"),
     ("train_rows: half", "must be a whole number, not 'half'"),
     ("train_rows: 100000", "train_rows: 100000 are more than the 898 training rows of digits"),
@@ -273,7 +273,7 @@ WRONG_CARDS = [
     (
         "{rule: half}",
         "{rule: haf}",
-        "must be half, random, given, given-sampled or folds, not 'haf'; did you mean 'half'?",
+        "must be half, random, given, given-sampled, folds or permuted, not 'haf'; did you mean 'half'?",
     ),
     ("{rule: half}", "{rule: half, train: 3}", "the rule half takes no 'train' and 'test'"),
     ("{rule: half}", "{rule: random}", "line 8: split: the rule random needs 'train' and 'test'"),

@@ -55,6 +55,7 @@ from rffbench.config.values import (
     MeasureName,
     Memory,
     Number,
+    OwnSizes,
     PositiveInt,
     Reference,
     ScoreName,
@@ -67,7 +68,6 @@ from rffbench.config.values import (
     by_key,
     check_parameters_from,
     dataset_name,
-    listed_or_none,
     once,
     registered,
     spelled_out,
@@ -199,9 +199,7 @@ class Method(BaseModel):
     kernel: Annotated[Kernel | None, BeforeValidator(by_key("name"))] = Field(
         default=None, description="A kernel instead of the experiment's."
     )
-    n_features: Annotated[Sizes | dict[str, Sizes] | None, BeforeValidator(listed_or_none)] = Field(
-        default=None, description="Sizes instead of the experiment's; per dataset too."
-    )
+    n_features: OwnSizes | None = Field(default=None, description="Sizes instead of the experiment's; per dataset too.")
     datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
         default=None, description="The datasets it is run on, if not all of the experiment's."
     )

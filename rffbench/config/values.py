@@ -19,10 +19,12 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     StrictBool,
     StrictInt,
     StrictStr,
+    Tag,
     ValidationInfo,
 )
 
@@ -309,10 +311,6 @@ def listed(value: object) -> object:
     return value if value is None or isinstance(value, (list, dict)) else [value]
 
 
-def listed_or_none(value: object) -> object:
-    return value if value is None else listed(value)
-
-
 def by_default(value: object) -> object:
     """One value for all as the mapping ``{default: value}``."""
     return value if isinstance(value, dict) else {DEFAULT: value}
@@ -379,6 +377,10 @@ Gammas = Annotated[
 Size = Annotated[str | int, BeforeValidator(size, json_schema_input_type=str | PositiveInt)]
 Sizes = Annotated[
     list[Size], BeforeValidator(listed, json_schema_input_type=list[str | PositiveInt]), Field(min_length=1)
+]
+OwnSizes = Annotated[  # the tags keep the message about a wrong list free of what a mapping would need
+    Annotated[Sizes, Tag("list")] | Annotated[dict[str, Sizes], Tag("mapping")],
+    Discriminator(lambda value: "mapping" if isinstance(value, dict) else "list"),
 ]
 Dataset = Annotated[
     StrictStr,

@@ -148,7 +148,7 @@ def _number(written: Any) -> Any:
 
 def spec(config: Mapping[str, Any]) -> dict[str, Any]:
     """``config`` as a trial's spec holds it: the name and every parameter the solver has, defaults included but those
-    that stand for nothing (null, false): a parameter added later, and not used, leaves a trial's key as it was."""
+    that ask for nothing (null, false, 0): a parameter added later, and not used, leaves a trial's key as it was."""
     name = config.get("name", "ridge")
     values = check_solver(config)
     unused = [key for key, default in parameters(name).items() if not default and values[key] in (None, False)]

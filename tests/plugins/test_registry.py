@@ -128,7 +128,7 @@ def test_the_defaults_that_are_listed_are_those_of_a_solver_that_is_given_none(n
         if key in made or called.get(key) in made:
             assert made[key if key in made else called[key]] == value
     full = {"name": name, **listed}
-    assert solvers.spec({"name": name}) == {k: v for k, v in full.items() if v or not (v is None or v is False)}
+    assert solvers.spec({"name": name}) == {k: v for k, v in full.items() if v not in (None, False)}
 
 
 @pytest.mark.parametrize("name", ["ridge", "kernel-ridge", "kernel-svm", "linear-svm", "sparse-rf", "boosting"])

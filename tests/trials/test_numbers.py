@@ -21,6 +21,7 @@ SOLVER_SPECS = [
     {"features": {"name": "surrogate-leverage"}, "solver": {"name": "linear-svm"}},
     {"features": {"name": "fourier"}, "solver": {"name": "logistic"}},
     {"features": {"name": "fourier"}, "solver": {"name": "pcg"}},
+    {"features": {"name": "fourier"}, "solver": {"name": "gp"}},
     {"features": NONE, "solver": {"name": "falkon"}, "count": "columns", "n_features": 16},
     *({"features": NONE, "solver": {"name": name}} for name in (
         "kernel-ridge", "kernel-svm", "sparse-rf", "boosting", "eigenpro", "linear", "gradient-boosting")),

@@ -8,7 +8,7 @@ from rffbench import rowsource
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.weighted.leverage import LeverageScoreFeatures
 from rffbench.linalg.triangles import Triangle
-from rffbench.solvers.ridge import streamed
+from rffbench.solvers.ridge import streaming
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics
 from rffbench.trials import shared, tasks
 from rffbench.trials.single import run_trial
@@ -57,7 +57,7 @@ def test_alone_fitting_the_map_and_mapping_are_feature_time_and_the_gram_matrix_
     clock.slow(RandomFourierFeatures, "fit", 1)
     clock.slow(RandomFourierFeatures, "fill", 10)
     clock.slow(FoldStatistics, "add", 100)
-    clock.slow(streamed, "solve_ridge_cv", 1000)
+    clock.slow(streaming, "solve_ridge_cv", 1000)
     taken = seconds(run_trial(spec("RFF", solver={"folds": FOLDS})))
     assert taken == {"feature_s": 1 + 10 * FOLDS, "fit_s": 100 * FOLDS + 1000, "predict_s": 10}
 
