@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import issparse
 
+from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.data_dependent.landmarks import (
     RULES,
@@ -127,8 +130,25 @@ class NystroemFeatures(FeatureMap):
         check_squares(points)
         self.root_, kept = positive_root(KernelBlocks(self.kernel_, points)(points))
         self.rank_, self.points_ = len(kept), points[kept]
+        if self.rank_ < self.n_components:
+            self._say_what_is_missing(X.shape[0], points)
         self._blocks = KernelBlocks(self.kernel_, self.points_)
         return self
+
+    def _say_what_is_missing(self, n: int, points: Any) -> None:
+        """Warn where there are fewer rows, or fewer distinct ones, than landmarks. A rank that is low for another
+        reason, such as a large bandwidth, is in ``rank_`` alone."""
+        asked = self.n_components
+        if n < asked:
+            warnings.warn(
+                f"{asked} landmarks are more than the {n} rows: all rows are landmarks", Fallback, stacklevel=3
+            )
+            return
+        dense = points.toarray() if issparse(points) else points
+        distinct = len({row.tobytes() for row in dense + 0.0})  # −0 is 0
+        if distinct < asked:
+            told = f"of {asked} landmarks {distinct} are distinct rows: the others add nothing, and their columns are 0"
+            warnings.warn(told, Fallback, stacklevel=3)
 
     def _chosen(self, X: Any) -> Landmarks:
         n, sequence = X.shape[0], seed_sequence(self.random_state)

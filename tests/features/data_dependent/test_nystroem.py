@@ -1,9 +1,13 @@
 """Nyström features: of any landmarks, of singular kernel matrices, and a refusal of those that are not positive."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from rffbench import NystroemFeatures
+from rffbench.errors import Fallback
 from rffbench.features.data_dependent.landmarks import RULES
 from rffbench.features.data_dependent.nystroem import positive_root
 from rffbench.kernels import LaplacianKernel, make_kernel
@@ -38,6 +42,27 @@ def test_a_singular_matrix_says_the_rank_that_is_kept():
     assert Z.shape == (40, 40)
     assert not Z[:, 10:].any()
     np.testing.assert_allclose(Z @ Z.T, make_kernel("gaussian", 0.3)(rows), atol=1e-7)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rows", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_more_landmarks_than_rows_are_warned_of_and_than_distinct_rows_too_or_refused(rule, rows):
+    repeated = rows(np.repeat(X[:10], 6, axis=0))
+    features = NystroemFeatures(20, landmarks=rule, gamma=0.3, random_state=0)
+    if rule == "uniform":
+        with pytest.warns(Fallback, match=r"of 20 landmarks \d+ are distinct rows: the others add nothing"):
+            assert features.fit(repeated).rank_ <= 10
+    else:
+        with pytest.raises(ValueError, match="20 landmarks need as many distinct rows, and X has 10; take fewer"):
+            features.fit(repeated)
+    with pytest.warns(Fallback, match="99 landmarks are more than the 60 rows: all rows are landmarks"):
+        NystroemFeatures(99, landmarks=rule, gamma=0.3, random_state=0).fit(repeated)
+
+
+def test_a_rank_that_a_large_bandwidth_lowers_is_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert NystroemFeatures(100, gamma=1e-9, random_state=0).fit(X).rank_ < 100
 
 
 def test_a_nearly_singular_matrix_loses_no_more_than_rounding():
