@@ -102,6 +102,7 @@ REFERENCES = {
     "minmax": reference.MinMaxScaler().fit_transform,
     "standard": reference.StandardScaler().fit_transform,
     "from-zero": lambda X: X - X.min(axis=0),
+    "largest": lambda X: X / X.max(),
     "clip": lambda X: np.clip(X, *np.quantile(X, [0.001, 0.999], axis=0)),
     "sample-minmax01": lambda X: reference.MinMaxScaler((0, 1)).fit_transform(X.T).T,
     "sample-minmax": lambda X: reference.MinMaxScaler((-1, 1)).fit_transform(X.T).T,

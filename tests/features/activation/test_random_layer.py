@@ -107,7 +107,7 @@ def test_lengths_of_the_inputs_are_those_of_the_kernel(weights):
     [
         (
             ActivationFeatures(weights="sobol"),
-            "weights must be one of 'iid', 'orthogonal', 'sorf', 'qmc', 'quadrature'",
+            "weights must be one of 'iid', 'truncated', 'orthogonal', 'tall-orthogonal', 'sorf', 'rom', 'qmc'",
         ),
         (ActivationFeatures(kernel="gaussian"), "needs a kernel with an activation; gaussian has none; arc-cosine has"),
         (ActivationFeatures(gamma=2.0), "gamma must be 1: the arc-cosine kernel has no bandwidth"),
