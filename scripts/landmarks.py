@@ -174,7 +174,7 @@ A gain is (L_uniform − L_rule)/(L_constant − L_best) in %. L is the test err
 regression. L_constant is the loss of the best constant, L_best that of 2,048 uniform landmarks: 100 % is what these learn. Intervals
 are 95 %, of the median over datasets, by a bootstrap over datasets and trials. With few datasets such an interval is nearly their
 range. Kernel errors are relative, ‖K − K̃‖₂/‖K‖₂ on 1,000 training rows; only trials are compared in which both rules chose the
-same σ.
+same σ. {edges}
 
 Not covered: inputs of many columns, kernels other than the Gaussian, and more than 2,048 landmarks.
 """
@@ -372,6 +372,25 @@ def at_equal_time(measured: Measured) -> str:
     return table.to_markdown()
 
 
+def at_the_ends(measured: Measured) -> str:
+    """How often a choice is the smallest or the largest value of its grid."""
+    trials, config = measured.results.trials, measured.results.config
+    grids = {
+        "λ": ("lambda", config["solver"]["lambda"]),
+        "σ": ("times_median", config["kernel"]["gamma"]["times_median"]),
+    }
+    said = []
+    for name, (column, grid) in grids.items():
+        for end, value in (("smallest", min(grid)), ("largest", max(grid))):
+            found = trials[np.isclose(trials[column], value, atol=0)]["dataset"].value_counts(sort=False)
+            if len(found := found[found > 0]):
+                where = in_words([f"{count} trials on {dataset}" for dataset, count in found.items()])
+                said.append(f"{name} is the {end} of its grid in {where}")
+    return (
+        f"{'; '.join(said)}. There a wider grid might change a gain." if said else "No choice is at an end of its grid."
+    )
+
+
 def page(measured: Measured) -> str:
     """The text of docs/landmarks.md."""
     counted = measured.losses.groupby("dataset", sort=False)["trial"].nunique()
@@ -390,7 +409,9 @@ def page(measured: Measured) -> str:
         "## At equal numbers", "", numbers_table(measured).to_markdown(), dataset_table(measured).to_markdown(),
         "## What a chosen landmark is worth", "", worth_table(measured).to_markdown(),
         "## At equal time", "", at_equal_time(measured), "",
-        PROTOCOL.format(planned=f"{len(measured.results.methods)} rules on {len(every)} datasets, {planned} times, each", sizes=sizes),
+        PROTOCOL.format(planned=f"{len(measured.results.methods)} rules on {len(every)} datasets, {planned} times, each",
+            sizes=sizes, edges=at_the_ends(measured),
+        ),
     ])  # fmt: skip
 
 
