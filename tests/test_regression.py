@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from rffbench.config.loading import load_experiment
+from tests.helpers.recomputed import measured
 
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "configs" / "regression.yaml"
@@ -128,3 +129,28 @@ def test_a_penalty_of_lambda_for_n_lambda_turns_it_red(tmp_path):
 @on_real_data
 def test_a_test_part_that_leaks_into_the_scaling_turns_it_red(tmp_path):
     assert red(eeg(tmp_path, preprocess_fit="all"), EEG) == list(EEG)
+
+
+# Of each experiment that is held to released numbers: a cheap trial, a metric of it, and how far that may be from the
+# same trial in results/, relative: what rounding changes.
+AGAIN = [
+    ("li2019-distributed", {"method": "features 500", "n_features": 50}, "accuracy", 1e-3),
+    ("potapczynski2021", {"dataset": "pol-gp"}, "relative_rmse", 1e-3),
+]
+
+
+@on_real_data
+@pytest.mark.parametrize(("experiment", "cell", "metric", "tolerance"), AGAIN, ids=[each[0] for each in AGAIN])
+def test_a_trial_that_is_held_to_released_numbers_comes_out_again(
+    experiment, cell, metric, tolerance, tmp_path, rffbench_in
+):
+    trial = {**cell, "trial": 0}
+    only = [argument for key, value in trial.items() for argument in ("--only", f"{key}={value}")]
+    mirror = os.environ["RFFBENCH_MIRROR"]
+    run = rffbench_in(
+        tmp_path, "run", ROOT / f"configs/{experiment}.yaml", *only, limit=LIMIT_S, RFFBENCH_MIRROR=mirror
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    (again,) = measured(experiment, root=tmp_path, **trial)[metric]
+    (before,) = measured(experiment, **trial)[metric]
+    assert again == pytest.approx(before, rel=tolerance)

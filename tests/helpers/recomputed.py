@@ -30,7 +30,7 @@ def released(file: str, **cell: str) -> dict[str, str]:
 
 
 def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np.ndarray]:
-    """The metrics of an experiment's finished trials that have these values: an array each, in the order of trials."""
+    """The metrics and λ of an experiment's finished trials that have these values: arrays, in the order of trials."""
     folder = root / "results" / experiment
     if not folder.is_dir():
         pytest.skip(f"results/{experiment} has not been measured")
@@ -40,7 +40,8 @@ def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np
     kept = [row for row in rows if row["status"] == "ok" and all(row[key] == value for key, value in cell.items())]
     kept.sort(key=lambda row: row["trial"])
     assert kept, f"results/{experiment} has no trials of {cell}"
-    return {name: np.array([row["metrics"][name] for row in kept]) for name in kept[0]["metrics"]}
+    numbers = [{**row["metrics"], **({"lambda": row["lambda"]} if "lambda" in row else {})} for row in kept]
+    return {name: np.array([each[name] for each in numbers]) for name in numbers[0]}
 
 
 def covtype() -> tuple[np.ndarray, np.ndarray]:
