@@ -459,10 +459,9 @@ def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("pn
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
     paths[0].parent.mkdir(exist_ok=True)
     shown = fingerprint(figure)
-    changed = [path for path in paths if path.suffix != ".png" or _fingerprint_in(path) != shown]
-    formats = [path.suffix[1:] for path in changed]
-    for path, drawn in zip(changed, rendered(figure, *formats, shown=shown), strict=True):
-        files.replace(path, drawn)
+    for path, drawn in zip(paths, rendered(figure, *formats, shown=shown), strict=True):  # drawing one moves the next
+        if path.suffix != ".png" or _fingerprint_in(path) != shown:
+            files.replace(path, drawn)
     return paths
 
 
