@@ -70,7 +70,7 @@ def message_of(error: Exception) -> str:
 
 
 def width() -> int:
-    """The columns of the terminal; 80 where there is none."""
+    """The columns of the terminal; 80 without one."""
     return shutil.get_terminal_size().columns
 
 

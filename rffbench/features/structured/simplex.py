@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.features.structured.isotropic import IsotropicFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
-from rffbench.kernels import Kernel
 from rffbench.parts import MapServes
-from rffbench.seeds import RandomState
 
 
 class SimplexRandomFeatures(OrthogonalRandomFeatures):
@@ -47,14 +46,7 @@ class SimplexRandomFeatures(OrthogonalRandomFeatures):
     of_whole_blocks: ClassVar[bool] = True
     block = "square"
 
-    def __init__(
-        self, n_components: int = 100, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
-        random_state: RandomState = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
+    __init__ = IsotropicFeatures.__init__  # the block of a simplex is square
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         d = len(Q)

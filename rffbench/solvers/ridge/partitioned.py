@@ -20,9 +20,19 @@ from rffbench.solvers.ridge.streaming import Streaming
 
 
 class _PartitionedRidge(Streaming):
-    partitions: int
     alphas: Sequence[float]
     _unmixes = False  # a part has too few rows for it to pay
+
+    def __init__(
+        self, alphas: Sequence[float] = ALPHAS[3:4], *, partitions: int = 1, lambda_scale: RidgeScale = "n",
+        method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
+        memory: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(  # type: ignore[call-arg]  # of the estimator that a class below names next
+            alphas, lambda_scale=lambda_scale, method=method, center=center, features=features, block_rows=block_rows,
+            memory=memory,
+        )  # fmt: skip
+        self.partitions = partitions
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -83,28 +93,6 @@ class PartitionedRidgeCV(_PartitionedRidge, StreamedRidgeCV):
     coef_, intercept_, alpha_, timing_ : as in `StreamedRidgeCV`; ``accuracy_`` is that of the last part.
     """
 
-    def __init__(
-        self, alphas: Sequence[float] = ALPHAS[3:4], *, partitions: int = 1, lambda_scale: RidgeScale = "n",
-        method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
-        memory: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            alphas, lambda_scale=lambda_scale, method=method, center=center, features=features, block_rows=block_rows,
-            memory=memory,
-        )  # fmt: skip
-        self.partitions = partitions
-
 
 class PartitionedRidgeClassifierCV(_PartitionedRidge, StreamedRidgeClassifierCV):
     """The sign of `PartitionedRidgeCV` on targets −1/+1; one against the rest for more classes."""
-
-    def __init__(
-        self, alphas: Sequence[float] = ALPHAS[3:4], *, partitions: int = 1, lambda_scale: RidgeScale = "n",
-        method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
-        memory: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            alphas, lambda_scale=lambda_scale, method=method, center=center, features=features, block_rows=block_rows,
-            memory=memory,
-        )  # fmt: skip
-        self.partitions = partitions
