@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from math import isnan
 from pathlib import Path
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     missing = []
     for name in given.names or names():
         try:
-            results = import_module(f"benchmarks.bench_{name}").run(quick=given.quick)
+            results = _watched(name, import_module(f"benchmarks.bench_{name}").run(quick=given.quick))
         except (RffbenchError, CalledProcessError) as error:  # data that cannot be had here
             said = error.stderr if isinstance(error, CalledProcessError) else error
             missing.append(name)
@@ -77,6 +78,15 @@ def main(arguments: list[str] | None = None) -> None:
             (output / "performance.md").write_text(page(measured))
     if missing:
         parser.exit(1, f"not measured: {', '.join(missing)}\n")
+
+
+def _watched(name: str, results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All results of a benchmark; each ratio is printed as soon as it is there, where the benchmark yields them."""
+    found = []
+    for result in results:
+        found.append(result)
+        print(f"{name}: {result['name']}: {result['ratio']:.2f} of {result['peer']}", file=sys.stderr, flush=True)
+    return found
 
 
 def names() -> list[str]:
