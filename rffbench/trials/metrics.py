@@ -227,7 +227,7 @@ METRICS = {
         Metric("model_size", "model size"),
         Metric("newton_steps", "Newton steps"),
         Metric("passes", "passes over the rows"),
-        Metric("residual", "share of the right side that is left"),
+        Metric("residual", "relative residual"),
         Metric("residual_norm", "‖b − Ax‖/‖b‖", better="less"),
         Metric("rank", "rank of the landmarks' kernel matrix"),
         Metric("training_bytes", "training memory as planned", BYTES),

@@ -51,7 +51,7 @@ def test_a_solver_s_residual_and_test_error_are_drawn_against_its_time_and_its_p
     run = frame.load_results(log.write(tmp_path / "run", log.config(n_features=["1d", "2d"]), rows))
     figure = progress_figure(run, "eeg")
     axes = {(panel.get_title(), panel.get_xlabel()): panel for panel in figure.axes}
-    residual, error = "share of the right side that is left", "test error (%)"
+    residual, error = "relative residual", "test error (%)"
     time, passes = "training time (s)", "passes over the rows"
     assert set(axes) == {(title, label) for title in (residual, error) for label in (time, passes)}
     panel = axes[residual, passes]
