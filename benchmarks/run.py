@@ -29,6 +29,7 @@ Each section names the commit that was measured. Later commits are not measured 
 MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
     "cluster": "On a dask cluster",
+    "falkon": "Falkon on covtype",
     "features": "Feature maps",
     "landmarks": "Landmarks of the Nyström map",
     "leverage": "Leverage scores and their surrogate",
