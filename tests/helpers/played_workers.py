@@ -8,8 +8,8 @@ from rffbench.solvers.ridge.tree import pairs
 class Played:
     """Workers that are played: they get what is sent to them pickled, and do it in any order."""
 
-    def __init__(self, order=None):
-        self.order, self.sent, self.kept = order, [], []
+    def __init__(self, order=None, threads=1):
+        self.order, self.threads, self.sent, self.kept = order, threads, [], []
 
     def __enter__(self):
         return self

@@ -114,7 +114,7 @@ class DaskEngine:
 
     def each(self, work: Work, shared: Any, parts: Sequence[tuple]) -> Iterator[Any]:
         here, slots = self.keep(shared), self._slots()
-        ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
+        ahead = AHEAD * self.threads
         away: deque[Future] = deque()
         for part in parts:
             away.append(self.client.submit(do, work, slots, software(), here, *part, pure=False))
@@ -122,6 +122,10 @@ class DaskEngine:
                 yield away.popleft().result()
         while away:
             yield away.popleft().result()
+
+    @property
+    def threads(self) -> int:
+        return max(1, sum(self._slots().values()))
 
     def keep(self, value: Any) -> Future:
         """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""

@@ -109,6 +109,10 @@ class Engine(Protocol):
     """What calls functions on workers. ``shared`` is sent to each of them once, and is their first argument. It, and
     anything in a part, may be what `keep` gave."""
 
+    @property
+    def threads(self) -> int:
+        """How many parts are worked on at a time, at least 1."""
+
     def keep(self, value: Any) -> Any:
         """The value on the workers, for several calls: it is sent once."""
 

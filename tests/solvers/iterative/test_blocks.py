@@ -33,7 +33,7 @@ def workers(monkeypatch):
     """Small leaves, on played workers."""
     played = Played()
     monkeypatch.setattr(blocks, "workers", lambda: played)
-    monkeypatch.setattr(blocks, "leaves", lambda start, stop: tree.leaves(start, stop, 60))
+    monkeypatch.setattr(blocks, "leaves", lambda start, stop, most=60: tree.leaves(start, stop, most))
     return played
 
 
@@ -62,6 +62,38 @@ def test_classes_and_accuracy_are_those_of_passes_here(workers):
 def test_falkon_is_that_of_passes_here(workers):
     here, there = (FalkonCV(ALPHAS, blocks=each, **OF_FALKON).fit(X, Y) for each in (None, "dask"))
     np.testing.assert_allclose(there.predict(NEW), here.predict(NEW), atol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [2, 100])
+def test_no_digit_depends_on_how_many_workers_there_are(workers, threads):
+    one = PCGRidgeCV(ALPHAS, blocks="dask", **SETTINGS).fit(X, Y)
+    few = len(workers.sent)
+    workers.threads = threads
+    several = PCGRidgeCV(ALPHAS, blocks="dask", **SETTINGS).fit(X, Y)
+    np.testing.assert_array_equal(several.coef_, one.coef_)
+    assert len(workers.sent) - few > few
+
+
+@pytest.mark.parametrize("count", range(1, 40))
+def test_branches_are_added_as_the_tree_adds_their_leaves(count):
+    def sum_of(numbers):
+        found = list(numbers)
+        for left, right in tree.pairs(len(found)):
+            found.append((found[left], found[right]))
+        return found[-1]
+
+    cut = blocks.even_leaves(count)
+    for wanted in (1, 3, 8):
+        branches = blocks.branches(cut, wanted)
+        assert [leaf for branch in branches for leaf in branch] == cut
+        assert len(branches) >= min(wanted, len(cut))
+        assert repr(sum_of(map(sum_of, branches))) == repr(sum_of(cut))
+
+
+def test_leaves_of_many_rows_are_as_many_as_workers_can_share_evenly():
+    cut = blocks.even_leaves(200_000)
+    assert len(cut) == 16
+    assert {leaf.stop - leaf.start for leaf in cut} == {12_500}
 
 
 def test_no_digit_depends_on_who_is_done_first(workers):
