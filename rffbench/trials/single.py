@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from time import sleep
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.memory import EFFECTIVE_ROWS, bytes_to_plan_with, check_measuring, in_figures_of_the_process
 from rffbench.trials.metrics import CURVES, MEASURES, described, metrics_of
 from rffbench.trials.scores import Predictions, by_class, computed, described_scores, platt, score
-from rffbench.trials.seconds import Timer
+from rffbench.trials.seconds import ENOUGH_S, Timer
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, that a sigmoid is fitted to
@@ -481,7 +482,7 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     if spec.device == "cpu":
         touch_memory(_ridge_bytes(spec, problem, limit))
     # Of other trials some rows of a table would have it and others not; and the garbage collection takes a while.
-    with OwnMemory() if spec.timing == "exclusive" else nullcontext() as own:
+    with Contention() as around, OwnMemory() if spec.timing == "exclusive" else nullcontext() as own:
         channel.begin(spec)
         try:
             with keeping_warnings() as told:
@@ -492,4 +493,15 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
             return
     if own is not None and own.bytes is not None:
         result.metrics["own_memory_bytes"] = float(own.bytes)
+    if spec.timing == "exclusive" and result.seconds.get("contended", False) is None:
+        result.seconds["contended"] = _contended_around(around)
     channel.result(result)
+
+
+def _contended_around(trial: Contention) -> bool | None:
+    """Whether others were at work while a ``trial`` alone on the machine ran whose timed parts are too short to tell:
+    over the whole of it and, if that is short too, over some time after it."""
+    if (left := ENOUGH_S - trial.seconds) > 0:
+        with trial:
+            sleep(left)
+    return trial.contended

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import time
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from sklearn.datasets import load_wine
 from rffbench.data.cards import add_card
 from rffbench.data.userfile import look
 from rffbench.linalg.triangles import blas_bytes
+from rffbench.process import Contention
 from rffbench.solvers.base import default_block_rows
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, solve_ridge_cv
 from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials import memory as trial_memory
 from rffbench.trials import shared as shared
+from rffbench.trials import single
 from rffbench.trials import tasks as plan
 from rffbench.trials.shared import SharedPool, pool_size, run_shared
 from rffbench.trials.single import Problem, run_trial
@@ -296,6 +299,14 @@ def test_a_task_is_the_trials_alike_in_all_but_method_and_size():
     assert [len(task) for task in tasks] == [4] * 13
     assert [one for task in tasks for one in task] == specs
     assert plan.tasks([]) == []
+
+
+def test_a_short_exclusive_trial_says_whether_others_were_at_work(monkeypatch):
+    """Its timed parts are too short to tell; the time around them is not."""
+    monkeypatch.setattr(single, "Contention", lambda: Contention(busy=time.process_time))  # nobody else is
+    for timing, contended in (("shared", None), ("exclusive", False)):
+        (result,) = together(grid(("RFF",), sizes=(6,), timing=timing, solver={"name": "none"})).values()
+        assert result.seconds["contended"] is contended
 
 
 def test_exclusive_trials_are_measured_alone():
