@@ -1,81 +1,46 @@
-"""On a dask cluster of this machine: what a trial costs more than with ``local``, what a second worker gains, what one
-fit by row blocks, direct or iterative, costs more than here, and what the client comes to hold."""
+"""On a dask cluster of this machine: what a trial costs more than with ``local``, what a second worker gains, and what
+the client comes to hold."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from statistics import median
 from time import perf_counter
 from typing import Any
 
-import dask
 from distributed import Client, LocalCluster
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import cluster_work
 from benchmarks.cluster_work import TRIAL_S
-from benchmarks.measure import disturbed, result, single, threads
-from rffbench import RandomFourierFeatures, data
+from benchmarks.measure import disturbed, result, single
 from rffbench.execution.dask_cluster import DaskExecutor
 from rffbench.execution.local import LocalExecutor
 from rffbench.process import private_memory
-from rffbench.solvers.iterative.pcg import PCGRidgeCV
-from rffbench.solvers.ridge import dask_blocks
-from rffbench.solvers.ridge.blocks import BlockedRidgeCV
-from rffbench.solvers.ridge.streamed import StreamedRidgeCV
 from rffbench.trials.spec import TrialResult, TrialSpec
 
 WORKERS = 2
 WORK = cluster_work.__name__
-OVERHEAD_GOAL_S, SCALING_GOAL, BLOCKS_GOAL, PASSES_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.15, 1.2, 1.1
-PASSES = 10
+OVERHEAD_GOAL_S, SCALING_GOAL, GROWTH_GOAL = 0.01, 1.8, 1.1
 GROUP = 4  # trials of a task where the client's memory is watched
-ROWS, COLUMNS, QUICK_ROWS, QUICK_COLUMNS = 200_000, 1024, 30_000, 128
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Overhead and scaling of trials, overhead and scaling of one fit, the client's memory."""
-    rows, columns = (QUICK_ROWS, QUICK_COLUMNS) if quick else (ROWS, COLUMNS)
+    """Overhead and scaling of trials, the client's memory."""
     waiting, computing, watched = (12, 4, 80) if quick else (2000, 100, 20_000)
     repeats = 1 if quick else 3
     others = disturbed()
-    with _cluster(1) as one:
+    with cluster_of(1) as one:
         trials_1 = _computing(one, computing, repeats)
-        fits_1, fits_here = _fits(one, _direct, rows, columns, repeats, here=True)
-        passes_1, passes_here = _fits(one, _iterative, rows, columns, repeats, here=True)
-    with _cluster(WORKERS) as two:
+    with cluster_of(WORKERS) as two:
         overhead = _overhead(two, waiting)
         trials_2 = _computing(two, computing, repeats)
-        fits_2, _ = _fits(two, _direct, rows, columns, repeats)
-        passes_2, _ = _fits(two, _iterative, rows, columns, repeats)
         memory = _memory(two, watched)
     busy: dict[str, Any] = {"contended": others or disturbed()}
-    fit = f"ridge by row blocks on {{}}, {rows:,} × {columns}, 1 thread each"
-    iterative = f"pcg by row blocks on {{}}, {rows:,} × {columns}, {PASSES} passes, 1 thread each"
-    rate = rows * columns**2 / 2 / median(fits_1)
     return [
         {**overhead, **busy},
         result(
             f"{WORKERS} dask workers, {computing} trials that compute", trials_2, trials_1, goal=SCALING_GOAL,
             bound="at least", unit="s", peer_name="1 dask worker", **busy,
-        ),
-        result(
-            fit.format("1 dask worker"), fits_1, fits_here, goal=BLOCKS_GOAL, bound="at most", unit="s",
-            peer_name="the same fit here", multiply_adds_a_second=rate, **busy,
-        ),
-        result(
-            fit.format(f"{WORKERS} dask workers"), fits_2, fits_1, goal=SCALING_GOAL, bound="at least", unit="s",
-            peer_name="1 dask worker", **busy,
-        ),
-        result(
-            iterative.format("1 dask worker"), passes_1, passes_here, goal=PASSES_GOAL, bound="at most", unit="s",
-            peer_name="the same fit here", **busy,
-        ),
-        result(
-            iterative.format(f"{WORKERS} dask workers"), passes_2, passes_1, goal=SCALING_GOAL, bound="at least",
-            unit="s", peer_name="1 dask worker", **busy,
         ),
         memory,
     ]  # fmt: skip
@@ -110,7 +75,8 @@ def _on_dask(cluster: LocalCluster, work: Callable[..., None]) -> DaskExecutor:
     return executor
 
 
-def _cluster(workers: int) -> LocalCluster:
+def cluster_of(workers: int) -> LocalCluster:
+    """A cluster of this machine, whose workers have a thread each."""
     cluster = LocalCluster(
         n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
         env=ONE_THREAD,
@@ -170,45 +136,3 @@ def _memory(cluster: LocalCluster, trials: int) -> dict[str, Any]:
         f"growth of the client's memory from the {trials // 10:,}th trial to the {trials:,}th", held,
         held[-1] / held[0], goal=GROWTH_GOAL, peer="1 is flat", unit="MB",
     )  # fmt: skip
-
-
-# ---- One fit -----------------------------------------------------------------------------------------------
-
-
-def _direct(blocks: bool, features: RandomFourierFeatures) -> Any:
-    return (BlockedRidgeCV if blocks else StreamedRidgeCV)([1e-7, 1e-6], folds=2, features=features)
-
-
-def _iterative(blocks: bool, features: RandomFourierFeatures) -> Any:
-    return PCGRidgeCV(
-        [1e-7, 1e-6], folds=2, features=features, rank=200, budget={"passes": PASSES, "tolerance": 1e-12},
-        random_state=0, blocks="dask" if blocks else None,
-    )  # fmt: skip
-
-
-def _fits(
-    cluster: LocalCluster, make: Callable[[bool, RandomFourierFeatures], Any], rows: int, columns: int, repeats: int,
-    here: bool = False,
-) -> tuple[list[float], list[float]]:  # fmt: skip
-    """Seconds of the fit by the cluster's workers, and, in turn with it, of the same one in this process."""
-    split = data.train_test("generated", seed=0, trial=0, train_rows=rows)
-
-    def seconds(blocks: bool) -> float:
-        model = make(blocks, RandomFourierFeatures(columns, gamma=0.2, random_state=0))
-        started = perf_counter()
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # its passes are counted
-            model.fit(split.X_train, split.y_train)
-        return perf_counter() - started
-
-    dask_blocks._engine.cache_clear()
-    theirs, ours = list[float](), list[float]()
-    with dask.config.set({"scheduler-address": cluster.scheduler_address}), dask_blocks.engine() as engine:
-        seconds(True)  # does not count
-        for _ in range(repeats):
-            theirs.append(seconds(True))
-            if here:
-                with threads(1):
-                    ours.append(seconds(False))
-        engine.client.close()
-    dask_blocks._engine.cache_clear()
-    return theirs, ours

@@ -28,7 +28,8 @@ Each section names the commit that was measured. Later commits are not measured 
 """
 MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
-    "cluster": "On a dask cluster",
+    "blocks": "One fit by row blocks on a dask cluster",
+    "cluster": "Trials on a dask cluster",
     "falkon": "Falkon on covtype",
     "features": "Feature maps",
     "landmarks": "Landmarks of the Nyström map",
