@@ -96,7 +96,7 @@ def _by_others(rows: pd.DataFrame, means: pd.DataFrame) -> dict[str, np.ndarray]
 
 
 def _typical(values: pd.DataFrame, datasets: pd.Index, method: str) -> float:
-    """The median over datasets; NaN where there is none."""
+    """The median over datasets; NaN without any."""
     if method not in values:
         return np.nan
     known = values[method].reindex(datasets).dropna()

@@ -116,7 +116,7 @@ def _cost_table(results: Results, found: pd.DataFrame, label: str, known: dict[s
         table.rows.append([*cells, f"{gain} ({len(read)} datasets, {outside} out of range)"])
     table.notes = [
         "Medians over datasets and trials. The last column reads the loss from the map's own curve where map and "
-        "prediction take as long as RFF's with so many columns; out of range: it was measured at no such time.",
+        "prediction take as long as RFF's with that many columns; out of range: it was measured at no such time.",
         *(["Other work used the processors, or it cannot be told: the ratios are rough."] if disturbed else []),
     ]
     return table

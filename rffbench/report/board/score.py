@@ -29,7 +29,7 @@ CELL = ["dataset", "n_features", "method", "trial"]
 @dataclass(frozen=True)
 class Reference:
     """A dataset's unit: the ``constant``'s loss, the ``reference``'s, and the ``standard_error`` of their difference
-    over so many ``trials``."""
+    over ``trials`` trials."""
 
     dataset: str
     constant: float

@@ -82,11 +82,11 @@ class Board:
         return with_cost(part.trials, of)
 
     def at_columns(self, columns: int) -> pd.DataFrame:
-        """The gains of the maps over RFF at so many columns."""
+        """The gains of the maps over RFF at that many columns."""
         return at_columns(self.losses[self.losses["method"].isin(self.maps)], self.known, columns)
 
     def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
-        """The gains of the maps at what ``baseline`` costs with so many columns; None where that is not measured."""
+        """The gains of the maps at what ``baseline`` costs with that many columns; None where that is not measured."""
         costs = self.costs(of).dropna()
         if not ((costs["method"] == baseline) & (costs["n_features"] == columns)).any():
             return None

@@ -13,7 +13,7 @@ from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signe
 from rffbench.report.text_table import NOT_RUN
 
 Gains = Mapping[str, NDArray[np.float64]]
-"""Of one map, by dataset, the gains of its trials, NaN where there is none."""
+"""Of one map, by dataset, the gains of its trials, NaN without any."""
 
 
 @dataclass(frozen=True)

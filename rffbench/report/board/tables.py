@@ -130,7 +130,7 @@ def by_columns(board: Board) -> Table:
 
 
 def by_cost(board: Board, of: Cost) -> Table | None:
-    """The median gain of every map at RFF's cost with so many columns; None where that was not measured."""
+    """The median gain of every map at RFF's cost with that many columns; None where that was not measured."""
     views = {columns: at for columns in BUDGETS if (at := board.at_cost(of, columns))}
     if not views:
         return None

@@ -32,7 +32,7 @@ have it."""
 def at_columns(
     found: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
 ) -> pd.DataFrame:
-    """The gains at so many columns: a row for every trial (`rffbench.report.board.score.gains`)."""
+    """The gains at that many columns: a row for every trial (`rffbench.report.board.score.gains`)."""
     return gains(found[found["n_features"] == columns], known, baseline=baseline)
 
 
@@ -73,7 +73,7 @@ class AtCost:
 def at_cost(
     found: pd.DataFrame, costs: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
 ) -> AtCost:
-    """The maps' gains at what the ``baseline`` costs with so many ``columns``.
+    """The maps' gains at what the ``baseline`` costs with that many ``columns``.
 
     ``found`` are rows of `rffbench.report.board.score.losses`; ``costs`` has dataset, n_features, method, trial and
     cost, of these or of other trials of the same grid (`with_cost`): what counts is the median over trials of the ratio

@@ -13,7 +13,7 @@ from rffbench.parameters import WrongParameter, check_count, check_positive
 from rffbench.rowsource import clock, since
 
 FEWEST_PASSES = 3  # right sides, a step, and what is left
-ROUNDINGS = 8  # a tolerance below so many times the rounding of the numbers that are multiplied says nothing
+ROUNDINGS = 8  # a tolerance below this many times the rounding of the numbers that are multiplied says nothing
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from rffbench.solvers.ridge.settings import Center, check_penalties
 Numbers = NDArray[np.float64]
 SAMPLE = 2000  # rows whose kernel matrix is decomposed
 BATCH = 256  # rows of a step
-GROWN = 3.0  # a residual so many times the least so far: the steps are too long
+GROWN = 3.0  # a residual this many times the least so far: the steps are too long
 SLACK = 2.0  # by which what is left, computed anew, may exceed the tolerance
 
 
@@ -259,7 +259,7 @@ def make_eigenpro(
     center : true or target: centre y; false: do not.
     batch : rows of a step.
     sample : rows whose kernel matrix is decomposed.
-    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     """
     values = np.atleast_1d(lambda_).tolist()

@@ -203,7 +203,7 @@ def make_falkon(
     scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
     landmarks : the rule that chooses the landmarks, as of the map nystroem.
     preconditioner : falkon, from the landmarks' own kernel matrix; krill, from random sums of rows; or none.
-    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster.
     """

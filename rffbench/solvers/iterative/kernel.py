@@ -256,7 +256,7 @@ class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     kernel, gamma : as in `ExactKernelRidgeCV`.
     preconditioner : None, 'rpcholesky', 'uniform', 'greedy' or 'none'
-        The rule, of `choose_landmarks`, by which F's landmarks are chosen among the rows; None stands for 'rpcholesky'.
+        The rule, of `choose_landmarks`, by which F's landmarks are chosen among the rows; None is 'rpcholesky'.
     rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
     folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
     random_state : what the landmarks are drawn from.

@@ -121,7 +121,7 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     alphas : the λ > 0 to choose from; with one nothing is chosen.
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
-    preconditioner : None, 'nystroem', 'sketch' or 'none'; None stands for 'nystroem'
+    preconditioner : None, 'nystroem', 'sketch' or 'none'; None is 'nystroem'
         'nystroem': the randomised Nyström approximation of ZᵀZ of ``rank`` columns (Frangella, Tropp & Udell 2023).
         'sketch': ``rank`` random sums of rows of Z, a CountSketch (Avron, Clarkson & Woodruff 2017). Both are
         decomposed once, for all folds and λ.
@@ -182,7 +182,7 @@ def make_pcg(
     preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on the
         kernel rpcholesky (null), uniform or greedy, a Nyström approximation of K from so chosen rows; or none.
     rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
-    budget : null, or when to stop, {passes, seconds, tolerance}; null stands for 1000, null and 1e-6.
+    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster, on features.
     """
