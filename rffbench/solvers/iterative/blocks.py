@@ -1,9 +1,9 @@
 """Passes over the rows by the workers of a dask cluster: each adds up the tiles of its rows, a tree adds their sums.
 
 The tree is that of ridge (`rffbench.solvers.ridge.tree`), which the number of rows determines: the digits are the same
-for any number of workers. A task is a branch of it, a few leaves that one worker adds up itself: a leaf takes some 50 ms,
-and a task costs some of them. The map, the problems and the rows are sent once a fit; each pass sends the vectors that
-it multiplies.
+for any number of workers. A task is a branch of it, a few leaves that one worker adds up itself, because a leaf takes
+some 50 ms and a task costs some of them. The map, the problems and the rows are sent once a fit; each pass sends the
+vectors that it multiplies.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Leaf(NamedTuple):
 
 
 def total(shared: tuple[Any, int, Problems], work: Work, branch: Sequence[tuple[Any, int]]) -> Leaf:
-    """``work`` of the leaves of a branch: rows X, and the number of the first of them; ``shared``: the map, its columns,
-    the problems."""
+    """``work`` of the leaves of a branch: rows X, and the number of the first of them; ``shared``: the map, its
+    columns, the problems."""
     nodes, found = pairs(len(branch)), dict[int, Leaf]()
     for number in depth_first(len(branch), nodes):
         if number < len(branch):

@@ -16,8 +16,9 @@ Columns = NDArray[np.int64]
 class Problems:
     """The columns of a block of right sides: (fold, λ, target), the last of them fastest.
 
-    With several λ, the problems of fold k < ``folds`` have all rows but those of fold k, and those of fold ``folds`` have
-    all rows. With one λ nothing is chosen: there is only the latter, and ``folds`` is 0. Folds are contiguous rows.
+    With several λ, the problems of fold k < ``folds`` have all rows but those of fold k, and those of fold ``folds``
+    have all rows. With one λ nothing is chosen: there is only the latter, and ``folds`` is 0. Folds are contiguous
+    rows.
     """
 
     def __init__(
