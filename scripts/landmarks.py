@@ -123,6 +123,12 @@ class Measured:
         """Gains at the seconds that ``size`` uniform landmarks take."""
         return at_cost(self.losses, self.costs, self.known, size, baseline=UNIFORM)
 
+    @staticmethod
+    def gains_in(found: AtCost, rule: str) -> dict[str, np.ndarray]:
+        """The gains of a rule's trials at equal cost, by dataset, where it was measured at that cost."""
+        mine = found.trials[(found.trials["method"] == rule) & found.trials["gain"].notna()]
+        return {str(name): each["gain"].to_numpy() for name, each in mine.groupby("dataset", sort=False)}
+
     def cost_ratios(self, size: int, rule: str) -> pd.Series:
         """By dataset, the median over trials of a rule's seconds over those of as many uniform landmarks."""
         costs = self.costs[self.costs["n_features"] == size]
@@ -247,8 +253,24 @@ def answer(measured: Measured) -> str:
         f"{in_words(clear['below']) or 'none'}; in the other {total - cells} it includes 0."
         + (" A smaller kernel error does not bring a smaller test error here." if lower and not clear["above"] else "")
     )
-    said += [where(measured), choosing_takes()]
+    said += [where(measured), *at_equal_seconds(measured), choosing_takes()]
     return "\n\n".join(said)
+
+
+def at_equal_seconds(measured: Measured) -> list[str]:
+    """The same at the seconds that 1,024 uniform landmarks take."""
+    if measured.costs is None:
+        return []
+    found = {
+        rule: percent(each) for rule in measured.rules if (each := measured.gains_in(measured.at_seconds(1024), rule))
+    }
+    below = [rule for rule, each in found.items() if each[2] < 0]
+    above = [rule for rule, each in found.items() if each[1] > 0]
+    return [
+        "**At equal seconds they cost.** At the seconds that 1,024 uniform landmarks take, choosing included, the interval of the gain "
+        f"is above 0 for {in_words(above) or 'no rule'} and below 0 for {in_words(below) or 'none'}. RPCholesky's gain is "
+        f"{interval(found['RPCholesky'])} %."
+    ]
 
 
 def where(measured: Measured) -> str:
@@ -357,8 +379,7 @@ def at_equal_time(measured: Measured) -> str:
     for size in measured.sizes:
         found = measured.at_seconds(size)
         for rule in measured.rules:
-            mine = found.trials[(found.trials["method"] == rule) & found.trials["gain"].notna()]
-            of_datasets = {str(name): each["gain"].to_numpy() for name, each in mine.groupby("dataset", sort=False)}
+            of_datasets = measured.gains_in(found, rule)
             ratios = measured.cost_ratios(size, rule)
             span = f"{ratios.median():.2f} ({ratios.min():.2f} to {ratios.max():.2f})" if len(ratios) else "–"
             outside = int(found.out_of_range.get(rule, 0))
@@ -366,8 +387,8 @@ def at_equal_time(measured: Measured) -> str:
             table.rows.append([f"{size:,}", rule, cell, str(outside), span])
     table.notes = [
         "Seconds: to choose the landmarks, to map, to fit once and to predict. A rule's loss is read from its own curve of loss "
-        "over seconds, by straight lines; these lie above a convex curve, so that rules lose a little by it. Seconds over those of "
-        "as many uniform landmarks: median over datasets, smallest and largest."
+        "over seconds, by a monotone cubic in their logarithm. Out of range: the rule was measured at no such seconds. Seconds over "
+        "those of as many uniform landmarks: median over datasets, smallest and largest."
     ]
     return table.to_markdown()
 

@@ -1,9 +1,10 @@
 """Maps at equal columns, and at equal cost: of seconds, by one of three clocks, or of memory.
 
 At equal cost, a map's loss is read from its own curve of loss over cost, at what the baseline (RFF) costs with so many
-columns: the mean over trials at each size, joined by straight lines in the logarithm of the cost. Costs are ratios to
-the baseline's in the same trials, so that another machine's seconds would do. Outside the costs that a map was measured
-at, its loss is unknown, and counted so.
+columns: the mean over trials at each size, joined by a monotone cubic in the logarithm of the cost. Straight lines lie
+above such curves. They would count against every map but the baseline, which is read where it was measured. Costs are
+ratios to the baseline's in the same trials, so that another machine's seconds would do. Outside the costs that a map
+was measured at, its loss is unknown, and counted so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.interpolate import pchip_interpolate
 
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains
 
@@ -90,13 +93,23 @@ def at_cost(
             continue
         curve = of_trial.sort_values("ratio")
         cost_ = np.log(curve["ratio"].to_numpy())
-        loss = float(np.interp(0.0, cost_, curve["loss"].to_numpy(), left=np.nan, right=np.nan))
+        loss = between(cost_, curve["loss"].to_numpy(), 0.0)
         gain = (losses[dataset, trial] - loss) / known[dataset].unit
         rows.append({"dataset": dataset, "method": method, "trial": trial, "gain": gain})
         nearest = np.nan if np.isnan(loss) else float(curve["n_features"].iloc[np.abs(cost_).argmin()])
         sizes.setdefault(dataset, {}).setdefault(method, nearest)
     trials = pd.DataFrame(rows, columns=["dataset", "method", "trial", "gain"])
     return AtCost(trials, pd.DataFrame.from_dict(sizes, orient="index"))
+
+
+def between(places: NDArray, values: NDArray, at: float) -> float:
+    """The curve through ``values`` at increasing ``places``, read in between: a cubic that is monotone where they are
+    (PCHIP; Fritsch and Butland 1984). NaN outside; values of one place count as their mean."""
+    places, same = np.unique(places, return_inverse=True)
+    values = np.bincount(same, values) / np.bincount(same)
+    if not places[0] <= at <= places[-1]:
+        return float("nan")
+    return float(values[0] if len(places) == 1 else pchip_interpolate(places, values, at))
 
 
 def cost_curves(

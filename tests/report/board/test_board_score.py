@@ -111,7 +111,7 @@ def curve(method, losses, costs, sizes=(128, 256, 512)):
 def test_at_equal_cost_a_map_is_read_from_its_own_curve():
     """A map that is RFF at twice the cost has, at RFF's cost with 256 columns, the loss that it has with 128."""
     table = pd.concat([curve("RFF", [0.4, 0.3, 0.2], [1, 2, 4]), curve("slow", [0.4, 0.3, 0.2], [2, 4, 8]),
-                       curve("between", [0.4, 0.3, 0.2], [1.4142135623730951, 2.8284271247461903, 6])])  # fmt: skip
+                       curve("between", [0.4, 0.3, 0.2], [2**0.5, 2**1.5, 2**2.5])])  # fmt: skip
     found = at_cost(table, table, KNOWN, 256)
     assert found.gains.loc["eeg", "slow"] == pytest.approx((0.3 - 0.4) / 0.4)
     assert found.gains.loc["eeg", "between"] == pytest.approx((0.3 - 0.35) / 0.4)
