@@ -21,6 +21,7 @@ from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 
 GAMMA, ALPHAS = 10.0, tuple(10.0**-k for k in range(7, -1, -1))
 COLUMNS = {1024: 3, 2048: 3, 4096: 1, 8192: 1}  # and how often each is timed
+MORE = {16_384: 1}  # at one λ
 ROWS = 30_000
 
 
@@ -29,8 +30,8 @@ def run(quick: bool = False) -> Iterator[dict[str, Any]]:
     yield _factorisations(128 if quick else 2048, 1 if quick else 3)
     split = data.train_test("covtype", seed=0, trial=0, preprocess=["minmax"], train_rows=3000 if quick else ROWS)
     X, y = np.asarray(split.X_train[:]), np.asarray(split.y_train)
-    for alphas in ((1e-5,), ALPHAS):
-        for columns, repeats in ({128: 1} if quick else COLUMNS).items():
+    for alphas, sizes in (((1e-5,), COLUMNS | MORE), (ALPHAS, COLUMNS)):
+        for columns, repeats in ({128: 1} if quick else sizes).items():
             yield _crossing(X, y, columns, alphas, repeats)
 
 
