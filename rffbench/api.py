@@ -101,7 +101,7 @@ def run(
 
 
 def load(folder: str | PathLike[str]) -> Results:
-    """The results of one experiment's folder, as ``run`` left them there. ResultsError where it holds none."""
+    """The results of one experiment's folder, as ``run`` left them there. ResultsError if it holds none."""
     from rffbench.report.frame import experiment_folder
 
     return Results(experiment_folder(Path(folder)))
@@ -227,7 +227,7 @@ class Results:
         """These results against the paper or file that the config names as its ``reference``.
 
         ``tolerance``: how far a mean may be from the reported one, in points; None: as the reference says. ConfigError
-        without a reference, ResultsError where nothing can be compared.
+        without a reference, ResultsError if nothing can be compared.
         """
         from rffbench.report import compare_folder
         from rffbench.report.writeup import to_json, to_text
@@ -242,7 +242,7 @@ class Results:
         """What changed from ``other``, older results of the same experiment, to these, cell by cell.
 
         ``other`` is `Results`, a folder, ``folder@REVISION``, the folder as a git commit has it, or
-        ``folder@source:1``, with the first version of a file of one's own. ResultsError where the two have no cell in
+        ``folder@source:1``, with the first version of a file of one's own. ResultsError if the two have no cell in
         common.
         """
         from rffbench.report.diff import diff

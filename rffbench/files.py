@@ -27,23 +27,22 @@ _NOT_SYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPE
 
 
 def lock(file: int, *, wait: bool) -> None:
-    """Take the lock of an open file for this process alone; BlockingIOError, unless it may ``wait``, where another
-    process has it."""
+    """Take the exclusive lock of an open file; BlockingIOError if another process has it, unless it may ``wait``."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def open_lock(path: Path) -> int:
-    """Open a lock file, which is made where it is missing, for reading and writing.
+    """Open a lock file for reading and writing; it is created if missing.
 
-    OSError where ``path`` is a symbolic link, is no regular file, or has a second name (a hard link): writing into it
+    OSError if ``path`` is a symbolic link, is no regular file, or has a second name (a hard link): writing into it
     would overwrite another file.
     """
     return _open_regular(path, os.O_RDWR | os.O_CREAT, alone=True)
 
 
 def open_log(path: Path) -> int:
-    """Open a file to read it and append to it, made where it is missing, durably; OSError where it is a symbolic link
+    """Open a file to read it and append to it, made where it is missing, durably; OSError if it is a symbolic link
     or no regular file."""
     new = not path.exists()
     file = _open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -72,7 +71,7 @@ def _open_regular(path: Path, flags: int, *, alone: bool = False) -> int:
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """The content of a file; OSError where it is no regular file, or longer than ``most`` bytes."""
+    """The content of a file; OSError if it is no regular file, or longer than ``most`` bytes."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NO_WAIT), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
@@ -100,7 +99,7 @@ def replace(path: Path, content: str | bytes | Iterable[bytes]) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Append to a file, which is made where it is missing, durably."""
+    """Append to a file durably; it is created if missing."""
     file = open_log(path)
     try:
         write(file, content)
@@ -109,7 +108,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def write(file: int, content: bytes) -> None:
-    """Write all of it to an open file and sync that. On an OSError, of a full disk for one, no part of it stays."""
+    """Write all of it to an open file and sync. On an OSError, for example of a full disk, no part of it stays."""
     end = os.fstat(file).st_size
     try:
         while content:
@@ -121,7 +120,7 @@ def write(file: int, content: bytes) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename a file or a folder to ``target``, durably: what is in it is on the disk before."""
+    """Rename a file or a folder to ``target`` durably: its content is synced to the disk first."""
     sync(source)
     os.replace(source, target)
     sync_folder(target.parent)
@@ -130,7 +129,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, durably; one that is there stays."""
+    """Make a folder and its parents durably; an existing folder is kept."""
     missing = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for each in reversed(missing):
@@ -138,7 +137,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or a folder with all that is in it, on the disk when this returns."""
+    """Sync a file, or a folder with everything in it, to the disk."""
     if path.is_symlink():
         return
     if path.is_dir():
@@ -154,7 +153,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk when this returns, where the system can do that."""
+    """Sync the names in a folder to the disk, if the system can do that."""
     try:
         file = os.open(folder, os.O_RDONLY)
     except OSError:  # one that may be written to and not read; elsewhere folders cannot be opened
@@ -169,7 +168,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _new_beside(path: Path) -> tuple[Path, int]:
-    """A new file in the same folder, of a name that nobody can know before, and it opened for writing."""
+    """A new file in the same folder with an unpredictable name, opened for writing."""
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:

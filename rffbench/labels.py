@@ -1,8 +1,8 @@
-"""What methods are called where people read: a config's label, but for two names that would mislead.
+"""The names of methods in tables and figures: a config's label, except for two names that would mislead.
 
-The method that Liu et al. (2020) call "Ours" is nobody's here: it is shown as ``surrogate-RFF``. What a label calls
-"released" is code that a third party published with another paper: it is shown as ``reweighted``. Configs, the keys of
-trials and their rows keep the labels they have; both are understood wherever a method is named.
+The method that Liu et al. (2020) call "Ours" is shown as ``surrogate-RFF``, because it is not ours. The code that a
+label calls "released" was published by a third party with another paper, and is shown as ``reweighted``. Configs, keys
+and rows keep their labels; both names are understood everywhere.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 SURROGATE = "surrogate-RFF"
 REWEIGHTED = "reweighted"
-STORED_VARIANT = "as-released"  # what rows have for `variant: reweighted`, and older configs say
+STORED_VARIANT = "as-released"  # stands in rows and older configs for `variant: reweighted`
 _REWEIGHTING = ("leverage", "surrogate-leverage")  # maps with that variant
 MEANT_WITHOUT = {"sorf": {"lengths": "fixed"}, "nystroem": {"landmarks": "uniform"}}
-"""Parameters of maps that came after the first rows, and whose default is not what the map did until then: what keys,
-rows and resolved configs without them mean."""
+"""Parameters of maps that were added later with a default that changes what the map does: their value in keys, rows and
+resolved configs without them."""
 
 
 def shown_label(label: str, features: Mapping[str, Any]) -> str:
@@ -30,14 +30,14 @@ def shown_label(label: str, features: Mapping[str, Any]) -> str:
 
 
 def shown_labels(features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The shown label of every method, from their ``features``; its own where two would be the same."""
+    """The shown label of every method, from their ``features``; the config's label if two would be the same."""
     shown = {label: shown_label(label, own) for label, own in features.items()}
     taken = [*shown.values()]
     return {label: each if taken.count(each) == 1 else label for label, each in shown.items()}
 
 
 def shown_config(config: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
-    """A resolved config as it is shown: methods under their ``shown`` labels, and their variants by today's names."""
+    """A resolved config for display: methods under their ``shown`` labels, and variants by their current names."""
     methods = {shown[label]: _shown_method(own) for label, own in config["methods"].items()}
     found = {**config, "methods": methods}
     if isinstance(significance := config.get("significance"), Mapping) and significance.get("baselines"):
@@ -52,8 +52,8 @@ def _shown_method(own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_features(features: Mapping[str, Any]) -> dict[str, Any]:
-    """The features as keys and rows of trials have them: ``as-released`` for ``variant: reweighted``, and without
-    what they mean anyway."""
+    """The features as in keys and rows of trials: ``as-released`` for ``variant: reweighted``, and without the values
+    that keys imply."""
     meant = MEANT_WITHOUT.get(str(features.get("name")), {})
     stored = {key: value for key, value in features.items() if key not in meant or meant[key] != value}
     if stored.get("name") in _REWEIGHTING and stored.get("variant") == REWEIGHTED:

@@ -1,6 +1,6 @@
-"""Checks of parameters, for feature maps and solvers alike: what is wrong is told by the parameter's name.
+"""Checks of parameters of feature maps and solvers, with messages that name the parameter.
 
-scikit-learn's ``check_scalar`` takes True for a number and NaN for a positive one, and its words are a library's.
+scikit-learn's ``check_scalar`` accepts True as a number and NaN as a positive number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GAMMA_RULES = ("scale", "median")
 
 
 TIMES_MEDIAN = "times_median"
-"""The key of a γ that the data shall give: multiples of the median distance for cross-validation to choose σ from."""
+"""The key of multiples of the median distance, among which cross-validation chooses σ."""
 
 
 class WrongParameter(ValueError):
@@ -31,32 +31,32 @@ class WrongParameter(ValueError):
 
 
 def check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
-    """WrongParameter where ``value`` is none of ``allowed``; true is not 1."""
+    """WrongParameter if ``value`` is not one of ``allowed``; true is not 1."""
     if not any(_is_truth(value) == _is_truth(each) and value == each for each in allowed):
         raise WrongParameter(name, f"must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
 def check_count(name: str, value: Any, least: int) -> None:
-    """WrongParameter where ``value`` is not a whole number of at least ``least``."""
+    """WrongParameter if ``value`` is not a whole number of at least ``least``."""
     if _is_truth(value) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise WrongParameter(name, f"must be a whole number, {least} or more, got {value!r}")
 
 
 def check_positive(name: str, value: Any) -> None:
-    """WrongParameter where ``value`` is not a positive, finite number."""
+    """WrongParameter if ``value`` is not a positive, finite number."""
     if not is_number(value) or value <= 0:
         raise WrongParameter(name, f"must be a positive number, got {value!r}")
 
 
 def check_memory(value: Any) -> None:
-    """WrongParameter where ``value`` is no budget: a number of bytes, or None. Below 0 is what a process has left that
-    holds too much already: MemoryBudgetError says by how much."""
+    """WrongParameter if ``value`` is not a budget: a number of bytes, or None. A negative number is allowed: the
+    process already holds too much, and MemoryBudgetError will say by how much."""
     if value is not None and not is_number(value):
         raise WrongParameter("memory", f"must be None or a number of bytes, such as 2_000_000_000, got {value!r}")
 
 
 def check_map(value: Any) -> None:
-    """WrongParameter where ``value`` is neither a feature map nor None; a map's class is none yet."""
+    """WrongParameter if ``value`` is neither a feature map nor None; the class of a map is not a map."""
     if value is not None and (isinstance(value, type) or not hasattr(value, "transform")):
         got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
         problem = f"must be None or a feature map, such as RandomFourierFeatures(1000), got {got}"
@@ -74,7 +74,7 @@ def is_chosen(gamma: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a finite number; true and false are none."""
+    """Whether ``value`` is a finite number; true and false are not."""
     return isinstance(value, numbers.Real) and not _is_truth(value) and bool(np.isfinite(float(value)))
 
 

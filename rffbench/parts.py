@@ -1,5 +1,5 @@
-"""What a part says it serves: a feature map which kernels, a solver which kernels and tasks. It says so once, on its
-class or factory, as the attribute ``serves``; here it is read, and a request that it does not serve is refused."""
+"""What a part serves: the kernels of a feature map, the kernels and tasks of a solver. A part declares this once, in
+the attribute ``serves`` of its class or factory. This module reads it, and refuses everything else."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Task = Literal["classification", "regression"]
 TASKS: tuple[Task, ...] = get_args(Task)
 Traits = type | tuple[type, ...] | None
-"""The trait, or the traits of which a kernel must have one (`rffbench.kernels`; a kernel's own class is one, too);
-None: every kernel will do."""
+"""The trait that a kernel must have, or several of which it must have one (`rffbench.kernels`; the class of a kernel
+counts as a trait); None: every kernel is served."""
 
 TRIGONOMETRY = 20
-"""Multiply-adds that a cosine or a sine takes as long as."""
+"""The time of a cosine or a sine, in multiply-adds."""
 
 LETTERS = {
     "n": "training rows", "v": "rows predicted", "d": "input columns", "s": "frequencies", "D": "output columns",
@@ -35,15 +35,15 @@ LETTERS = {
     "o": "1 where directions are made orthogonal, else 0", "r": "the multiply-adds of a projection",
     "q": "folds of the cross-validation; 0 of a single λ",
 }  # fmt: skip
-"""What the letters of formulas stand for. A map or a solver may add some of its own."""
+"""The meaning of the letters in formulas. A map or a solver may add letters."""
 
 
 FUNCTIONS = {"log2": math.log2, "min": min, "max": max}
 
 
 def evaluated(formula: str, letters: Mapping[str, float]) -> float:
-    """The multiply-adds of a ``formula``, Python arithmetic over `LETTERS`, such as ``n*l**2``. ValueError, naming the
-    letter, where one has no value."""
+    """The multiply-adds of a ``formula``, Python arithmetic over `LETTERS`, such as ``n*l**2``. ValueError if a letter
+    has no value."""
     if missing := letters_of(formula) - letters.keys():
         raise ValueError(f"the formula {formula} has {', '.join(sorted(missing))}, which has no value")
     return float(eval(compile(formula, "<formula>", "eval"), {"__builtins__": {}}, {**letters, **FUNCTIONS}))
@@ -56,7 +56,7 @@ def letters_of(formula: str) -> set[str]:
 
 
 def printed(formula: str) -> str:
-    """A formula as a reader writes it: ``n·l²``."""
+    """A formula in the usual notation: ``n·l²``."""
     text = re.sub(r"log2\((\w)\)", r"log₂ \1", formula).replace("**2", "²").replace("**3", "³").replace("**", "^")
     return text.replace("*", "·").replace("-", "−")
 
@@ -65,9 +65,9 @@ def printed(formula: str) -> str:
 class MapServes:
     """What a feature map serves, and what it costs.
 
-    ``kernels`` is the trait that a kernel must have. ``bias`` says in words what is wrong with the estimate of the
-    kernel; empty: E[φ(x)ᵀφ(x′)] = k(x, x′). ``unbiased_if`` says with which parameters it has no bias; the map's
-    ``unbiased`` is a property then. ``faster``: the error falls faster than 1/√s. ``fits_on`` is what ``fit`` looks at.
+    ``kernels`` is the trait that a kernel must have. ``bias`` describes the bias of the kernel estimate; if it is
+    empty, E[φ(x)ᵀφ(x′)] = k(x, x′). ``unbiased_if`` says for which parameters there is no bias; the map's ``unbiased``
+    is then a property. ``faster``: the error falls faster than 1/√s. ``fits_on`` names the data that ``fit`` uses.
     ``row_cost`` is the multiply-adds of mapping a row, ``fit_sums`` those of sums over the training rows in ``fit``,
     which maps of one draw may share, and ``fit_cost`` those of the rest of ``fit``. ``nests`` names the learnt arrays
     whose last axis begins with that of a smaller map. ``sparse``: its features are a CSR matrix, of ``n_components``
@@ -91,15 +91,14 @@ class MapServes:
 class SolverServes:
     """What a solver serves, and what it costs once the features are made.
 
-    ``uses``: what it learns on: the features of a map, rows of the exact kernel matrix, functions of the kernel that
-    it draws itself, or the inputs as they are. ``kernels``: of rows and functions of a kernel, the trait that it must
-    have. ``iterative``: the data decides
-    how many steps it takes, and ``cost`` is a usual count. ``sums`` are the multiply-adds of sums over the rows which
-    methods of one draw may share, ``cost`` all others; None: unknown, and the dry run says so. ``letters`` finds more
-    letters of the formulas in the solver's parameters. ``libraries`` it may ask for besides this package's own.
-    ``without_map`` are those of a solver that learns on the kernel where it has no map; None: the same.
-    ``sparse_cost`` are the multiply-adds of a fit to sparse features (`MapServes.sparse`), R numbers in a row; None: it
-    does not take them.
+    ``uses`` is what it learns on: the features of a map, rows of the exact kernel matrix, functions of the kernel that
+    it draws itself, or the inputs. ``kernels`` is the trait that the kernel must have, for rows and functions of a
+    kernel. ``iterative``: the number of steps depends on the data, and ``cost`` is a usual count. ``sums`` are the
+    multiply-adds of sums over the rows, which methods of one draw may share, ``cost`` all others; None: unknown, and
+    the dry run says so. ``letters`` finds more letters of the formulas in the solver's parameters. ``libraries`` are
+    the optional libraries that it may need. ``without_map`` is the declaration for learning on the kernel without a
+    map; None: the same. ``sparse_cost`` are the multiply-adds of a fit to sparse features (`MapServes.sparse`) with R
+    numbers per row; None: it does not take them.
     """
 
     uses: Literal["features", "kernel rows", "own functions", "inputs"] = "features"
@@ -116,7 +115,7 @@ class SolverServes:
 
 
 class NotServed(WrongParameter):
-    """A part does not serve the value of ``parameter``; the message is a sentence of its own."""
+    """A part does not serve the value of ``parameter``; the message is a whole sentence."""
 
     def __str__(self) -> str:
         return str(self.args[1])
@@ -126,7 +125,7 @@ Factory = TypeVar("Factory")
 
 
 def serves(declared: SolverServes) -> Callable[[Factory], Factory]:
-    """Decorate a solver's factory with what it serves."""
+    """Decorator that declares what a solver's factory serves."""
 
     def declare(factory: Factory) -> Factory:
         factory.serves = declared  # type: ignore[attr-defined]
@@ -150,7 +149,7 @@ def kernels_served(traits: Traits) -> list[str]:
 
 
 def check_kernel(part: str, traits: Traits, kernel: str | Kernel) -> None:
-    """NotServed where ``part``, so called, needs a kernel with other traits; ValueError for an unknown ``kernel``."""
+    """NotServed if the part called ``part`` needs a kernel with other traits; ValueError for an unknown ``kernel``."""
     if serves_kernel(traits, kernel):
         return
     name, having = kernel if isinstance(kernel, str) else kernel.called(), kernels_served(traits)
@@ -161,22 +160,22 @@ def check_kernel(part: str, traits: Traits, kernel: str | Kernel) -> None:
 
 
 def check_task(part: str, tasks: Iterable[str], task: str, instead: Iterable[str] = ()) -> None:
-    """NotServed where ``part``, so called, is not for ``task``; ``instead`` are parts that are."""
+    """NotServed if the part called ``part`` is not for ``task``; ``instead`` names parts that are."""
     if task not in tasks:
         others = f"; for {task} use {' or '.join(map(repr, instead))}" if instead else f", and not for {task}"
         raise NotServed("task", f"{part} is for {' and '.join(tasks)}{others}")
 
 
 def check_sparse(part: str, takes: bool, features: str, instead: Iterable[str]) -> None:
-    """NotServed where ``part``, so called, does not take the sparse features of the map ``features``; ``instead`` are
-    parts that do."""
+    """NotServed if the part called ``part`` does not take the sparse features of the map ``features``; ``instead``
+    names parts that do."""
     if not takes:
         message = f"{part} takes no sparse features, as {features} makes; use {' or '.join(instead)}"
         raise NotServed("features", message)
 
 
 def needed(traits: Traits) -> str:
-    """The traits in words: "a product density"; empty of kernels by name, and where every kernel will do."""
+    """The traits in words: "a product density"; empty for kernels by name, and if every kernel is served."""
     listed = () if traits is None else traits if isinstance(traits, tuple) else (traits,)
     from rffbench.kernels import TRAITS
 

@@ -1,4 +1,4 @@
-"""What parts of your own derive from, in one place: import these names from ``rffbench.plugin`` and from nowhere else.
+"""Base classes for your own parts: import these names from ``rffbench.plugin`` only.
 
 ===================  ==================================================================================================
 FeatureMap           a feature map: implement ``fit`` and ``fill``
@@ -12,14 +12,14 @@ ActivationKernel     a kernel that is the mean of products of an activation of w
 BinningKernel        a kernel that is the probability of one cell of a random grid
 Regressor            a solver for regression: implement ``fit`` and ``_linear``
 Classifier           a solver for classification
-Score                a score of predictions: implement ``compute``, which is given `Predictions`
+Score                a score of predictions: implement ``compute``, which gets `Predictions`
 Predictions          labels, decision scores and probabilities of the test rows, with the right answers
 Metric               a number's name, title, unit and better direction
-Executor             what an executor on this machine does
-ClusterExecutor      an executor on other machines: how it starts workers and hears of them
+Executor             the interface of an executor on this machine
+ClusterExecutor      an executor on other machines: implement how jobs are submitted and messages received
 ===================  ==================================================================================================
 
-They load on first use. A part that derives from none of them works too, if it keeps to scikit-learn's contract.
+They load on first use. A part may also derive from none of them if it keeps scikit-learn's contract.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the operating system says of a process: its memory, and whether it had the processors to itself."""
+"""Facts about a process from the operating system: its memory, and whether others used the processors."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ SAFE_PATH, OURS = "PYTHONSAFEPATH", "rffbench"  # Python's variable, of which an
 
 
 def safe_path() -> str:
-    """What SAFE_PATH is to be for a Python that ``-c`` starts: there a file of the current folder, such as a user's
-    random.py, is not taken for the library's module. Empty, which says nothing, where this package lies in it."""
+    """The value of SAFE_PATH for a Python started with ``-c``: with it, a file of the current folder, such as a user's
+    random.py, does not shadow the library's module. Empty, without effect, if this package is in the current folder."""
     here = os.path.samefile(Path(__file__).parents[1], os.curdir)
     return os.environ.get(SAFE_PATH, "" if here else OURS)
 
 
 def forget_safe_path() -> None:
-    """Leave it to the programs that a user's code starts from here."""
+    """Remove SAFE_PATH, if it was set here, for the programs that a user's code starts."""
     if os.environ.get(SAFE_PATH) == OURS:
         del os.environ[SAFE_PATH]
 
 
 @contextlib.contextmanager
 def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """The environment's variables are these in the block; None: not there."""
+    """Set these environment variables in the block; None removes one."""
     before = {name: os.environ.get(name) for name in changes}
 
     def become(values: Mapping[str, str | None]) -> None:
@@ -58,7 +58,7 @@ def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
 def private_memory(pid: int | str = "self") -> int | None:
     """Bytes only this process holds: anonymous and swapped pages, without mapped files such as datasets.
 
-    None where the system does not say (no /proc, or the process is gone).
+    None if the system does not say (no /proc, or the process is gone).
     """
     fields = _status(pid)
     parts = [fields[name] for name in ("RssAnon", "RssShmem", "VmSwap") if name in fields]
@@ -66,18 +66,18 @@ def private_memory(pid: int | str = "self") -> int | None:
 
 
 RESERVE_BYTES = 32_000_000
-"""What a process may come to hold that no plan counts: threads' tiles, small arrays, what the allocator keeps."""
+"""Memory of a process that no plan counts: threads' tiles, small arrays, memory that the allocator keeps."""
 
 
 def free_memory(limit: int | None) -> int | None:
-    """Bytes that work of this process may plan with under a limit on all that it holds; None without one."""
+    """Bytes that this process may plan with under a limit on its memory; None without a limit."""
     return None if limit is None else limit - (private_memory() or 0) - RESERVE_BYTES
 
 
 def tree_memory(pid: int) -> int | None:
     """`private_memory` of a process with all its descendants, pages that they share counted once.
 
-    Where there are none it is quick; else the system must look at every page.
+    It is quick without descendants; otherwise the system must look at every page.
     """
     own = private_memory(pid)
     tree = [pid, *descendants(pid)]
@@ -98,7 +98,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def children_files(pid: int) -> list[Path]:
-    """The files that hold the children of a process's threads; none where it has ended, also while they are listed."""
+    """The files that list the children of a process's threads; empty if the process has ended, even while listing."""
     try:
         return list(Path(f"/proc/{pid}/task").glob("*/children"))
     except OSError:
@@ -106,7 +106,7 @@ def children_files(pid: int) -> list[Path]:
 
 
 def _shares(pid: int) -> int:
-    """Bytes of anonymous and swapped pages, of a page shared by k processes a k-th."""
+    """Bytes of anonymous and swapped pages; a page shared by k processes counts 1/k."""
     fields = _status(pid, "smaps_rollup")
     return sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
 
@@ -118,7 +118,7 @@ def reset_peak() -> None:
 
 
 def peak_memory() -> int | None:
-    """The largest resident set of this process, in bytes, since ``reset_peak``; None where the system does not say."""
+    """The largest resident set of this process, in bytes, since ``reset_peak``; None if the system does not say."""
     peak = _status("self").get("VmHWM")
     if peak is not None:
         return peak
@@ -138,7 +138,7 @@ def _status(pid: int | str, file: str = "status") -> dict[str, int]:
 
 
 class OwnMemory:
-    """The most that a process held in a section, less what it held on entering it: ``bytes``, None where the system
+    """The most that a process held in a section, less what it held on entering it: ``bytes``, None if the system
     does not say. Pages of files mapped meanwhile, the dataset's, are not counted; ``reset_peak`` must come after
     entering."""
 
@@ -162,7 +162,7 @@ _touched = 0
 
 
 def touch_memory(size: int) -> None:
-    """Write to ``size`` bytes of fresh memory and give them back, where this process has not done so yet.
+    """Write to ``size`` bytes of fresh memory and free them, unless this process has done so before.
 
     The first touch of a page can cost far more than every later one (in a virtual machine the host finds it
     memory). Without this, the first trial of a larger size would pay that for all later ones.
@@ -174,7 +174,7 @@ def touch_memory(size: int) -> None:
 
 
 def busy_seconds() -> float | None:
-    """Seconds all processors together have worked since start-up, for anyone; None without /proc."""
+    """Total seconds that all processors have worked since start-up, for any process; None without /proc."""
     try:
         with open("/proc/stat") as stat:
             ticks = [int(count) for count in stat.readline().split()[1:]]
@@ -193,9 +193,9 @@ class Contention:
     >>> contention.contended in (True, False, None)
     True
 
-    ``contended`` is True where others used more than 5 % of one processor over the sections, beyond what the system's
-    ticks of some 10 ms may misplace; False where they used no more than that. None where it cannot be told: the system
-    doesn't count, the sections together are shorter than ten ticks, or the ticks leave it open.
+    ``contended`` is True if others used more than 5 % of one processor over the sections, beyond the uncertainty of the
+    system's ticks of about 10 ms, and False if they used no more than that. None if it is unknown: the system doesn't
+    count, the sections together are shorter than ten ticks, or the ticks leave it open.
     """
 
     SHARE = 0.05
@@ -227,7 +227,7 @@ class Contention:
 
     @property
     def seconds(self) -> float:
-        """What the sections took together."""
+        """The total time of the sections."""
         return self._wall_s
 
     @property

@@ -1,5 +1,5 @@
-"""Row sources: matrices that serve their rows on demand, so that nothing of size n×d need be in memory; and clocks that
-leave out the time for fetching rows."""
+"""Row sources: matrices that serve their rows on demand, so that no n×d array need be in memory; and clocks that
+exclude the time for fetching rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def is_row_source(X: Any) -> bool:
-    """Whether X is a lazy 2-D array (``shape``, ``dtype``, ``X[a:b]``), to be streamed as it is, unchecked.
+    """Whether X is a lazy 2-D array (``shape``, ``dtype``, ``X[a:b]``), which is streamed unchecked.
 
     Arrays, sparse matrices and data frames are not lazy: they are validated as scikit-learn does it.
     """

@@ -72,8 +72,8 @@ def generator(sequence: SeedSequence, purpose: str) -> Generator:
 
 @contextmanager
 def watching_global_generators() -> Iterator[list[str]]:
-    """A list that names, after the block, those of Python's and numpy's global generators that were set or drawn from
-    in it. In the block they stand at a state that nobody sets by chance; after it they are as they were before."""
+    """Yields a list that names, after the block, which of Python's and numpy's global generators were seeded or drawn
+    from in it. In the block they have a state that nobody sets by chance; after it their old state is restored."""
     states: dict[str, Callable[[], Any]] = {"Python's": random.getstate, "numpy's": np.random.get_state}
     left = {whose: state() for whose, state in states.items()}
     random.seed(WATCHED)

@@ -19,11 +19,11 @@ MOST = 2**16  # bytes read at once, and of a line without an end
 
 
 class LinesAboveBar:
-    """In the block, what this process and those that it starts write to standard error, file descriptor 2, stands on
-    lines of its own above the bar.
+    """In the block, output of this process and its children to standard error, file descriptor 2, is shown on separate
+    lines above the bar.
 
-    It goes through a pipe, whose reader writes it to ``terminal`` within ``beside()``, a block without a bar. The bar
-    itself is drawn on ``terminal``, which stays open after the block, for the bar's end.
+    The output goes through a pipe, whose reader writes it to ``terminal`` within ``beside()``, a block without a bar.
+    The bar itself is drawn on ``terminal``, which stays open after the block, for the bar's end.
     """
 
     def __init__(self, beside: Callable[[], AbstractContextManager[object]]) -> None:

@@ -1,4 +1,4 @@
-"""Values as text: amounts and times as people write them, JSON that names a value, text made safe to print."""
+"""Values as text: readable amounts and times, canonical JSON, text made safe to print."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plural(number: int, what: str) -> str:
 
 
 def first_of(names: Sequence[str], most: int, more: str = "more") -> str:
-    """``a, b and 3 more``: the first ``most`` names, and how many there are besides."""
+    """``a, b and 3 more``: the first ``most`` names and the number of others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} {more}" if rest > 0 else "")
 
@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(size: float) -> str:
-    """So many bytes: ``510 kB``, ``35 MB``, ``6.20 GB``."""
+    """A number of bytes: ``510 kB``, ``35 MB``, ``6.20 GB``."""
     if size >= 1e9:
         return f"{size / 1e9:.2f} GB"
     return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
@@ -75,7 +75,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u206
 
 
 def printable(text: str) -> str:
-    r"""The text with what a terminal would act on written out, ESC as ``\x1b``; lines and tabs stay."""
+    r"""The text with control characters of a terminal escaped, ESC as ``\x1b``; newlines and tabs stay."""
     return _UNPRINTABLE.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
@@ -89,8 +89,8 @@ _SPELT = {"±": "+-", "•": "*", "–": "-", "—": "-", "−": "-", "─": "-"
 
 
 def spelt_out(error: UnicodeError) -> tuple[str, int]:
-    """An error handler of codecs: characters that an encoding lacks as letters that stand for them, ``sigma``, ``<=``,
-    or a question mark."""
+    """An error handler for codecs: spells out characters that an encoding lacks, ``sigma``, ``<=``, or writes a
+    question mark."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_spelt, error.object[error.start : error.end])), error.end

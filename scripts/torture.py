@@ -1,16 +1,16 @@
-"""Faults on purpose, and what becomes of a run:
+"""Inject faults into runs, and check that nothing is lost:
 
     python scripts/torture.py [--minutes N] [--seed N] [--only KIND] [--write]
     python scripts/torture.py --add TALLY...
 
-Fault after fault, the kind that has had the least time next, for three hours unless told otherwise, and each kind once
-at least. What is done of each kind, and what is asked of rffbench then, stands in faults.py, stops.py and changes.py
-of tests/helpers. Each fault that something was lost by is printed, with the folder as it was left, and in the end the
-tally as JSON; exit status 1 says that something was lost. Every campaign has a seed of its own unless one is given, and
-so other faults.
+Injects one fault after the other for three hours, or --minutes. The next kind is always the one that has had the least
+time; each kind runs at least once. faults.py, stops.py and changes.py of tests/helpers cause the faults and check the
+promises. A fault that lost something is printed, with the folder as it was left. At the end the tally is printed as
+JSON; the exit status is 1 if something was lost. Every campaign draws its own seed, and so other faults, unless --seed
+gives one.
 
-With --write the tally joins those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made from
-all of them; so do tallies that were printed, with --add. Kinds whose faults were made by other code are left out.
+With --write the tally is added to those of earlier campaigns in docs/reliability.json, and docs/reliability.md is made
+from all of them. --add does the same with printed tallies. Kinds whose faults were made by other code are left out.
 """
 
 from __future__ import annotations
@@ -44,21 +44,60 @@ from tests.helpers.stops import stops  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 TALLY = PAGE.with_suffix(".json")
-MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: what makes faults, and asks what is kept
+MADE_BY = ("faults.py", "misbehaving.py", "web_server.py")  # in tests/helpers: they cause faults and check the promises
 KINDS = {**faults.KINDS, "stops": stops, **changes.KINDS}
+PROMISES = {  # on the page; not in MADE_BY, where a changed word would be another version of the faults
+    "signals": "Signals (KILL, TERM, INT) are sent at any moment, several times in a row, to the run, to one of its "
+    "workers, to the process that forks workers, or to the one that tracks their locks; a second run is started beside "
+    "the first. All processes of the run end with it. The same command carries on (with `--retry-failed` if a worker "
+    "was hit).",
+    "torn": "The last line of a log is cut off anywhere, or is followed by the remains of a power cut: zeros, half a "
+    "line, half a character. The run carries on, and measures only the cut-off trial again.",
+    "folder": "The temporary folder is removed during a run. The run continues, or stops with a message. No trial is "
+    "blamed.",
+    "disk": "The disk of the results, the cache and the temporary folder fills up. The run stops with a message, or "
+    "leaves rows that the same command repeats once there is room.",
+    "plugins": "Feature maps and solvers of another package raise, exit, crash, hang, use up memory, change their "
+    "inputs, or return nonsense. Each of their trials leaves one row, the scores of other methods are unchanged, and "
+    "the results can be read.",
+    "configs": "Lines of a valid config are left out, doubled or moved, and values are replaced by hostile text. The "
+    "config is still valid, or is refused with a message.",
+    "servers": "A server sends answers that are cut off, changed in a few bytes, have another status, or are not HTTP; "
+    "the next server has the file. The right file arrives, or the dataset is an error. No partial file stays in the "
+    "cache.",
+    "stops": "The run, its workers, or the process that forks them are stopped for moments, as on an overloaded "
+    "machine, while `timing: features` pauses workers for each other. The run ends by itself, and every score is "
+    "equal.",
+    "replaced": "During a run its log is compressed by `xz -9`, rewritten by `sed -i`, saved in an older state by an "
+    "editor, overwritten in place, moved away or removed, several times. The run ends with all of its rows in the "
+    "current log, or stops with a message, and the same command carries on.",
+    "powercuts": "The power fails at any write of a run or a merge. Unsynced data is lost, and file names are the "
+    "current ones or those of the folder's last sync. No row that was reported is lost, no empty file is in the way, "
+    "a merged folder is complete or absent, and the same command carries on to equal scores.",
+    "freezes": "All processes of a run, or only the main one, are stopped for longer than a trial may take, as in a "
+    "paused container or a sleeping laptop. No trial is a timeout, and every score is equal.",
+    "mutated": "Between two runs the arrays in the cache are changed: a byte is flipped, or arrays are cut off, zeroed "
+    "or exchanged, with the same size and time as before. No trial uses them: the run makes them again, or says that "
+    "it cannot.",
+    "cousers": "Another user of a shared folder puts symbolic links, hard links, pipes or folders in the place of "
+    "files that a run, a table or the cache writes. No other file is written to, and no command hangs.",
+    "commands": "The commands that read (table, compare, plot, diff, history, report, record, merge, run --dry-run) "
+    "get a results folder whose log, manifest or config has flipped, zeroed, cut-off or doubled bytes, or is a pipe. "
+    "Each command ends in time with a result or a message, and never with exit status 70, a defect.",
+}
 COUNTS = ("rounds", "tried", "lost")
 
 
 @cache
 def version(kind: str) -> str:
-    """What makes the faults of a kind: equal for campaigns of which it can be summed."""
+    """A hash of the code that makes the faults of a kind. Only campaigns with the same one are added up."""
     files = dict.fromkeys([*MADE_BY, Path(inspect.getfile(KINDS[kind])).name])
     sources = b"".join((ROOT / "tests" / "helpers" / each).read_bytes() for each in files)
     return hashlib.sha256(sources).hexdigest()[:12]
 
 
 def campaign(kinds: list[str], minutes: float, seed: int) -> dict[str, Any]:
-    """Faults of these kinds for so long; the tally."""
+    """Inject faults of these kinds for this time; return the tally."""
     tally: dict[str, Any] = {
         kind: {"faults": version(kind), "rounds": 0, "tried": 0, "lost": 0, "seconds": 0.0} for kind in kinds
     }
@@ -109,7 +148,7 @@ def _special(folder: str, names: list[str]) -> list[str]:
 
 
 def known(campaigns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each once, in the order of their days, with the kinds whose faults are made as they are now."""
+    """Each campaign once, by date, with the kinds whose faults are made by the current code."""
     mine = {}
     for each in campaigns:
         kinds = {
@@ -128,14 +167,14 @@ def page(campaigns: list[dict[str, Any]]) -> str:
     sums = {kind: _summed([each["kinds"][kind] for each in campaigns if kind in each["kinds"]]) for kind in kinds}
     lines = [
         "# Reliability\n",
-        "Written by `python scripts/torture.py --write`; the numbers are in `reliability.json`. The script does to",
-        "rffbench what happens to programs, fault after fault, and holds it to what is promised.\n",
-        f"**{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''}** of the same faults ran for",
-        f"**{minutes:.0f} minutes** together, each with a seed and so with faults of its own.\n",
+        "Written by `python scripts/torture.py --write`; the numbers are in `reliability.json`. The script",
+        "injects faults into rffbench, one after the other, and checks that it keeps its promises.\n",
+        f"**{len(campaigns)} campaign{'s' if len(campaigns) != 1 else ''}** with the same kinds of faults ran for",
+        f"**{minutes:.0f} minutes** in total. Each campaign has its own seed, and so its own faults.\n",
         "| kind | faults tried | survived | lost |",
         "|---|--:|--:|--:|",
         *(_row(kind, count) for kind, count in sums.items()),
-        _row("**together**", together := _summed(list(sums.values()))),
+        _row("**total**", together := _summed(list(sums.values()))),
         "\n## Campaigns\n",
         "| day | commit | seed | minutes | faults tried | lost | machine |",
         "|---|---|--:|--:|--:|--:|---|",
@@ -146,9 +185,9 @@ def page(campaigns: list[dict[str, Any]]) -> str:
         commit = f"`{each['commit'][:10]}`" if each["commit"] else "–"
         counted = f"{each['minutes']:g} | {count['tried']} | {count['lost']}"
         lines.append(f"| {each['date']} | {commit} | {each['seed']} | {counted} | {machine} |")
-    lines.append("\n## What is done, and what is promised\n")
+    lines.append("\n## Faults and promises\n")
     for kind in kinds:
-        lines.append(f"**{kind}.** {' '.join((KINDS[kind].__doc__ or '').split())}")
+        lines.append(f"**{kind}.** {PROMISES[kind]}")
         skipped = {each["kinds"].get(kind, {}).get("skipped") for each in campaigns} - {None}
         lines += [f"Not tried everywhere: {why}." for why in sorted(skipped)]
         lines.append("")
@@ -157,7 +196,7 @@ def page(campaigns: list[dict[str, Any]]) -> str:
         for each in campaigns:
             for loss in each["losses"]:
                 first, *_ = loss["lost"].splitlines()
-                mended = f" Mended: {loss['mended']}." if "mended" in loss else ""
+                mended = f" Fixed: {loss['mended']}." if "mended" in loss else ""
                 lines.append(
                     f"- seed {each['seed']}, {loss['kind']}, round {loss['round']}, {', '.join(loss['faults'])}: "
                     f"{first[:300]}.{mended}"
@@ -174,7 +213,7 @@ def _row(kind: str, count: dict[str, int]) -> str:
 
 
 def write(campaigns: list[dict[str, Any]]) -> None:
-    """These campaigns, behind those of earlier: docs/reliability.json and docs/reliability.md."""
+    """Add these campaigns to docs/reliability.json, and make docs/reliability.md from it."""
     earlier = json.loads(TALLY.read_text(encoding="utf-8"))["campaigns"] if TALLY.exists() else []
     every = known([*earlier, *campaigns])
     TALLY.write_text(json.dumps({"campaigns": every}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

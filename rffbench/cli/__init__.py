@@ -4,7 +4,7 @@ Exit status: 0 done; 1 the run finished, but trials failed or some data was unav
 out of tolerance; 2 the command or the config is wrong; 3 nothing could be measured; 130 interrupted, and the
 same command carries on; 70 a defect in rffbench itself.
 
-A group of commands has a file. Nothing heavy is imported before a command needs it.
+Each group of commands has a file. Nothing heavy is imported before a command needs it.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ from rffbench.cli.output import echo, say
 def report(places: tuple[str, ...], output: Path | None) -> int:
     """Write one HTML page that shows RESULTS in a browser.
 
-    It holds everything and loads nothing: tables that sort and filter, measured beside reported, claims, interactive
-    figures, failures, and how to repeat each experiment. With several RESULTS of one experiment, or FOLDER@REVISION, it
-    also shows how scores moved.
+    The page is self-contained: sortable and filtered tables, measured beside reported values, claims, interactive
+    figures, failures, and the commands that repeat each experiment. With several RESULTS of one experiment, or
+    FOLDER@REVISION, it also shows how scores moved.
     """
     from rffbench.report.page import write_page
 
@@ -44,7 +44,7 @@ def serve(results: Path, port: int) -> int:
     """Show the progress of a running experiment in a browser.
 
     Serves a page on 127.0.0.1 that updates by itself: progress and time left, the table so far, failures. Ctrl-C ends
-    it; the experiment runs on.
+    the server; the experiment continues.
     """
     from rffbench.report.page.server import address, make_server
 

@@ -20,7 +20,7 @@ from rffbench.text import plural
     "--tolerance",
     type=POINTS,
     metavar="POINTS",
-    help="How far a mean may be from the reported one. [default: as the reference says]",
+    help="How far a mean may be from the reported one. [default: the reference's tolerance]",
 )
 @click.option(
     "--search", is_flag=True, help="Instead, rank the protocols of a sweep by their distance to the reported numbers."
@@ -31,8 +31,8 @@ def compare(results: Path, tolerance: float | None, search: bool, json_file: str
     """Compare RESULTS with their reference, and methods with each other.
 
     The config's `reference` is a paper, with its numbers and claims, or a file that `record` wrote. The exit status is
-    1 if a number is out of tolerance or a claim does not hold, and 3 if none of them was measured. Without a reference,
-    and without --tolerance, the methods alone are compared.
+    1 if a number is out of tolerance or a claim does not hold, and 3 if none of them was measured. Without a reference
+    and without --tolerance, only the methods are compared with each other.
     """
     from rffbench.report import experiment_folders
     from rffbench.report.analyses.search import NoSweep
@@ -82,7 +82,7 @@ def _compare(folder: Path, tolerance: float | None, found: list[dict[str, Any]])
 
 
 def _compare_methods(folder: Path, no_reference: ConfigError, found: list[dict[str, Any]]) -> int:
-    """What can be said without a reference; where that is nothing either, the error."""
+    """The comparison of the methods without a reference; raises the error if they cannot be compared either."""
     from rffbench.report import compare_methods, write_statistics
 
     statistics = compare_methods(folder)
@@ -115,13 +115,13 @@ def _search(folder: Path, found: list[dict[str, Any]]) -> int:
     metavar="FILE",
     help="The file. [default: the config's own reference, else NAME_reference.csv]",
 )
-@click.option("--overwrite", is_flag=True, help="Write the file also where it is there and holds anything else.")
+@click.option("--overwrite", is_flag=True, help="Overwrite the file if it exists with other content.")
 @quiet_option
 def record(results: Path, output: Path | None, overwrite: bool) -> int:
-    """Write what RESULTS came to as a reference file.
+    """Write a reference file from RESULTS.
 
-    It holds every cell's expected score with a tolerance from the spread over trials. A config that has the file as
-    its `reference` is compared with it by `rffbench compare`.
+    It holds every cell's expected score with a tolerance from the spread over trials. `rffbench compare` compares
+    results with it if their config names the file as `reference`.
     """
     from rffbench.report import experiment_folders
     from rffbench.report.record import record as write_reference
@@ -168,17 +168,17 @@ def merge(shards: tuple[Path, ...], into: Path) -> int:
     metavar="POINTS",
     help="How much worse a score may be: points of an accuracy, percent of an error.",
 )
-@click.option("--junit", type=FILE, metavar="FILE", help="Write every cell as a test of JUnit.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write every cell as a JUnit test.")
 @quiet_option
 @json_option
 def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Path | None) -> int:
     """Compare the results NEW with the results OLD, cell by cell.
 
-    Both are RESULTS; FOLDER@REVISION is a folder as a git commit has it, for example results/mine@HEAD~3, and
-    FOLDER@source:1 one with the rows of the first version of a file of one's own that was edited since. A score is
-    worse where the interval of its difference lies beyond the tolerance, with Holm's correction for all cells; a cell
-    that too few trials leave open is "not settled". The exit status is 1 if a score is worse, if trials fail that were
-    ok, or if a log has lines that cannot be read; it is 3 if no cell could be compared.
+    Both are RESULTS. FOLDER@REVISION is the folder of a git commit, for example results/mine@HEAD~3. FOLDER@source:1
+    has the rows of the first version of your own file, if you edited it since. A score is worse if the interval of its
+    difference is beyond the tolerance, with Holm's correction for all cells. A cell with too few trials to decide is
+    "not settled". The exit status is 1 if a score is worse, if trials fail that were ok, or if a log has lines that
+    cannot be read; it is 3 if no cell could be compared.
     """
     from rffbench.report.diff import diff_folders
     from rffbench.report.diff_writeup import cases, to_json, to_text
@@ -205,8 +205,8 @@ def diff(old: str, new: str, tolerance: float, json_file: str | None, junit: Pat
 def history(places: tuple[str, ...], json_file: str | None) -> int:
     """Show how scores moved over several RESULTS of one experiment.
 
-    FOLDER@REVISION is a folder as a git commit has it; of a single FOLDER, the history is that of the commits that
-    changed its log. A change point is looked for in every cell.
+    FOLDER@REVISION is the folder of a git commit. For a single FOLDER, the history is that of the commits that changed
+    its log. Every cell is searched for a change point.
     """
     from rffbench.report.history import history as history_of
     from rffbench.report.history import to_json, to_text

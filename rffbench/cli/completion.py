@@ -1,4 +1,4 @@
-"""What a shell offers for a word that has been begun: names for commands' arguments, and how bash, zsh and fish ask."""
+"""Completion in a shell: the names to offer for a word that was begun, and the protocols of bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def complete_executor(_context: click.Context, _parameter: click.Parameter, begu
 
 
 def complete_only(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """A key, then what the config has of it; several values are separated by commas."""
+    """A key, then the config's values for it; several values are separated by commas."""
     key, equals, values = begun.partition("=")
     keys = {"dataset": "datasets", "method": "methods", "n_features": "", "trial": ""}
     if not equals:
@@ -80,7 +80,7 @@ def complete_only(context: click.Context, _parameter: click.Parameter, begun: st
 
 
 def _named(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """The names that begin so; where none does, the shell's own files."""
+    """The names that begin with the word; the shell's own files if there are none."""
     return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)] or [
         CompletionItem(begun, type="file")
     ]
@@ -93,8 +93,8 @@ _UNQUOTED, _BACKSLASH = re.compile(r"([^\w@%+=:,./~-])"), r"\\\1"  # what bash w
 
 @add_completion_class
 class _Bash(BashComplete):
-    """bash takes ``dataset=eeg`` and ``dask://HOST`` for several words, so that the line is read instead of its words,
-    and of a value is answered what stands behind the last of the characters that part words."""
+    """bash splits ``dataset=eeg`` and ``dask://HOST`` into several words. So the whole line is read instead of its
+    words, and the answer is the part of a value behind the last character that separates words."""
 
     source_template = """\
 %(complete_func)s() {
@@ -133,7 +133,8 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class _WholeWords(ShellComplete):
-    """zsh and fish ask for a whole word, and click answers of ``--only=dataset=eeg`` what stands behind the option."""
+    """zsh and fish ask for a whole word, but for ``--only=dataset=eeg`` click answers only the part after the
+    option."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         option, equals, _ = incomplete.partition("=")

@@ -53,9 +53,9 @@ def schema() -> int:
 
 @click.command()
 def environment() -> int:
-    """Print what is recorded of this machine.
+    """Print the record of this machine.
 
-    It is what a run writes to manifest.json.
+    A run writes the same to manifest.json.
     """
     from rffbench.execution.environment import record
 
@@ -66,7 +66,7 @@ def environment() -> int:
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> int:
-    """Print what makes a shell complete commands, options, configs, datasets and methods.
+    """Print the shell code that completes commands, options, configs, datasets and methods.
 
     bash and zsh: add `eval "$(rffbench completion bash)"` (or zsh) to ~/.bashrc or ~/.zshrc. fish: write it into
     ~/.config/fish/completions/rffbench.fish.

@@ -27,7 +27,7 @@ def datasets() -> None:
 def list_datasets(json_file: str | None) -> int:
     """List every dataset, with its shape and its licence.
 
-    Also says which ones are on this machine.
+    The list also shows which datasets are on this machine.
     """
     from rffbench.data import cache_folder, card_names, describe
 
@@ -73,7 +73,7 @@ def fetch(names: tuple[str, ...]) -> int:
 def verify(names: tuple[str, ...]) -> int:
     """Check the files of datasets again.
 
-    Compares checksums, shape and class counts of what is on this machine with the datasets' cards.
+    Compares checksums, shape and class counts of the files on this machine with the datasets' cards.
     """
     from rffbench.data import verify as verify_dataset
 
@@ -109,10 +109,10 @@ def info(name: str) -> int:
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="What the target is.")
 @click.option("--write-card", "card", type=FILE, help="Write a card, FILE.yaml, to be edited.")
 def describe_file(file: Path, target: str | None, task: Any, card: Path | None) -> int:
-    """Say what a data file of your own holds, or a dataset.
+    """Describe a data file of your own, or a dataset.
 
-    Counts the repeated rows, and the test rows that are in the training part too. A config takes the file by its path,
-    or the card that is written.
+    Counts the repeated rows, and the test rows that are also in the training part. A config can name the file, or the
+    card that --write-card writes, by its path.
     """
     from rffbench.data import repeated_rows
     from rffbench.data.cards import is_card
@@ -133,7 +133,7 @@ def describe_file(file: Path, target: str | None, task: Any, card: Path | None) 
 
 
 def _describe_dataset(name: str) -> int:
-    """A dataset with a card: its shape and its repeated rows; it is fetched where that is needed."""
+    """A dataset with a card: its shape and its repeated rows. It is fetched if necessary."""
     from rffbench.data import ensure, load_card, repeated_rows
 
     card = load_card(name)
@@ -147,19 +147,19 @@ def _describe_dataset(name: str) -> int:
 
 
 def _known_dataset(name: str) -> None:
-    """ConfigError where no card has the name; of a file, what is done with one."""
+    """ConfigError if no card has the name; of a file, what is done with one."""
     from rffbench.data.cards import load_card
     from rffbench.data.userfile import is_data_path
 
     if is_data_path(name):
         raise ConfigError(
-            f"{name}: is a path, and no dataset's name; `rffbench datasets describe {name}` looks at a file"
+            f"{name}: is a path, not the name of a dataset; `rffbench datasets describe {name}` looks at a file"
         )
     load_card(name)
 
 
 def _each(names: Sequence[str], act: Callable[[str], object], done: str) -> int:
-    """Act on every dataset; if one is unavailable, the others are done all the same."""
+    """Act on every dataset, also if one is unavailable."""
     for name in names:
         _known_dataset(name)  # a misspelt name is refused before anything starts
     failed = 0

@@ -1,4 +1,4 @@
-"""What commands do for every experiment's folder of RESULTS."""
+"""Loops of commands over the experiments' folders in RESULTS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
-    """Do ``work`` for every experiment's folder; where there are several, those that cannot be read are passed over."""
+    """Do ``work`` for every experiment's folder. Of several, those that cannot be read are skipped with a message."""
     status = 0
     with left_out() as told:
         for folder in folders:
@@ -31,7 +31,7 @@ def in_every(folders: Sequence[Path], work: Callable[[Path], None]) -> int:
 
 @contextlib.contextmanager
 def left_out() -> Iterator[list[str]]:
-    """Within the block, what a report leaves out is said once on stderr; the messages."""
+    """In the block, print once on stderr what a report leaves out. Yields the messages."""
     told: list[str] = []
     show = warnings.showwarning
 
@@ -49,7 +49,7 @@ def left_out() -> Iterator[list[str]]:
 
 
 def pass_over(folder: Path, error: Exception, folders: Sequence[Path]) -> None:
-    """Say why a folder is passed over where there are others, which are done all the same; else raise the error."""
+    """Print why a folder is skipped if there are others; otherwise raise the error."""
     defect = not isinstance(error, RffbenchError | OSError)
     if len(folders) == 1 or isinstance(error, BrokenPipeError) or (defect and os.environ.get("RFFBENCH_DEBUG")):
         raise error
@@ -58,8 +58,8 @@ def pass_over(folder: Path, error: Exception, folders: Sequence[Path]) -> None:
 
 @contextlib.contextmanager
 def if_writable() -> Iterator[None]:
-    """Within the block, files are written of what was printed; in a folder that is read-only, it is said that they are
-    not."""
+    """A block that writes files besides the printed output. In a read-only folder it prints that they are not
+    written."""
     try:
         yield
     except OSError as error:

@@ -21,11 +21,11 @@ def _json_file(context: click.Context, _parameter: click.Parameter, value: str |
 
 
 quiet_option = click.option(
-    "--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help="Print errors and warnings alone."
+    "--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help="Print only errors and warnings."
 )
 json_option = click.option(
     "--json", "json_file", is_flag=False, flag_value="-", metavar="[FILE]", callback=_json_file,
-    help="Write the result as JSON into FILE; without FILE print it, and nothing else.",
+    help="Write the result as JSON into FILE; without FILE, print only the JSON.",
 )  # fmt: skip
 
 

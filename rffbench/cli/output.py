@@ -1,4 +1,4 @@
-"""What commands print: results on standard output; messages and progress bars on standard error."""
+"""The output of commands: results on standard output; messages and progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name_files(paths: Sequence[Path]) -> None:
 
 
 def echo(text: str, *, nl: bool = True) -> None:
-    """A result, on standard output."""
+    """Print a result on standard output."""
     if not _told(QUIET) and not _told(ONLY_JSON):
         with _beside_bars():
             click.echo(printable(text), nl=nl)
@@ -35,7 +35,7 @@ def write_json(value: Any, file: str = "-") -> None:
 
 
 def write_json_text(text: str, file: str) -> None:
-    """Into a file, or on standard output, whatever else is printed; there with codes for what its encoding lacks."""
+    """Write to a file, or to standard output, with escapes for characters that its encoding lacks."""
     if file != "-":
         Path(file).write_text(text.rstrip() + "\n", encoding="utf-8")
         return
@@ -47,13 +47,13 @@ def write_json_text(text: str, file: str) -> None:
 
 
 def note(message: str) -> None:
-    """How it goes, on standard error."""
+    """Print progress on standard error."""
     if not _told(QUIET):
         say(message)
 
 
 def say(message: str) -> None:
-    """An error or a warning, on standard error."""
+    """Print an error or a warning on standard error."""
     beside = contextlib.nullcontext() if Progress.terminal else _beside_bars()
     with contextlib.suppress(OSError), beside:  # who has closed standard error wants none of it
         click.echo(printable(message), err=True)
@@ -65,7 +65,7 @@ def _told(what: str) -> bool:
 
 
 def message_of(error: Exception) -> str:
-    """An error's message; of the system's, the file and what is wrong."""
+    """An error's message; for a system error, the file and the reason."""
     return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
 
 
@@ -75,21 +75,21 @@ def width() -> int:
 
 
 def room() -> int:
-    """The columns of the terminal; without one a line may be as long as it is."""
+    """The columns of the terminal; without one, lines have no limit."""
     return width() if sys.stdout.isatty() else sys.maxsize
 
 
 @contextlib.contextmanager
 def _beside_bars() -> Iterator[None]:
-    """Within the block no bar is on the terminal; it is drawn again below what was written."""
+    """In the block no bar is on the terminal; it is drawn again below the new output."""
     bars = sys.modules.get("tqdm")
     with bars.tqdm.external_write_mode(file=Progress.terminal) if bars else contextlib.nullcontext():
         yield
 
 
 class Progress:
-    """On stderr, counts of ok and failed and the time left: a bar; a line a minute where stderr is no terminal, as in
-    a log of a cluster's job."""
+    """Shows counts of ok and failed trials and the time left on stderr: a bar on a terminal, otherwise one line per
+    minute, for example in the log of a cluster's job."""
 
     EVERY_S: ClassVar[float] = 60.0
     terminal: ClassVar[TextIO | None] = None  # the terminal itself, while standard error leads above the bar

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--for", "wanted", multiple=True, metavar="KEY=VALUE",
               help="Those that serve kernel=NAME, or task=classification or regression.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with everything that is known of each.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with all facts about each.")
 def methods(wanted: Sequence[str], as_json: bool) -> int:
     """List feature maps, solvers, kernels and metrics.
 
@@ -62,11 +62,11 @@ def _print_method(name: str, summary: str, parameters: Mapping[str, Any], serves
 @click.command("check-method")
 @click.argument("method", metavar="METHOD", shell_complete=complete_method)
 def check_method(method: str) -> int:
-    """Check a feature map: one of one's own, ./mine.py:MyFeatures, or any by its name.
+    """Check a feature map: your own, ./mine.py:MyFeatures, or one by its name.
 
-    Prints what each check found: columns, global seeds, seed, dtype, nesting, scikit-learn's contract, and the rate at
-    which the map's kernel nears the exact one. Where the first fails the others are not judged. The exit status is 1
-    if one fails.
+    Prints the result of each check: columns, global seeds, seed, dtype, nesting, scikit-learn's contract, and the rate
+    at which the map's kernel approaches the exact one. If the first check fails, the others are skipped. The exit
+    status is 1 if one fails.
     """
     from rffbench.features.checks import check_map
 
@@ -76,11 +76,11 @@ def check_method(method: str) -> int:
 @click.command("check-kernel")
 @click.argument("kernel", metavar="KERNEL", shell_complete=complete_kernel)
 def check_kernel(kernel: str) -> int:
-    """Check a kernel: one of one's own, ./mine.py:MyKernel, or any by its name.
+    """Check a kernel: your own, ./mine.py:MyKernel, or one by its name.
 
-    Prints what each check found: the exact form, that it is positive semi-definite, what gamma means, the parameters,
-    and that what is drawn for random features gives the exact form at the right rate, nested. Where the first fails the
-    others are skipped. The exit status is 1 if one fails.
+    Prints the result of each check: the exact form, that it is positive semi-definite, the meaning of gamma, the
+    parameters, and that the draws for random features approach the exact form at the right rate, nested. If the first
+    check fails, the others are skipped. The exit status is 1 if one fails.
     """
     from rffbench.kernels.checks import check_kernel
 
@@ -99,9 +99,9 @@ def print_checks(checks: Iterable[Check]) -> int:
 @click.argument("kind", type=click.Choice(["method", "dataset", "experiment"]))
 @click.argument("name")
 def new(kind: str, name: str) -> int:
-    """Write a commented skeleton that works as it is, into the current folder.
+    """Write a commented, working skeleton into the current folder.
 
-    A method is NAME.py, a feature map; a dataset is the card NAME.yaml with a file of data; an experiment is the config
+    A method is a feature map in NAME.py; a dataset is the card NAME.yaml with a data file; an experiment is the config
     NAME.yaml.
     """
     from rffbench.skeletons import class_name, write_skeleton

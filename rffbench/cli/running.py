@@ -55,8 +55,8 @@ NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
     "--executor",
     shell_complete=complete_executor,
     metavar="NAME",
-    help="Where trials run: local (worker processes), serial (this process), dask (a cluster of dask on this machine), "
-    "dask://HOST:PORT (one that is there), slurm (jobs), or one that a package adds. "
+    help="Where trials run: local (worker processes), serial (this process), dask (a new cluster on this machine), "
+    "dask://HOST:PORT (an existing one), slurm (jobs), or one that a package adds. "
     "[default: the config's executor, or local]",
 )
 @click.option("--scheduler-file", metavar="FILE", help="With dask: the file that names the scheduler.")
@@ -86,7 +86,7 @@ def run(
 ) -> int:
     """Run an experiment, or carry on with it.
 
-    Trials that were run before are skipped, except those whose data was unavailable or that the machine lost.
+    Finished trials are skipped, except those whose data was unavailable or that the machine lost.
     """
     from rffbench.config.loading import load_experiment
     from rffbench.execution import make_executor
@@ -96,7 +96,7 @@ def run(
     experiment = load_experiment(config)
     warn_of_cards()
     if (trials := experiment.size()) > MANY_TRIALS and not yes:
-        raise ConfigError(f"{config}: stands for {trials:,} trials; if that is meant, --yes runs them")
+        raise ConfigError(f"{config}: has {trials:,} trials; --yes runs them")
     name, options = experiment.runs_on(executor)
     options |= dict(map(_option, executor_options)) | ({"scheduler_file": scheduler_file} if scheduler_file else {})
     runs_on = make_executor(name, experiment, workers=workers, options=options)
@@ -146,7 +146,7 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
 
 
 def finish(folder: Path, summary: Any, json_file: str | None) -> int:
-    """Print the table, name the files; the exit status says how it went."""
+    """Print the table and name the files. Returns the exit status."""
     from rffbench.execution.log import log_files
     from rffbench.report import FILES, described, make_table, redraw, up_to_date, written_table
 

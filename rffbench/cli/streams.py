@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 
 def replace_closed_streams() -> None:
-    """Standard streams that the caller has closed become empty ones: the next file opened would get their numbers."""
+    """Replace closed standard streams by empty ones; otherwise the next opened file would get their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDWR)
@@ -30,7 +30,7 @@ def replace_closed_streams() -> None:
 
 
 def stop_at_second_interrupt() -> None:
-    """The first Ctrl-C ends a command in order, the next without waiting for that: workers end with their parent."""
+    """The first Ctrl-C ends a command in order, the next one at once: workers end with their parent."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # it is ignored, as in the background
         return
     interrupted = False
@@ -51,8 +51,8 @@ def stop_at_second_interrupt() -> None:
 
 
 def leave_at_once(status: int) -> NoReturn:
-    """End the process without taking the interpreter down piece by piece: with all libraries loaded that takes a third
-    of a second of a processor, and seconds where others are at work."""
+    """End the process without the interpreter's clean-up, which takes a third of a second with all libraries loaded,
+    and seconds on a busy machine."""
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -72,8 +72,8 @@ def adapt_standard_streams() -> None:
 
 
 class _Output(io.TextIOWrapper):
-    """Standard output whose reader may leave before the end, as `head` does: the command goes on, its exit status is
-    what it would have been, and nobody reads the rest."""
+    """Standard output whose reader may stop early, as `head` does: the command continues with the same exit status, and
+    the rest of the output is dropped."""
 
     def write(self, text: str) -> int:
         try:

@@ -65,7 +65,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, value: str | No
 def plot(results: Path, formats: list[str], style: str, columns: int | None, panels: list[str]) -> int:
     """Draw the figures and write the tables of RESULTS again.
 
-    Both are made from the trials alone. The figures are all there are, those of `compare` too.
+    Both are made from the trials only. All figures are drawn, including those of `compare`.
     """
     from rffbench.report import experiment_folders, redraw
 
@@ -100,12 +100,12 @@ def _label(_context: click.Context, _parameter: click.Parameter, value: str | No
               help="time, memory, columns, or one of summary.csv. [default: what a dataset is judged by]")  # fmt: skip
 @click.option("--at-seconds", type=POINTS, metavar="T",
               help="Each method at the largest size whose mean training time is at most T seconds.")  # fmt: skip
-@click.option("--no-seconds", "seconds", flag_value=False, default=True, help="Without times beside the scores.")
+@click.option("--no-seconds", "seconds", flag_value=False, default=True, help="No times beside the scores.")
 @click.option("--best", type=click.Choice(["bold", "none"]), default="none", show_default=True,
-              help="How the best of the methods is set, in tex, typst and md.")  # fmt: skip
+              help="How to mark the best method, in tex, typst and md.")  # fmt: skip
 @click.option("--caption", metavar="TEXT", help="The caption, in tex and typst. [default: the experiment's title]")
 @click.option("--label", metavar="NAME", callback=_label, help="The label, in tex and typst.")
-@click.option("--output", type=FILE, metavar="FILE", help="Write it there instead of printing.")
+@click.option("--output", type=FILE, metavar="FILE", help="Write the table to FILE instead of printing it.")
 @quiet_option
 @json_option
 def table(
@@ -123,8 +123,8 @@ def table(
 ) -> int:
     """Print the table of RESULTS, and write it.
 
-    It writes table.csv, table.md, table.tex and summary.csv. With options, the table that they ask for is printed, and
-    no file but that of --output is written. With --format, names are as people write them: EEG, σ = 1.
+    It writes table.csv, table.md, table.tex and summary.csv. With options it prints the requested table, and writes no
+    file except --output. With --format, names are written as in papers: EEG, σ = 1.
     """
     from rffbench.report import Shown, described, experiment_folders, make_table, set_table, table_files
 

@@ -1,1 +1,1 @@
-"""What a config means: its values, its experiment, the grid of trials that it stands for."""
+"""The meaning of a config: its values, its experiment and its grid of trials."""

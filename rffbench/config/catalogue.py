@@ -1,4 +1,5 @@
-"""What there is, and what it serves: every feature map, solver, kernel and metric, as rows for listings and pages."""
+"""The catalogue of all feature maps, solvers, kernels and metrics with what they serve, as rows for listings and
+pages."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from rffbench.trials.scores import SCORES
 
 Row = dict[str, Any]
 KEYS = ("kernel", "task")
-"""What a listing may be for."""
+"""The keys of ``wanted`` in `catalogue`."""
 
 
 def catalogue(wanted: Mapping[str, str] | None = None) -> dict[str, list[Row]]:
@@ -89,7 +90,7 @@ def metrics() -> list[Row]:
 
 
 def in_words(row: Row) -> str:
-    """What a row's part serves, in a line."""
+    """What the part of a row serves, in one line."""
     kernels = "every kernel" if row.get("kernels") == list(KERNELS) else ", ".join(row.get("kernels", []))
     if "row_cost" in row:
         words = {True: "unbiased", False: f"biased: {row['bias']}".removesuffix(": ")}

@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 def placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Value:
-    """``check(value)``, whose complaints are about what is at ``where``."""
+    """Call ``check(value)``; its errors are reported at ``where``."""
     try:
         return check(value)
     except ValidationError as error:
@@ -27,7 +27,7 @@ def placed(check: Callable[[Any], Value], value: Any, *where: str | int) -> Valu
 
 
 def misplaced(error: ValidationError, *where: str | int, model: type[BaseModel] | None = None) -> Misplaced:
-    """The first of the complaints of a ``model``, about what is at ``where`` and further in."""
+    """Raise the first validation error of a ``model``, with its place below ``where``."""
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
     inner = (*first["loc"], *getattr(cause, "where", ()))
@@ -36,7 +36,7 @@ def misplaced(error: ValidationError, *where: str | int, model: type[BaseModel] 
 
 @contextmanager
 def located(*where: str | int) -> Iterator[None]:
-    """A ConfigError is about what is at ``where``, or about the parameter there that it names."""
+    """In the block a ConfigError is reported at ``where``, or at the parameter there that it names."""
     try:
         yield
     except ConfigError as error:
@@ -45,7 +45,7 @@ def located(*where: str | int) -> Iterator[None]:
 
 @contextmanager
 def under(*where: str | int) -> Iterator[None]:
-    """A complaint about a place is about that place in what is at ``where``."""
+    """In the block the place of an error is relative to ``where``."""
     try:
         yield
     except Misplaced as error:
@@ -204,7 +204,7 @@ def _check_method(grid: Grid, label: str) -> None:
 
 
 def _train_rows(grid: Grid, dataset: str) -> int:
-    """How many rows a trial on the dataset is trained on; Misplaced where fewer are there than are asked for."""
+    """The number of training rows of a trial on the dataset; Misplaced if there are fewer than requested."""
     from rffbench.data.cards import load_card, with_split
     from rffbench.data.split import held_out_rows
 

@@ -1,4 +1,4 @@
-"""How many columns each method's features have, and where those of one cell differ."""
+"""The number of columns of each method's features, and the cells where methods differ."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Cells = dict[tuple[str, str], dict[str, int]]
 
 
 def warnings_of_columns(specs: Iterable[TrialSpec]) -> list[str]:
-    """What is to be said of the columns before anything runs: where methods of one cell have unequal ones, and of which
-    methods nobody knows yet how many they have."""
+    """Warnings about columns before anything runs: cells whose methods have unequal numbers, and methods whose number
+    is not known yet."""
     specs = list(specs)
     found = [unequal] if (unequal := unequal_columns(planned_columns(specs))) else []
     undecided = list(dict.fromkeys(spec.method for spec in specs if rows_decide(spec)))
@@ -26,8 +26,8 @@ def warnings_of_columns(specs: Iterable[TrialSpec]) -> list[str]:
 
 
 def planned_columns(firsts: Iterable[TrialSpec]) -> Cells:
-    """Of the first trial of every cell: the columns of each method's features, as far as they are known; methods
-    without a map are left out."""
+    """The known numbers of columns of each method's features, from the first trial of every cell; methods without a map
+    are left out."""
     found: Cells = {}
     for spec in firsts:
         if (columns := map_columns(spec)) is not None:
@@ -36,8 +36,8 @@ def planned_columns(firsts: Iterable[TrialSpec]) -> Cells:
 
 
 def unequal_columns(cells: Cells, undecided: Collection[str] = ()) -> str:
-    """A sentence on the cells whose methods have unequal columns, with the numbers of the first; empty if there is
-    none. ``undecided`` are methods whose columns the training rows decide."""
+    """A sentence on the cells whose methods have unequal columns, with the numbers of the first such cell; empty
+    without one. ``undecided`` are methods whose columns the training rows decide."""
     unequal = {cell: columns for cell, columns in cells.items() if len(set(columns.values())) > 1}
     if not unequal:
         return ""

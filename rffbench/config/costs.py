@@ -171,7 +171,7 @@ def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
 
     It is what the solver says of a fit, or the kernel matrix of the points on which the map is measured and what the
     measures take; a block of rows; the frequencies, as drawn and as kept; and what else the map keeps. None of a solver
-    that cannot say, and where a GPU does the work. Raises MemoryBudgetError where the budget is too small.
+    that cannot say, and where a GPU does the work. Raises MemoryBudgetError if the budget is too small.
     """
     if spec.device != "cpu":
         return None
@@ -292,7 +292,7 @@ def _columns(spec: TrialSpec) -> int:
 
 
 def map_columns(spec: TrialSpec) -> int | None:
-    """The columns of the spec's features; None where it has no map, or one that does not tell, and where the training
+    """The columns of the spec's features; None if it has no map, or one that does not tell, and where the training
     rows decide."""
     columns = getattr(_features(spec), "n_components", None)
     return None if columns is None or rows_decide(spec) else int(columns)
@@ -310,7 +310,7 @@ def _gamma(spec: TrialSpec) -> float:
 
 
 def _features(spec: TrialSpec) -> Any:
-    """The spec's map, not fitted; None where it has none."""
+    """The spec's map, not fitted; None if it has none."""
     kernel = canonical_json({**spec.kernel, "gamma": 1.0})
     return _made(canonical_json(spec.features), kernel, _gamma(spec), spec.n_features, spec.count)
 

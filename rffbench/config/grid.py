@@ -74,7 +74,7 @@ class Grid:
         return shown_labels({label: self.features(label) for label in self.methods})
 
     def setting(self, name: str, dataset: str = DEFAULT, method: str | None = None) -> Any:
-        """A setting's value for a dataset and a method; None where the config states none."""
+        """A setting's value for a dataset and a method; None if the config states none."""
         value = self.config.get(name, LATER.get(name))
         if name in _OF_METHOD_OR_ALL:
             own = self.config["methods"][method][name] if method and self.has_own(name, method) else value

@@ -88,7 +88,7 @@ def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
     """The resolved configs of a results folder's config.yaml: of each combination of a sweep, with its labels, one an
     axis; without a sweep the one that is there, as it is, whatever this version makes of its names.
 
-    ResultsError where the file cannot be read or is no experiment.
+    ResultsError if the file cannot be read or is no experiment.
     """
     try:
         config = yamlfile.read(path)

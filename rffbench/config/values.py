@@ -39,7 +39,7 @@ DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands 
 
 
 def registered(check: Callable[[str], object]) -> Callable[[str], str]:
-    """A validator of names: ``check`` looks the name up and raises ConfigError where it is unknown."""
+    """A validator of names: ``check`` looks the name up and raises ConfigError if it is unknown."""
 
     def validate(name: str) -> str:
         try:

@@ -97,7 +97,7 @@ def is_cached(name: str) -> bool:
 
 def data_hash(name: str) -> str | None:
     """The checksum of the arrays parsed from ``name``'s files: ``sha256:…`` of X's bytes, then y's, as float64 in rows.
-    None where the cache does not hold them, where they are streamed, or where no card has that name."""
+    None if the cache does not hold them, where they are streamed, or where no card has that name."""
     try:
         card = load_card(name)
         return None if card.is_streamed else store.cached_checksum(card)
@@ -239,7 +239,7 @@ def repeated_rows(card: Card, paths: list[Path] | None = None) -> list[tuple[str
 def verify(name: str) -> None:
     """Read the cached files of ``name`` again and compare checksums, counts and arrays with the card.
 
-    Raises DataUnavailable where the cache lacks something, DataError where something is wrong.
+    Raises DataUnavailable if the cache lacks something, DataError if something is wrong.
     """
     card = load_card(name)
     if card.is_streamed:

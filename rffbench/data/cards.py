@@ -483,7 +483,7 @@ RULES = ("half", "random", "given", "given-sampled")
 
 def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
     """A split rule as a card has it: ``train`` and ``test`` may be shares of the ``rows``, and ``test`` is what is left
-    unless given. ConfigError where it is none."""
+    unless given. ConfigError if it is none."""
     rule: dict[str, Any] = {"rule": split} if isinstance(split, str) else dict(split)
     if "rule" not in rule:
         raise ConfigError(f"split: has no rule; it is one of {', '.join(RULES)}")
@@ -504,7 +504,7 @@ def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
 
 def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
     """The card with another split rule (`rule_in_rows`), itself without one; given rows are the first ones of its
-    files. ConfigError where the rule does not fit the data."""
+    files. ConfigError if the rule does not fit the data."""
     if split is None:
         return card
     try:
@@ -557,7 +557,7 @@ _own: dict[str, Card] = {}
 
 def add_card(card: Card) -> str:
     """Have ``load_card`` know the card of a user's own data, in this process; its name. It takes the place of an own
-    card of that name. ConfigError where another dataset has the name."""
+    card of that name. ConfigError if another dataset has the name."""
     if is_card(card.name) and _load_card(card.name).content_hash != card.content_hash:
         raise ConfigError(f"there is another dataset called {card.name!r} already; give this one a name of its own")
     _own[card.name] = card

@@ -32,7 +32,7 @@ from rffbench.errors import DataError, DataUnavailable
 from rffbench.text import amount, duration
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with (file name, bytes so far, bytes in all or None where the server does not say)."""
+"""Called with (file name, bytes so far, bytes in all or None if the server does not say)."""
 
 ATTEMPTS = 3  # of one URL, where the fault looks transient
 PAUSE = 0.5  # seconds before the second attempt; doubled before each further one
@@ -108,7 +108,7 @@ def _at_once(file: FileIO) -> bool:
 def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path:
     """One file of ``card``, in the cache with its checksum verified; the caller holds the folder's lock.
 
-    Raises DataUnavailable where no source has it, DataError where what a source gave is not the card's file.
+    Raises DataUnavailable if no source has it, DataError if what a source gave is not the card's file.
     """
     place = raw_path(card, file)
     if place.is_file() and checksum_fault(place, file, card.most_bytes) is None:
@@ -138,7 +138,7 @@ def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path
 
 
 def checksum_fault(path: Path, file: File, limit: int) -> str | None:
-    """What is wrong with the bytes of ``path``, at most ``limit`` unpacked; None where they are the card's."""
+    """What is wrong with the bytes of ``path``, at most ``limit`` unpacked; None if they are the card's."""
     if file.checksum:
         with open(path, "rb") as stream:
             found = _digest(stream, file.checksum)
@@ -192,7 +192,7 @@ def _no_mirror(problem: str) -> None:
 
 
 def _mirror() -> str:
-    """RFFBENCH_MIRROR; DataUnavailable where it can be no mirror, which is not passed over in silence."""
+    """RFFBENCH_MIRROR; DataUnavailable if it can be no mirror, which is not passed over in silence."""
     mirror = os.environ.get("RFFBENCH_MIRROR", "")
     scheme = urlsplit(mirror).scheme if "://" in mirror else ""
     if scheme not in ("", "http", "https"):

@@ -85,7 +85,7 @@ def read_folds(card: Card, paths: list[Path]) -> np.ndarray:
     """The number of each row's fold (n,), counted from 0, of a card whose split has folds.
 
     The file has a line for each row and a column for each fold, with 1 where the row is of the fold's test part and 0
-    elsewhere, comma-separated. Raises DataError where a row is not in exactly one fold, or a fold has another number of
+    elsewhere, comma-separated. Raises DataError if a row is not in exactly one fold, or a fold has another number of
     rows than the card says.
     """
     file, path = next(each for each in zip(card.files, paths, strict=True) if each[0].part == "folds")
@@ -207,7 +207,7 @@ def _line(stream: BinaryIO, row: int) -> int:
 
 
 def _svmlight_fault(line: str, most: int) -> str:
-    """Which rule a line of a LIBSVM file breaks, the largest index being ``most``; empty where it is none of these."""
+    """Which rule a line of a LIBSVM file breaks, the largest index being ``most``; empty if it is not one of these."""
     label, *pairs = line.partition("#")[0].split() or [""]
     if not _is_number(label):
         return f"the label {label!r} is no number; "
@@ -285,7 +285,7 @@ def _of_line(lines: Lines, message: str) -> str:
 
 
 class Npz:
-    """A NumPy archive whose arrays are read in blocks of rows; ValueError where it is none, or holds something else."""
+    """A NumPy archive whose arrays are read in blocks of rows; ValueError if it is none, or holds something else."""
 
     def __init__(self, stream: BinaryIO) -> None:
         try:

@@ -205,14 +205,14 @@ STEPS: dict[str, Callable[[], Step] | None] = {
 
 
 def check_steps(names: Sequence[str]) -> None:
-    """ConfigError where one of ``names`` is not a step, naming the nearest that is."""
+    """ConfigError if one of ``names`` is not a step, naming the nearest that is."""
     for name in names:
         if name not in STEPS:
             raise ConfigError(unknown("preprocess step", name, STEPS))
 
 
 def check_fits(card: Card, names: Sequence[str]) -> None:
-    """ConfigError where steps are in an order that cannot work, or the card's data needs one that is not among them."""
+    """ConfigError if steps are in an order that cannot work, or the card's data needs one that is not among them."""
     asked = [name for name in names if name in (*IMPUTING, ONE_HOT)]
     if asked != list(names)[: len(asked)]:
         late = next(name for name in asked[::-1])

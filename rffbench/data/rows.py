@@ -60,7 +60,7 @@ class Rows:
         return state
 
     def __getattr__(self, name: str) -> Any:
-        """``base`` in another process, looked up when it is needed; DataUnavailable where that cannot have it."""
+        """``base`` in another process, looked up when it is needed; DataUnavailable if that cannot have it."""
         if name != "base" or self.__dict__.get("card") is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         assert self.card is not None

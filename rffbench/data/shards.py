@@ -36,7 +36,7 @@ def read_shard(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows start…stop−1 of a shard as (X (m, columns) float64, target (m,)), piece by piece.
 
-    DataUnavailable where it cannot be read here, DataError where it is not the file it was.
+    DataUnavailable if it cannot be read here, DataError if it is not the file it was.
     """
     place = _place(folder, shard.name)
     with _reading(place), _opened(place) as file:
@@ -61,7 +61,7 @@ def look(
 
     The headers are read, and, unless it is told to be a regression, the targets: of .npy files with all their columns.
     ``split`` is {rule: given, train: …, test: …} in rows, test the rest unless given; the first half and the second
-    unless given. ConfigError where there are no shards or no such column, DataError where they do not fit together.
+    unless given. ConfigError if there are no shards or no such column, DataError if they do not fit together.
     """
     name = name or re.sub(r"[^\w.-]+", "-", folder.rstrip("/").rpartition("/")[2]).strip("-.") or "data"
     places = _listed(folder)
@@ -237,7 +237,7 @@ def _target(place: str, layout: _Layout, target: int | str) -> int:
 
 
 def _classes(folder: str, shards: list[Shard], target: int | str, columns: int, *, asked: bool) -> dict[str, int]:
-    """How often each label occurs; empty where the target looks like a regression's. ``asked``: it must be labels."""
+    """How often each label occurs; empty if the target looks like a regression's. ``asked``: it must be labels."""
     counts: Counter[float] = Counter()
     for shard in shards:
         for _, y in read_shard(folder, shard, target, columns, 0, shard.rows):

@@ -52,13 +52,13 @@ class Arrays(NamedTuple):
 
 
 def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
-    """(X, y) memory-mapped read-only, whatever they hold; None where the cache has none of the card's shape."""
+    """(X, y) memory-mapped read-only, whatever they hold; None if the cache has none of the card's shape."""
     arrays = _opened(card)
     return None if arrays is None else arrays[0][:2]
 
 
 def open_folds(card: Card) -> np.ndarray | None:
-    """The number of each row's fold (n,); None where the split has no folds, or the cache has none of the card's."""
+    """The number of each row's fold (n,); None if the split has no folds, or the cache has none of the card's."""
     arrays = _opened(card)
     return None if arrays is None else arrays[0].folds
 
@@ -88,7 +88,7 @@ def is_ready(card: Card, *, checked: bool = False) -> bool:
 
 
 def cached_checksum(card: Card) -> str | None:
-    """The checksum noted for ``card``'s arrays when they were parsed; None where the cache does not hold them."""
+    """The checksum noted for ``card``'s arrays when they were parsed; None if the cache does not hold them."""
     arrays = _opened(card)
     return None if arrays is None else arrays[1]["checksum"]
 
@@ -147,7 +147,7 @@ def data_checksum(X: np.ndarray, y: np.ndarray, folds: np.ndarray | None = None)
 def check(card: Card) -> None:
     """Read ``card``'s cached files again: checksums, counts, and that the cached arrays are what they give.
 
-    Raises DataUnavailable where the cache lacks a file or the arrays, DataError where one is wrong.
+    Raises DataUnavailable if the cache lacks a file or the arrays, DataError if one is wrong.
     """
     _refuse_unavailable(card)
     paths = [raw_path(card, file) for file in card.files]
@@ -226,7 +226,7 @@ def _clear_leftovers(folder: Path) -> None:
 
 
 def _reserve(path: Path) -> None:
-    """Have the disk's blocks of a sparse file set apart: OSError where there is no room, and not a signal that kills
+    """Have the disk's blocks of a sparse file set apart: OSError if there is no room, and not a signal that kills
     this process when it writes to the map."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
@@ -260,7 +260,7 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
 
 
 def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(X, y) of each block; after the last one, DataError where the counts are not the card's.
+    """(X, y) of each block; after the last one, DataError if the counts are not the card's.
 
     Rows beyond the card's are counted and not given out, so that the message can say how many there are.
     ``parts`` counts the rows of each given part.

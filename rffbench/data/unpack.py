@@ -128,7 +128,7 @@ def _opened(packed: BinaryIO, name: str, member: str | None, stack: ExitStack) -
 
 
 def packed_by(name: str) -> Any:
-    """What opens a file that is packed as its ending says; None where it is not packed."""
+    """What opens a file that is packed as its ending says; None if it is not packed."""
     return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
 
 

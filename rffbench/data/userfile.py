@@ -72,7 +72,7 @@ class Seen:
     fields: dict[str, Any] = field(repr=False)  # the card's
 
     def card(self) -> Card:
-        """The card; DataError where the file cannot be used, ConfigError where the split does not fit it."""
+        """The card; DataError if the file cannot be used, ConfigError if the split does not fit it."""
         if self.faults:
             raise DataError(f"{self.path.name}: {self.faults[0]}")
         try:
@@ -124,8 +124,8 @@ def look(
     """What the file at ``path`` holds.
 
     ``target``, ``ignore`` and ``categories``, of numbers that stand for words, are columns by name, or counted from 0,
-    negative from the end (in an .npz, the arrays' names). What is not given is guessed. ConfigError where there is no
-    such file or column, DataError where the file cannot be read as what its name says.
+    negative from the end (in an .npz, the arrays' names). What is not given is guessed. ConfigError if there is no
+    such file or column, DataError if the file cannot be read as what its name says.
     """
     kind = kind_of(path)
     if re.match(r"https?:/", str(path)):
@@ -306,7 +306,7 @@ def _see_parquet(
 
 
 def _find(path: Path) -> None:
-    """ConfigError where ``path`` is no file, naming the nearest that is there."""
+    """ConfigError if ``path`` is no file, naming the nearest that is there."""
     if path.is_file():
         return
     if path.is_dir():
@@ -358,7 +358,7 @@ def without_folders(card: Card) -> Card:
 def openml_card(reference: str) -> Card:
     """The card of ``openml:1471``, which is fetched the first time and kept in the cache with its checksum.
 
-    ConfigError where the number is none, DataUnavailable where it cannot be had, DataError where it cannot be used.
+    ConfigError if the number is none, DataUnavailable if it cannot be had, DataError if it cannot be used.
     """
     number = openml.number_of(reference)
     name = f"openml-{number}"
@@ -408,7 +408,7 @@ def described(seen: Seen) -> list[tuple[str, str]]:
 def write_card(seen: Seen, path: Path) -> None:
     """Write the card as a YAML file that can be edited; it names the data by its path from there.
 
-    ConfigError where the file exists already or cannot be written, DataError where the data cannot be used.
+    ConfigError if the file exists already or cannot be written, DataError if the data cannot be used.
     """
     if path.suffix != ".yaml":
         raise ConfigError(f"{path}: a card is a file whose name ends in .yaml")
@@ -458,7 +458,7 @@ def keep_text(text: str) -> str:
 
 
 def find(reference: str, data_hash: str = "") -> Card:
-    """The card of a reference, or of a name and its content hash; ConfigError where there is none, or another."""
+    """The card of a reference, or of a name and its content hash; ConfigError if there is none, or another."""
     name, _, known = reference.partition("@")
     known = data_hash or known
     if not known or is_card(name):

@@ -1,10 +1,10 @@
-"""Running trials: what every executor takes and gives, and the executors by name.
+"""Running trials: the interface of executors, and the executors by name.
 
-An executor does tasks, which are lists of trials that share work, and gives one result for every trial, also if that
+An executor runs tasks, which are lists of trials that share work, and returns one result for every trial, also if it
 failed or was lost. ``local`` keeps worker processes on this machine, ``serial`` does everything in this process,
 ``dask`` and ``slurm`` send tasks to other machines. A package adds one through the entry-point group
 ``rffbench.executors``: a factory that takes an experiment and, by keyword, ``workers`` and its options, and returns an
-`Executor`. What stands after :// in ``--executor NAME://ADDRESS`` is its option ``address``.
+`Executor`. ADDRESS in ``--executor NAME://ADDRESS`` becomes the option ``address``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BUILT_IN = {name: EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in 
 
 
 class Experiment(Protocol):
-    """What running asks of an experiment."""
+    """The part of an experiment that executors need."""
 
     name: str
     time_limit: float | None  # seconds a trial
@@ -52,33 +52,33 @@ class Experiment(Protocol):
 
 
 class Executor(Protocol):
-    """What runs trials.
+    """Runs trials.
 
     Attributes
     ----------
-    name : what ``--executor`` calls it; the manifest has it
-    workers : how many tasks it does at a time
+    name : its name for ``--executor`` and in the manifest
+    workers : how many tasks it runs at the same time
 
-    One that runs trials on other machines may also have ``nodes``, a list of what is known of each, for the manifest;
-    one that holds connections or processes a method ``close()``, called when the run is over.
+    An executor that runs trials on other machines may also have ``nodes``, a list of facts about each machine, for the
+    manifest. If it holds connections or processes, it has a method ``close()``, which is called at the end of the run.
     """
 
     name: str
     workers: int
 
     def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
-        """Make a dataset ready where tasks will run; what went wrong, or None.
+        """Prepare a dataset where tasks will run. Returns the failure, or None.
 
-        ``announce(message)`` is called before what may take long.
+        Calls ``announce(message)`` before anything slow.
         """
 
     def run(self, tasks: Iterable[Task], done: Done, *, timing: Timing = "shared") -> None:
-        """Do every task, and call ``done`` once for every trial in them, as they finish, in the caller's thread.
+        """Run every task, and call ``done`` once for each trial when it finishes, in the caller's thread.
 
-        The trials handed in at once have different keys. ``timing`` is that of them all:
-        with ``'exclusive'`` one task at a time has every processor's thread, so that seconds are comparable; with
-        ``'features'`` this is needed only of what is done within `Channel.alone`. Ctrl-C, or an exception of ``done``,
-        ends the work and what was started for it, and goes on to the caller.
+        The trials of one call have different keys, and the same ``timing``: with ``'exclusive'`` one task runs at a
+        time, with a thread for every processor, so that seconds are comparable; with ``'features'`` only the blocks
+        of `Channel.alone` need this. Ctrl-C, or an exception of ``done``, ends the work and all processes started for
+        it, and is raised to the caller.
         """
 
 
@@ -90,8 +90,8 @@ def executor_names() -> list[str]:
 def make_executor(
     name: str, experiment: Experiment, *, workers: int | None = None, options: Mapping[str, Any] | None = None
 ) -> Executor:
-    """The executor called ``name``, or ``name://address``, for the trials of an experiment, with this many workers
-    (None: its own choice) and its own ``options``.
+    """The executor called ``name``, or ``name://address``, for the trials of an experiment, with ``workers`` workers
+    (None: its own choice) and the executor's ``options``.
 
     ConfigError, with the nearest name, if it or an option is unknown.
     """
@@ -100,10 +100,10 @@ def make_executor(
 
 
 def check_executor(name: str, options: Mapping[str, Any] | None = None) -> str:
-    """ConfigError as of `make_executor` for its name and its options; nothing is started. What cannot be checked on
-    this machine, in words.
+    """Check a name and its options, and start nothing. Returns, in words, what this machine cannot check.
 
-    A factory may have an attribute ``check_options(options)`` that does this; else it is the options' names alone.
+    ConfigError as of `make_executor`. If the factory has an attribute ``check_options(options)``, it does the check;
+    otherwise only the options' names are checked.
     """
     factory, given = _factory(name, options or {})
     check = getattr(factory, "check_options", None)
@@ -111,7 +111,7 @@ def check_executor(name: str, options: Mapping[str, Any] | None = None) -> str:
 
 
 def _factory(name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """What makes the executor, and its options, the address among them."""
+    """The factory of the executor, and its options, including the address."""
     scheme, addressed, address = name.partition("://")
     if addressed and not address:
         raise ConfigError(f"executor {name}: an address is missing behind ://")
@@ -126,14 +126,14 @@ def _factory(name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
         except ConfigError as error:
             raise ConfigError(f"executor {name}: {error}") from error
     if not callable(factory):
-        raise ConfigError(f"executor {name}: {point.value} is no class and no function: {factory!r}")
+        raise ConfigError(f"executor {name}: {point.value} is neither a class nor a function: {factory!r}")
     given = {**options, **({"address": address} if address else {})}
     _check_options(name, factory, given)
     return factory, given
 
 
 def option(executor: str, name: str, value: Any, kind: Any) -> Any:
-    """An executor's option as the type ``kind``; ConfigError where it is none."""
+    """An executor's option as the type ``kind``; ConfigError if it is not of that type."""
     from pydantic import TypeAdapter, ValidationError
 
     try:

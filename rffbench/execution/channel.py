@@ -1,4 +1,4 @@
-"""A task's two ends: the channel through which it tells what it does, and the account kept of what it said."""
+"""The two ends of a task: the channel through which it reports, and the account that its parent keeps."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rffbench.trials.spec import TrialResult, TrialSpec
 
 
 class Channel:
-    """How a task's function tells its executor what it does.
+    """Through this a task's function reports to its executor.
 
-    The function calls ``begin(spec)`` before a trial and ``result(result)`` after it; work shared by several
-    trials is done outside of any. An exception it lets out ends the task: the open trial gets an error row,
-    the others are tried again without it. ``fail(spec, error)`` records a trial's exception and goes on.
+    The function calls ``begin(spec)`` before a trial and ``result(result)`` after it. Work that several trials share
+    is done between trials. An exception that the function raises ends the task: the open trial gets an error row, and
+    the others are tried again without it. ``fail(spec, error)`` records a trial's exception, and the task continues.
 
     Attributes
     ----------
-    workers, threads : how many workers run beside each other, and the threads of each
-    memory_limit : bytes a worker may hold, its own pages; None without a limit
-    machine : a block in which this worker is the only one at work, how many threads it then has, and the timer of who
-        timed last; none needed where there are no others
+    workers, threads : the number of workers that run at the same time, and the threads of each
+    memory_limit : bytes that a worker may hold in its own pages; None without a limit
+    machine : a block in which this worker is the only one at work. It gives the number of threads and the timer of
+        the worker that timed last. Not needed for a single worker
     """
 
     def __init__(
@@ -47,21 +47,21 @@ class Channel:
         self._timed_with: int | None = None  # the threads of what the open trial timed alone
 
     def begin(self, spec: TrialSpec) -> None:
-        """A trial starts: its time limit and its peak memory count from here."""
+        """Start a trial. Its time limit and its peak memory count from here."""
         self._send(("begin", spec.key))
         self._timed_with = None
         reset_peak()
 
     @contextmanager
     def alone(self) -> Iterator[Timer]:
-        """Nothing else of this run is at work in the block, which has every processor's thread: to time something."""
+        """A block for timing: the rest of this run is paused, and the block has a thread for every processor."""
         with self._machine() as (self._timed_with, timer):
             yield timer
 
     def result(self, result: TrialResult) -> None:
-        """A trial is finished. Peak memory, threads and contention are filled in where it left them out.
+        """End a trial. Peak memory, threads and contention are filled in if the result lacks them.
 
-        A result that could not be read again from a row of the log (a NaN, text for a metric) is an error of its trial.
+        If the log could not store the result (a NaN, text for a metric), the trial becomes an error.
         """
         if result.peak_memory_bytes is None:
             result.peak_memory_bytes = peak_memory()
@@ -78,7 +78,7 @@ class Channel:
         self._send(("result", result))
 
     def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        """A trial ended in an exception. One after which this process can do nothing more ends the task."""
+        """End a trial with an exception. The task ends if this process can do nothing more after it."""
         failure = Failure.of(error)
         if failure.spent:
             raise error
@@ -86,12 +86,12 @@ class Channel:
 
 
 class TaskAccount:
-    """Which trials of a task have their result, which one is open, and how the rest ends if it ends early.
+    """Keeps account of a task's trials: which have a result, which is open, and how the rest end if the task dies.
 
     Attributes
     ----------
     waiting : the trials without a result so far, by key
-    open : the trial that has begun and not ended; None between trials, and while shared work is done
+    open : the trial that is running; None between trials and during shared work
     """
 
     def __init__(self, specs: Sequence[TrialSpec]) -> None:
@@ -100,7 +100,7 @@ class TaskAccount:
         self._ended = 0
 
     def hear(self, kind: str, value: Any) -> TrialResult | None:
-        """Take in what a `Channel` sent: the trial's result where it is one, and the first."""
+        """Record a message of a `Channel`. Returns the trial's result if the message is its first one."""
         if kind == "begin":
             self.open = self.waiting.get(value)
             return None
@@ -109,9 +109,9 @@ class TaskAccount:
         return value if self.waiting.pop(value.spec.key, None) else None
 
     def to_blame(self, *, finished: bool, spent: bool = False) -> list[TrialSpec]:
-        """The trials that a failure of the task is laid to: the open one, or the only one, or all that wait where the
-        task says that it has ``finished``. None where it was at work that its trials share, or where its process is
-        ``spent`` and trials before may have left it so: each on its own will show on whose account."""
+        """The trials that are blamed for a failure of the task: the open one, or the only one, or all waiting ones if
+        the task says that it has ``finished``. None during shared work, and none if the process is ``spent``, because
+        an earlier trial may be the cause: the trials are then run one by one, which shows the culprit."""
         waiting = list(self.waiting.values())
         if spent and self._ended:
             return []
@@ -122,7 +122,7 @@ class TaskAccount:
     def close(
         self, blamed: Sequence[TrialSpec], failure: Failure, held: int | None = None
     ) -> tuple[list[TrialResult], list[list[TrialSpec]]]:
-        """The results of those ``blamed`` that still wait, and the tasks in which the others are tried again."""
+        """The results of the ``blamed`` trials that still wait, and the tasks in which the others are tried again."""
         lost = [spec for spec in blamed if spec.key in self.waiting]
         rest = [spec for spec in self.waiting.values() if spec not in blamed]
         again = [rest] if blamed and rest else [[spec] for spec in rest]

@@ -34,7 +34,7 @@ class News(NamedTuple):
 
 @dataclass
 class _Sent:
-    """A task that waits or is away, and how often it has been lost."""
+    """A task that waits or was sent, and how often it was lost."""
 
     specs: Task
     losses: int = 0
@@ -46,7 +46,7 @@ class ClusterExecutor(ABC):
     Attributes
     ----------
     machines : facts about each node, by its name; the manifest lists them
-    lacking : for each dataset the nodes that cannot have it, and why
+    lacking : for each dataset the nodes that cannot get it, and why
     """
 
     name: str
@@ -140,7 +140,7 @@ class ClusterExecutor(ABC):
 
     @abstractmethod
     def _most(self) -> int:
-        """The most jobs that may be away at a time."""
+        """The most jobs that may be sent out at the same time."""
 
     @abstractmethod
     def _elsewhere(self, avoid: Iterable[str]) -> bool:
@@ -152,7 +152,7 @@ class ClusterExecutor(ABC):
 
     @abstractmethod
     def _news(self) -> Iterator[News]:
-        """The messages received; waits a little if there are none."""
+        """The messages received; waits a moment if there are none."""
 
     @abstractmethod
     def _cancel(self, jobs: list[str]) -> None:
@@ -160,7 +160,7 @@ class ClusterExecutor(ABC):
 
 
 def another_software(node: str, difference: str) -> str:
-    """The complaint about a node with other versions."""
+    """The error about a node with other versions."""
     return (
         f"the software on {node} differs: {difference}; have the same versions there, and the same command carries on"
     )

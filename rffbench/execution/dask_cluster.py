@@ -1,8 +1,8 @@
-"""Trials on the workers of dask: a cluster on this machine, made for the run, or one whose scheduler is there.
+"""Trials on dask workers: on a cluster that is started on this machine for the run, or on an existing one.
 
-Each result goes to the client as an event of dask's scheduler, as soon as it is there, and a report ends the job; the
-workers keep nothing. Dask restarts a task whose worker is gone. The second start does no work, because the task may
-have killed the worker; it informs the client, which submits what is left as a new job.
+A worker sends each result to the client at once, as an event of dask's scheduler, and a report at the end of the job;
+the workers keep nothing. If a worker is lost, dask starts its task again elsewhere. The second start does no work,
+because the task may have killed the worker. It informs the client, which submits the rest as a new job.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ except ImportError as error:
     ) from error
 
 LOOK_S = 0.5  # how often the client looks whether scheduler and workers are there
-TIMEOUT_S = 30.0  # how long a scheduler has to answer, and a first worker to be there
+TIMEOUT_S = 30.0  # how long to wait for a scheduler to answer, and for a first worker
 MAX_PORT = 65535
 LOGGERS = ("distributed", "tornado", "asyncio")  # with all below them
-AHEAD = 2  # jobs away for each that is being done, so that no worker waits for the client
+AHEAD = 2  # jobs sent out for each running one, so that no worker waits for the client
 
 
 class DaskExecutor(ClusterExecutor):
-    """Does tasks on the workers that ``connect`` gives a client of; each thread of a worker does one at a time.
+    """Runs tasks on the workers of a dask cluster; each thread of a worker runs one task at a time.
 
     Parameters
     ----------
-    connect : makes the client, and the cluster to be closed after it where it was made for the run
-    planned : says how many tasks will be done at a time, where it is asked before the client is there
-    most : how many tasks are away at most, if that is wanted
-    timeout : seconds to wait for a worker where there is none
+    connect : makes the client, and the cluster to close after the run if it was started for the run
+    planned : returns how many tasks will run at a time, for questions before the client exists
+    most : the limit on tasks sent out at a time, or None
+    timeout : seconds to wait for a first worker
     """
 
     name = "dask"
@@ -79,18 +79,18 @@ class DaskExecutor(ClusterExecutor):
         self._inbox: SimpleQueue[tuple[str, str, Any]] = SimpleQueue()
         self._futures: dict[str, Any] = {}
         self._on: dict[str, str] = {}  # where each job was started
-        self._only: dict[str, list[str]] = {}  # the workers that a job was sent to, where not to any
+        self._only: dict[str, list[str]] = {}  # the workers that a job is restricted to
         self._slots: dict[str, int] = {}  # each worker's threads
         self._looked = self._had_workers = 0.0
         self._alone = ""  # the worker of the tasks that are to be alone
 
     @property
     def workers(self) -> int:  # type: ignore[override]
-        """How many tasks are done at a time."""
+        """How many tasks run at the same time."""
         return self.most or sum(self._slots.values()) or self._planned()
 
     def open(self) -> Client:
-        """Connect to the cluster, wait for its first worker, compare its software with ours."""
+        """Connect to the cluster, wait for its first worker, and compare its software with ours."""
         if self._client:
             return self._client
         self._client, self._cluster = self._connect()
@@ -104,7 +104,7 @@ class DaskExecutor(ClusterExecutor):
         found = self._client.run(introduce, on_error="return")
         for address, introduced in found.items():
             if isinstance(introduced, BaseException):
-                self._refuse(f"{address} cannot do trials of rffbench: {introduced}")
+                self._refuse(f"{address} cannot run rffbench trials: {introduced}")
             theirs, known = introduced
             if difference := differences(own_software(), theirs):
                 self._refuse(another_software(f"{known['host']} ({address})", difference))
@@ -126,7 +126,7 @@ class DaskExecutor(ClusterExecutor):
         self._client = self._cluster = None
 
     def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
-        """See `rffbench.execution.Executor`; on every worker at the same time. None where one of them has it."""
+        """See `rffbench.execution.Executor`; on all workers at the same time. None if one of them has the dataset."""
         client = self.open()
         if announce:
             announce(f"{dataset}: made ready on {len(self._slots)} workers, fetched where a cache lacks it")
@@ -170,7 +170,7 @@ class DaskExecutor(ClusterExecutor):
         return name
 
     def _crowded(self) -> dict[str, int]:
-        """How many tasks are done at a time on each host that has several workers."""
+        """How many tasks run at the same time on each host with several workers."""
         workers, slots = Counter(map(host, self._slots)), Counter[str]()
         for address, threads in self._slots.items():
             slots[host(address)] += threads
@@ -200,8 +200,8 @@ class DaskExecutor(ClusterExecutor):
             yield self._over(name)
 
     def _over(self, name: str) -> News:
-        """A job ended without a report: the scheduler has forgotten it, its worker closed or was lost too often for
-        dask, or its function raised."""
+        """Handle a job that ended without a report: the scheduler has forgotten it, its worker closed or was lost too
+        often for dask, or its function raised."""
         future = self._futures[name]
         where = self._on.get(name, "a worker")
         if future.status == "cancelled":
@@ -214,7 +214,7 @@ class DaskExecutor(ClusterExecutor):
         if isinstance(error, EnvironmentFault):
             raise EnvironmentFault(f"{where}: {error}")
         raise EnvironmentFault(
-            f"executor {self.name}: {where} cannot do trials of rffbench ({type(error).__name__}: {error}); "
+            f"executor {self.name}: {where} cannot run rffbench trials ({type(error).__name__}: {error}); "
             "the same command carries on"
         )
 
@@ -223,7 +223,7 @@ class DaskExecutor(ClusterExecutor):
         return News(name, "end", value)
 
     def _look(self) -> None:
-        """Which workers are there; EnvironmentFault where the scheduler is not, or has had none for long."""
+        """The present workers; EnvironmentFault if the scheduler is gone, or has had no worker for too long."""
         client = self._client
         assert client is not None
         assert client.scheduler is not None
@@ -262,11 +262,11 @@ class DaskExecutor(ClusterExecutor):
 
 
 class Unwanted(Exception):
-    """The client, or the scheduler, has given a job up."""
+    """Raised when the client or the scheduler has given up a job."""
 
 
 def do_job(message: bytes) -> None:
-    """Do the job in a message of `DaskExecutor`, in a thread of a worker."""
+    """Run the job in a message of `DaskExecutor`, in a thread of a worker."""
     worker = distributed.get_worker()
     name = str(worker.get_current_task())
     job, topic, crowded = pickle.loads(message)
@@ -297,7 +297,7 @@ def do_job(message: bytes) -> None:
 
 
 def begun_before(worker: distributed.Worker, name: str) -> bool:
-    """Whether a worker has begun this job before; if not, the scheduler remembers that this one has."""
+    """Whether a worker has begun this job before; if not, the scheduler records that this worker has."""
 
     async def ask() -> bool:
         before: bool = await worker.scheduler.event_is_set(name=name)
@@ -309,12 +309,12 @@ def begun_before(worker: distributed.Worker, name: str) -> bool:
 
 
 async def introduce() -> tuple[dict[str, str | None], dict[str, Any]]:
-    """A worker's software and machine, found out while it goes on answering."""
+    """A worker's software and machine, collected in a thread, so that the worker keeps answering."""
     return await asyncio.to_thread(lambda: (own_software(), machine()))
 
 
 async def prepare(dataset: str, ensure: str, card: str | None) -> Failure | None:
-    """Make a dataset ready on a worker, while it goes on answering."""
+    """Prepare a dataset on a worker, in a thread, so that the worker keeps answering."""
     return await asyncio.to_thread(ready, dataset, ensure, "", card)
 
 
@@ -338,9 +338,10 @@ def dask_executor(
     scheduler_file: str | None = None,
     timeout: float | str = TIMEOUT_S,
 ) -> DaskExecutor:
-    """The executor ``dask``: on a cluster of this machine; ``dask://HOST:PORT`` or with a scheduler file on that one.
+    """The executor ``dask``: on a new cluster of this machine, or on the one of ``dask://HOST:PORT`` or of a scheduler
+    file.
 
-    ``timeout`` : how long a scheduler and its first worker have to be there
+    ``timeout`` : how long to wait for the scheduler and its first worker
     """
     from rffbench.config.values import Seconds
 
@@ -370,8 +371,8 @@ def _cluster_here(workers: int) -> tuple[Client, LocalCluster]:
 
 
 def _silence() -> None:
-    """Have dask log nothing here: what it would say is said by the run's own messages. Some of its loggers have levels
-    of their own, so that one which is gone, as the scheduler may be, would be told with tracebacks."""
+    """Silence dask's logs: the run's own messages say the same. Some of dask's loggers have their own levels, and
+    would print tracebacks when the scheduler is gone."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)

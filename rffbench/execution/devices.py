@@ -1,4 +1,4 @@
-"""Whether the device that a config asks for is there, found out before anything runs."""
+"""Checks, before anything runs, that the device of a config is available."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ EXTRA = "pip install 'rffbench[cuda]'"
 
 
 def check_device(device: str) -> None:
-    """ConfigError, naming what is missing, where ``device``, 'cpu' or 'cuda', cannot be used here."""
+    """ConfigError, naming what is missing, if ``device`` ('cpu' or 'cuda') cannot be used here."""
     if device == "cpu":
         return
     try:
@@ -25,4 +25,4 @@ def check_device(device: str) -> None:
         why = "is built for CPUs only; a build with CUDA is needed (https://pytorch.org/get-started)"
     else:
         why = "sees no CUDA device: is there a GPU, its driver loaded, CUDA_VISIBLE_DEVICES not empty?"
-    raise ConfigError(f"device: {device}: PyTorch {torch.__version__} {why} (device: cpu needs none)")
+    raise ConfigError(f"device: {device}: PyTorch {torch.__version__} {why} (device: cpu needs no GPU)")

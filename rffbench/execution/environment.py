@@ -18,7 +18,7 @@ PREFIXES = ("OPENBLAS_", "MKL_", "OMP_", "BLIS_", "VECLIB_", "NUMBA_", "KMP_", "
 
 
 def record() -> dict[str, Any]:
-    """What manifest.json says of the machine and the software; values that cannot be found out are None.
+    """The facts about machine and software in manifest.json; unknown values are None.
 
     ``memory_bytes`` is the machine's; ``processors`` those this process may use, ``processors_total`` all;
     ``gpus`` what NVIDIA's driver lists: name, memory, driver version.
@@ -53,7 +53,7 @@ def processors() -> int:
 
 
 def total_memory() -> int | None:
-    """The machine's memory in bytes; None where the system does not say."""
+    """The machine's memory in bytes; None if the system does not say."""
     if hasattr(os, "sysconf"):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
@@ -71,7 +71,7 @@ def cpu_model() -> str | None:
 
 
 def gpus() -> list[str]:
-    """The NVIDIA GPUs of this machine, one text each; none where the driver's tool is not there."""
+    """The NVIDIA GPUs of this machine, one text each; empty without the driver's tool."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
         listed = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
@@ -99,7 +99,7 @@ def git_commit() -> str | None:
 
 
 def versions() -> dict[str, str | None]:
-    """The packages that results may depend on, each with its version; None where it is not installed."""
+    """The version of each package that results may depend on; None if it is not installed."""
     found: dict[str, str | None] = {}
     for package in PACKAGES:
         try:
@@ -110,7 +110,7 @@ def versions() -> dict[str, str | None]:
 
 
 def _blas() -> list[dict[str, Any]]:
-    """The BLAS and OpenMP libraries that numpy and scipy load, with their threads; not where they lie."""
+    """The BLAS and OpenMP libraries that numpy and scipy load, with their threads, without their paths."""
     import_module("scipy.linalg")  # loads numpy's BLAS and its own
     from threadpoolctl import threadpool_info
 

@@ -1,4 +1,4 @@
-"""How a trial came to no result, in the words of its row."""
+"""Why a trial has no result, as its row says it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rffbench.plugins import ownfile
 from rffbench.trials.spec import Status, TrialResult, TrialSpec
 
 FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
-# What the system says when the machine fails, and not a trial: a full disk, too many open files, a broken disk.
+# Errors of the system that are the machine's fault, not the trial's: a full disk, too many open files, a broken disk.
 OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ESTALE}
 MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that what goes to the parent is one small write
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception, a death or a crossed limit as it goes into a trial's row.
+    """An exception, a death or a crossed limit, as stored in a trial's row.
 
-    ``environment``: the machine is the cause, a full disk for one, and not the trial: a plain resume does it again.
-    ``spent``: the process has no file left that it could open, and can do nothing more.
+    ``environment``: the machine is the cause, for example a full disk, so a plain resume tries the trial again.
+    ``spent``: the process can open no more files, and so can do nothing more.
     """
 
     status: Status
@@ -38,7 +38,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """How an exception counts: no memory, no data, or any other error."""
+        """The failure for an exception: out of memory, data unavailable, or any other error."""
         message = without_folders(str(error) or f"raised {type(error).__name__}")[:MESSAGE_CHARACTERS]
         in_own_code = error.__cause__ if isinstance(error, OwnCodeError) else None
         error = in_own_code or error
@@ -54,7 +54,7 @@ class Failure:
         return cls(status, type(error).__name__, message, trace, environment, spent)
 
     def result(self, spec: TrialSpec, held: int | None = None) -> TrialResult:
-        """The result of a trial that failed so, holding so many bytes."""
+        """The result of a trial that failed in this way, with its peak memory in bytes."""
         error: dict[str, Any] = {"type": self.type, "message": self.message, "traceback": self.traceback}
         if self.environment:
             error["environment"] = True
@@ -65,7 +65,7 @@ NO_RESULT = Failure("error", "NoResult", "the task ended without a result for th
 
 
 class Faults:
-    """Counts the failures in a row that the machine is the cause of; EnvironmentFault at the third."""
+    """Counts consecutive failures that the machine caused; EnvironmentFault at the third."""
 
     MOST = 3
 
@@ -83,13 +83,13 @@ class Faults:
         if self._in_a_row == self.MOST:
             raise EnvironmentFault(
                 f"{self.MOST} times in a row something other than a trial failed: {failure.message} ({failure.type}); "
-                "mend that, and the same command carries on"
+                "fix that, and the same command carries on"
             )
 
 
 def without_folders(text: str) -> str:
-    """A message or traceback with files named from where Python, or a variable of the environment, says they are:
-    rows of the log go to other machines."""
+    """A message or traceback whose paths are relative to Python's folders or to environment variables, because rows of
+    the log go to other machines."""
     own = ownfile.folders()
     folders = sorted({str(Path(folder).absolute()) for folder in sys.path} | own, key=len, reverse=True)
     for folder in folders:

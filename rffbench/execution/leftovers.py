@@ -1,4 +1,4 @@
-"""Temporary folders of runs: each says by a lock whose it is, so that those of killed runs can be told and removed."""
+"""Temporary folders of runs. Each holds its owner's lock, so that the folders of killed runs are found and removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWNER = "rffbench.lock"  # in such a folder: locked while the process lives that
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A temporary folder of this process; what was in it is lost at the end."""
+    """A temporary folder of this process; it is removed at the end."""
     with tempfile.TemporaryDirectory(prefix=OURS) as folder:
         file = _claim(Path(folder))
         try:
@@ -30,10 +30,10 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def tidy_up() -> None:
-    """Remove the temporary folders of this user's runs that were killed, and claim that of multiprocessing, which it
-    removes itself when this process ends in order.
+    """Remove the temporary folders of this user's killed runs, and lock the folder of multiprocessing, which
+    multiprocessing removes itself at a normal end.
 
-    A folder without a lock in it is nobody's to remove: another program may have made it.
+    A folder without a lock is kept: another program may have made it.
     """
     for folder in Path(tempfile.gettempdir()).iterdir():
         if folder.name.startswith(PREFIXES):
@@ -44,13 +44,13 @@ def tidy_up() -> None:
         process.current_process()._config["tempdir"] = None  # type: ignore[attr-defined]
         sockets = Path(util.get_temp_dir())
     _claim(sockets)
-    # Somebody may clear the temporary folder: multiprocessing would complain at the end (priority -100) that its own is
-    # gone.
+    # The temporary folder may have been cleared: multiprocessing would complain at the end (priority -100) that its own
+    # is gone.
     util.Finalize(None, os.makedirs, args=(sockets,), kwargs={"exist_ok": True}, exitpriority=-99)
 
 
 def _claim(folder: Path) -> int:
-    """Put a lock into a folder, which the system frees with this process; it is there locked or not at all."""
+    """Put a lock into a folder. The system frees it when this process ends. It is never there unlocked."""
     new = folder / f"{OWNER}.new"
     file = files.open_lock(new)
     files.lock(file, wait=False)

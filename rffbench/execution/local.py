@@ -37,14 +37,14 @@ HINTS: dict[int, str] = {
     signal.SIGBUS: " (a disk may be full, or a mapped file has been cut off)",
 }
 POLL_S = 0.05  # how often memory and clocks are looked at
-LATE_S = 1.0  # a longer gap between two looks: this process was frozen, and that time counts for no trial
+LATE_S = 1.0  # after a longer gap between two checks this process was frozen, and that time counts for no trial
 STACK_S = 1.0  # how long a hanging worker has to write its stack
-STACK_LOOK_S = 0.03  # how often its file is read: it is complete when it ends with a line and no longer grows
+STACK_LOOK_S = 0.03  # how often its file is read: it is complete when it ends with a newline and no longer grows
 START_S = 120.0  # how long a process may take to load its libraries
 CAN_PAUSE = sys.platform == "linux"  # elsewhere a paused process could outlive its parent
 # Python's resource tracker removes the semaphores of killed workers, and would say so as the last line of a run.
 TRACKER_QUIET = "ignore:resource_tracker:UserWarning"
-OPEN_FILES = 64  # that this process needs at least: sockets, libraries, some a worker
+OPEN_FILES = 64  # the least that this process needs: sockets, libraries, a few per worker
 REAP_S = 5.0  # how long a process may take to end after its work, or after it was killed
 # Names, not imports: workers load these modules; the parent loads no data and compiles no kernels.
 WORK = "rffbench.trials.tasks:run_group"  # does one task
@@ -52,7 +52,7 @@ ENSURE = "rffbench.data:ensure"  # makes one dataset ready in the cache
 # Loaded once, in the process that workers are forked from.
 PRELOAD = ("rffbench.cli", "rffbench.execution.preloaded")
 
-MOST_WORKERS = 8  # a processor; more would do little but go back and forth between them
+MOST_WORKERS = 8  # per processor; with more, the system would mainly switch between them
 LARGE = 2048  # frequencies: a Gram matrix of 4,096 columns, 134 MB
 
 
@@ -60,26 +60,27 @@ _STARTING = threading.Lock()  # held while a process is started, until it is kno
 
 
 class LocalExecutor:
-    """Does tasks in worker processes, at most ``workers`` at a time.
+    """Runs tasks in worker processes, at most ``workers`` at a time.
 
-    With ``timing: features`` workers solve side by side. Timing runs alone: a worker asks for it by `Channel.alone`,
-    and meanwhile the others pause, with the clocks of their time limits.
+    With ``timing: features`` workers solve in parallel, but timing runs alone: a worker asks for it by
+    `Channel.alone`, and the other workers pause, with the clocks of their time limits.
 
     Parameters
     ----------
     workers : how many processes run at a time, or a function that returns it
-    threads : BLAS, OpenMP and numba threads of each; the processors shared out unless given
+    threads : BLAS, OpenMP and numba threads of each; by default the processors are divided equally
     time_limit : seconds a trial may take; work shared by a task's trials may take their limits together
     memory_limit : bytes a worker and what it starts may hold, without mapped files (Linux; elsewhere not enforced)
-    work : ``module:name`` of what does a task: ``work(specs, channel)``, see `rffbench.execution.channel.Channel`
-    ensure : ``module:name`` of what makes a dataset ready: ``ensure(name)``
-    preload : modules that workers have loaded at their start; the first executor of a process decides
-    beside : how many tasks other processes do on this machine at the same time
-    watch : called a few times a second while tasks run; an exception of it ends the work and reaches the caller
-    needs_machine : which tasks get the whole machine; they come last, one at a time
+    work : ``module:name`` of the function that runs a task, ``work(specs, channel)``; see
+        `rffbench.execution.channel.Channel`
+    ensure : ``module:name`` of the function that prepares a dataset: ``ensure(name)``
+    preload : modules that workers start with; the first executor of a process decides
+    beside : the number of tasks that other processes run on this machine at the same time
+    watch : called a few times a second while tasks run; its exceptions end the work and reach the caller
+    needs_machine : whether a task gets the whole machine; such tasks come last, one at a time
 
-    A trial that crosses a limit is killed, and its row says so; so does the row of a trial whose worker dies. The
-    task's other trials are done in a new worker. If work that they share is lost, each of them is tried on its own.
+    A trial that crosses a limit is killed, and its row says so, as does the row of a trial whose worker dies. A new
+    worker runs the task's other trials. If the work that they share is lost, each of them is tried on its own.
     """
 
     name = "local"
@@ -114,7 +115,7 @@ class LocalExecutor:
         return self._workers() if callable(self._workers) else self._workers
 
     def prepare(self, dataset: str, announce: Announce | None = None) -> Failure | None:
-        """See `rffbench.execution.Executor`; done in a process of its own."""
+        """See `rffbench.execution.Executor`; runs in a process of its own."""
         _have_preloaded(self.preload)
         if announce and self.ensure == ENSURE:
             from rffbench.data import is_cached
@@ -141,7 +142,7 @@ class LocalExecutor:
         self._run(parts[True], done, faults, 1, times)
 
     def _run(self, tasks: list[Task], done: Done, faults: Faults, workers: int, times: bool) -> None:
-        """Do these with ``workers`` workers at most. With ``times`` they may ask for the machine."""
+        """Run these tasks with at most ``workers`` workers. With ``times`` they may ask for the machine."""
         queue = deque(tasks)
         workers = max(1, min(workers, len(queue)))
         threads = self.threads or max(1, processors() // workers)
@@ -182,8 +183,8 @@ class LocalExecutor:
 
 
 def local_executor(experiment: Experiment, *, workers: int | None = None) -> LocalExecutor:
-    """The executor ``local``, with its limits from the experiment. ConfigError where those are far more
-    ``workers`` than processors."""
+    """The executor ``local``, with the limits of the experiment. ConfigError for far more ``workers`` than
+    processors."""
     if workers is not None and workers > (most := MOST_WORKERS * processors()):
         raise ConfigError(
             f"--workers {workers}: this machine has {processors()} processors; {most} workers at most, "
@@ -198,20 +199,20 @@ def local_executor(experiment: Experiment, *, workers: int | None = None) -> Loc
 
 
 def is_large(specs: Iterable[TrialSpec]) -> bool:
-    """Whether among these trials one has a large Gram matrix, which all threads do as quickly as several workers would
-    theirs, in one worker's memory; or is on a GPU."""
+    """Whether one of these trials is on a GPU or has a large Gram matrix. All threads compute a large one as quickly as
+    several workers compute one each, in the memory of one worker."""
     return any(spec.n_features >= LARGE or spec.device != "cpu" for spec in specs)
 
 
 def default_workers(grid: Sequence[TrialSpec], memory: int | None) -> int:
-    """A worker a processor, as many as memory allows; one where every trial gets the whole machine, see `is_large`."""
+    """One worker per processor, as far as memory allows; one if every trial gets the whole machine, see `is_large`."""
     if all(is_large([spec]) for spec in grid):
         return 1
     return max(1, min(processors(), (total_memory() or memory) // memory if memory else processors()))
 
 
 class CallFailed(Exception):
-    """A function called in a process of its own raised, or its process died."""
+    """Raised if a function called in its own process raised, or if its process died."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"{failure.type}: {failure.message}")
@@ -240,7 +241,7 @@ def call_alone(function: str, *arguments: Any) -> Any:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C until the end of the block; processes started in it never see one."""
+    """Delay Ctrl-C until the end of the block; processes started in the block never receive it."""
     if threading.current_thread() is not threading.main_thread():  # no KeyboardInterrupt comes here
         yield
         return
@@ -287,7 +288,7 @@ def _context() -> ForkServerContext:
 
 @contextlib.contextmanager
 def _without_main_script() -> Iterator[None]:
-    """Within the block, new processes don't import the script that runs, which would start the run again."""
+    """In the block, new processes don't import the running script, which would start the run again."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -297,7 +298,7 @@ def _without_main_script() -> Iterator[None]:
 
 
 def _check_open_files() -> None:
-    """EnvironmentFault where this process may open too few files to start workers, which would fail in odd ways."""
+    """EnvironmentFault if this process may not open enough files: workers would fail in obscure ways."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most < OPEN_FILES:
         raise EnvironmentFault(
@@ -307,7 +308,7 @@ def _check_open_files() -> None:
 
 
 def _no_worker(error: OSError) -> EnvironmentFault:
-    """That no worker can be started, and what to do about it."""
+    """The error that no worker can be started, with what to do about it."""
     folder = tempfile.gettempdir()
     if error.errno in (errno.EMFILE, errno.ENFILE):
         mend = "allow more open files (ulimit -n)."
@@ -321,7 +322,7 @@ def _no_worker(error: OSError) -> EnvironmentFault:
 
 
 class _Child:
-    """A process in its own group, and the pipe it talks through."""
+    """A process in its own group, and the pipe for its messages."""
 
     def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
         self.pipe, theirs = _context().Pipe()
@@ -335,11 +336,11 @@ class _Child:
         self._alive = True
 
     def signs(self) -> list[Any]:
-        """What gets ready when the child has said something, or died."""
+        """The handles that become ready when the child has sent something, or has died."""
         return [self.pipe, self.process.sentinel]
 
     def ending(self) -> str:
-        """How the child died, in words."""
+        """The child's cause of death, in words."""
         self.process.join(REAP_S)
         code = self.process.exitcode
         if code is None:
@@ -350,8 +351,8 @@ class _Child:
         return f"was killed by {name}{HINTS.get(-code, '')}"
 
     def cut_off(self) -> bool:
-        """Whether the child still runs, though it counts as dead: what has died is the process that it was forked from,
-        which waits for it and would tell its end."""
+        """Whether the child still runs although it seems dead: then the process that it was forked from has died, which
+        would have reported its end."""
         if self.process.exitcode is None:
             return False
         try:
@@ -361,13 +362,13 @@ class _Child:
         return True
 
     def send_kill(self) -> None:
-        """End the child with everything it has started, and do not wait until they are gone."""
+        """End the child and everything it has started, without waiting for them."""
         if self._alive:
             offspring.end(self.process.pid or 0)
             self.process.kill()  # it may be so young that it has no group yet
 
     def kill(self) -> None:
-        """End the child with everything it has started."""
+        """End the child and everything it has started."""
         if not self._alive:
             return
         with uninterrupted():
@@ -381,9 +382,9 @@ class _Child:
 
 
 class _Worker(_Child):
-    """A child that does one task, as its parent sees it.
+    """The parent's view of a child that runs one task.
 
-    ``over`` once it has ended; ``leftover`` then holds the tasks to try again in new workers.
+    ``over`` is true once it has ended; ``leftover`` then holds the tasks to try again in new workers.
     """
 
     def __init__(self, specs: Task, settings: Settings, time_limit: float | None) -> None:
@@ -409,8 +410,8 @@ class _Worker(_Child):
         return super().signs() if self._stopped_since is None else [self.process.sentinel]
 
     def step(self, now: float) -> list[TrialResult]:
-        """Look after the worker: what it has finished since, or lost. Its limits are those of the time ``now``, and
-        not of later: this process may stand still between two lines of its code."""
+        """Check the worker. Returns the results that it has finished or lost since the last check. The limits are
+        checked for the time ``now``, because this process may be stopped between two lines of its code."""
         dead = not self.process.is_alive()
         results, ended = self._receive()
         if self._done or not self.account.waiting:
@@ -447,13 +448,13 @@ class _Worker(_Child):
         return results
 
     def leave_out(self, seconds: float) -> None:
-        """The parent stood still for so long (its container was paused, its disk waited), and the worker may have, too:
-        for the limits that time has not passed."""
+        """The parent was stopped for this time (its container was paused, its disk waited), and perhaps the worker too:
+        so the time does not count for the limits."""
         if self.paused_since is None:
             self.since += seconds
 
     def _receive(self) -> tuple[list[TrialResult], bool]:
-        """Results that have come in, and whether the pipe has ended."""
+        """The results received, and whether the pipe has ended."""
         results: list[TrialResult] = []
         if self._stopped_since is not None and self._alive and self.process.is_alive():
             return results, False  # it may have been stopped in the middle of a message
@@ -478,14 +479,14 @@ class _Worker(_Child):
         return results, False
 
     def take_machine(self, timer: Timer) -> None:
-        """Tell it that the machine is its own, with the timer of who had it before."""
+        """Tell the worker that it has the machine, and pass on the timer of the worker before it."""
         self.asks, self.has_machine = False, True
         self._clock(paused=False)
         with contextlib.suppress(OSError):  # it has died, as `step` will see
             self.pipe.send(timer)
 
     def pause(self, paused: bool) -> None:
-        """Pause it with everything that it has started, or let it continue."""
+        """Pause or continue the worker and everything that it has started."""
         if paused is (self._stopped_since is not None):
             return
         if self._stopped_since is not None:
@@ -505,7 +506,7 @@ class _Worker(_Child):
             self.paused_since = None
 
     def _end(self, failure: Failure, held: int | None = None) -> list[TrialResult]:
-        """Kill the worker, lay ``failure`` to the trial it was at, and leave over what can be tried again."""
+        """Kill the worker, give ``failure`` to its current trial, and keep the trials that can be tried again."""
         if not self.ready:
             self.unready = failure
         blamed = self.account.to_blame(finished=self._done, spent=failure.spent) if self.ready else []
@@ -518,7 +519,7 @@ class _Worker(_Child):
         return results + failed
 
     def _ask_for_stack(self) -> str:
-        """The Python stack of a worker that hangs, if it can still say."""
+        """The Python stack of a hanging worker, if it can still write it."""
         try:
             os.kill(self.process.pid or 0, SHOW_STACK)
         except ProcessLookupError:
@@ -538,7 +539,7 @@ class _Worker(_Child):
 
 
 class _Machine:
-    """Who has the machine: no worker, and all share it, or one that is timing while the others pause."""
+    """Decides which worker has the machine: none, and all share it, or one that is timing while the others pause."""
 
     def __init__(self) -> None:
         self._holder: _Worker | None = None
@@ -549,8 +550,9 @@ class _Machine:
         return self._holder is not None
 
     def pass_on(self, running: Sequence[_Worker]) -> None:
-        """Take it back from a worker that has timed, or ended, and give it to one that asks for it, once all are ready:
-        a worker that has not settled in would stay paused for ever if this process died."""
+        """Take the machine back from a worker that has finished timing or ended, and give it to one that asks for it.
+        This waits until all workers are ready: one that is still starting would stay paused for ever if this process
+        died."""
         if self._holder and (self._holder.over or not self._holder.has_machine):
             self._timer, self._holder = self._holder.timer or self._timer, None
             for worker in running:

@@ -27,10 +27,10 @@ from rffbench.execution.row import PLAIN, Row, check_row
 
 Cell: TypeAlias = tuple[str, str, int, int]
 
-ASIDE = "trials.aside.jsonl"  # where rows go that no longer count, and are not to be lost
-DAMAGED = "trials.damaged"  # where a last line goes that is whole but no JSON
+ASIDE = "trials.aside.jsonl"  # keeps rows that no longer count
+DAMAGED = "trials.damaged"  # keeps a last line that is whole but not JSON
 CHUNK = 1 << 20  # bytes read at a time
-PATIENCE_S, LOOK_S = 1.0, 0.02  # how long a log that is gone may take to come back, and how often that is looked at
+PATIENCE_S, LOOK_S = 1.0, 0.02  # how long to wait for a missing log to come back, and how often to look
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -39,14 +39,14 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def each_row(path: Path, left_out: Callable[[str], object] | None = None, brief: Container[str] = ()) -> Iterator[Row]:
-    """The rows of a trials.jsonl in order, after those of a trials.jsonl.xz in its folder; no file, no rows.
+    """The rows of a trials.jsonl in order, after those of a trials.jsonl.xz in its folder; no rows without a file.
 
     A last line that is not JSON was cut off by a crash and is dropped. Any other bad line raises ResultsError
     with the file and the line number, counted within the (unpacked) file, and so does a damaged trials.jsonl.xz. With
-    ``left_out``, that is called with the message instead, and the rows that can be read are given.
+    ``left_out``, this function is called with the message instead, and the readable rows are returned.
 
-    Rows of the keys ``brief`` that are ok may have their key, status, error and made_by alone, which takes half the
-    time; their lines are checked as all others are.
+    An ok row with a key in ``brief`` may be returned with only its key, status, error and made_by, which takes half
+    the time; its line is checked like all others.
     """
     reader = _BriefReader(brief)
     for file in (_compressed(path), path):
@@ -59,7 +59,7 @@ def each_row(path: Path, left_out: Callable[[str], object] | None = None, brief:
 
 
 def log_files(folder: Path) -> list[Path]:
-    """The files that hold the log of a results folder, in the order of their rows; none where nothing was run."""
+    """The files that hold the log of a results folder, in the order of their rows; empty if nothing was run."""
     path = folder / "trials.jsonl"
     return [file for file in (_compressed(path), path) if file.exists()]
 
@@ -82,13 +82,13 @@ def latest(rows: Iterable[Row]) -> list[Row]:
 class TrialLog:
     """The log of one results folder, open for appending to its trials.jsonl within a ``with`` block.
 
-    Entering makes the folder, takes its lock (ResultsError where another run holds it) and cuts off a torn last line;
+    Entering makes the folder, takes its lock (ResultsError if another run holds it) and cuts off a torn last line;
     one that is whole but damaged goes to trials.damaged. Rows are written whole and synced to the disk one by one.
-    Leaving removes a trials.jsonl that is still empty where the log is compressed.
+    Leaving removes a trials.jsonl that is still empty if the log is compressed.
 
-    Another program may replace the file meanwhile, as ``xz``, ``sed -i`` and editors do. At every row, and on leaving,
-    it is looked at: rows of this run that the log then lacks are written again, and ``tell(message)`` is called.
-    ResultsError where they cannot be, because the file was overwritten in its place.
+    Another program may replace the file during the run, as ``xz``, ``sed -i`` and editors do. The log checks this at
+    every row and on leaving: it writes missing rows of this run again, and calls ``tell(message)``. ResultsError if
+    it cannot, because the file was overwritten in place.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], object] = lambda message: None) -> None:
@@ -120,8 +120,8 @@ class TrialLog:
         self._end += len(line)
 
     def _see_to_changes(self) -> None:
-        """Where another program has replaced the file, go on with the one that is there now, and write those rows of
-        this run again that it lacks. They are in the file that was replaced, which is still open here."""
+        """If another program has replaced the file, continue with the new one, and write the rows of this run that it
+        lacks. They are in the replaced file, which is still open here."""
         assert self._file is not None, "a TrialLog is written to within its with block"
         same = _is_at(self.path, self._file)
         if same and os.fstat(self._file).st_size == self._end:
@@ -155,7 +155,7 @@ class TrialLog:
             self._tell(f"{self.path}: another program replaced it; {len(lines)} rows of this run are written again")
 
     def _opened(self) -> int:
-        """The file in the log's place, another than the one that is open, which is kept for its rows."""
+        """Open the file that is now in the log's place. The replaced file stays open for its rows."""
         assert self._file is not None
         until = time.monotonic() + PATIENCE_S
         while not log_files(self.folder) and time.monotonic() < until:  # an editor moves the old one away first
@@ -206,7 +206,7 @@ class TrialLog:
         return self
 
     def _mend(self, line: bytes) -> None:
-        """Cut off the last line where it is torn or damaged; end it where it only lacks its end."""
+        """Cut off a torn or damaged last line; add a newline if only that is missing."""
         assert self._file is not None
         if not line.strip() or _is_json(line):
             if line and not line.endswith(b"\n"):  # edited by hand
@@ -235,7 +235,7 @@ class TrialLog:
 
 
 class FolderLock:
-    """Held by the one run that writes to a folder; the system frees it when that process ends, even if killed."""
+    """The lock of the one run that writes to a folder; the system frees it when that process ends, even if killed."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".lock"
@@ -300,7 +300,7 @@ def set_aside(folder: Path) -> Path | None:
 
 
 def line_of(row: Row) -> bytes:
-    """A row as it is written: UTF-8, and escaped where it holds what is no character (half of a surrogate pair)."""
+    """A row as written to the log: UTF-8, or escaped if it contains half of a surrogate pair."""
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:
@@ -308,7 +308,7 @@ def line_of(row: Row) -> bytes:
 
 
 def _is_at(path: Path, file: int) -> bool:
-    """Whether an open file is the one that is at the path."""
+    """Whether the open file is the one at the path."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -316,7 +316,7 @@ def _is_at(path: Path, file: int) -> bool:
 
 
 def _place(error: OSError, path: Path) -> Path | str:
-    """The file that an error of the system is about: one in the folder that ``path`` is, or that one."""
+    """The file of a system error: a file in the folder ``path``, or ``path`` itself."""
     return str(error.filename) if error.filename else path
 
 
@@ -332,7 +332,7 @@ def _places(path: Path, keys: Container[str]) -> dict[str, tuple[int, int]]:
 
 
 def _row_at(key: str, file: int, place: int, length: int) -> bytes:
-    """The line of a row at its place in an open file; empty where that was overwritten."""
+    """The line of a row at its place in an open file; empty if it was overwritten."""
     line = os.pread(file, length, place)
     return line if line.endswith(b"\n") and _is_row(line, key) else b""
 
@@ -349,10 +349,10 @@ def _compressed(path: Path) -> Path:
 
 
 class _BriefReader:
-    """Reads of a row that is ok what a run that carries on asks: its key, and what made it.
+    """Reads only what a resumed run needs of an ok row: its key and what made it.
 
-    Between its key and its metrics a line has its spec, of which trials of one cell have all but their number in
-    common: each such text is read and checked once.
+    Between key and metrics a line has the trial's spec. Trials of one cell share all of it except the trial's number,
+    so each such text is read and checked once.
     """
 
     def __init__(self, keys: Container[str]) -> None:
@@ -361,7 +361,7 @@ class _BriefReader:
         self._made_by: dict[bytes, Row] = {}
 
     def row(self, line: bytes) -> Row | None:
-        """None where the whole line has to be read."""
+        """The brief row; None if the whole line must be read."""
         key, begin = line[_KEY].decode("ascii", "replace"), line.find(_TRIAL)
         end, metrics = line.find(b",", begin + len(_TRIAL)), line.find(_METRICS)
         trial = line[begin + len(_TRIAL) : end]
@@ -392,7 +392,7 @@ _NOTHING = b', "metrics": {}, "timing": {}}'
 
 
 def _is_ok(line: bytes, key: str) -> bool:
-    """Whether a line is the row of a trial that is ok, and has this key."""
+    """Whether a line is an ok trial's row with this key."""
     try:
         row = json.loads(line)
         check_row(row)
@@ -429,7 +429,7 @@ def _rows(path: Path, left_out: Callable[[str], object] | None, brief: _BriefRea
 
 
 def _what_is_wrong(line: bytes, error: Exception) -> str:
-    """Why a line is no row, in a user's words."""
+    """Why a line is not a row, in a user's words."""
     if zeros := line.count(0):
         return f"not JSON: {zeros:,} of its {len(line):,} bytes are zero, as a damaged disk or a power cut leaves them"
     if isinstance(error, UnicodeDecodeError):
@@ -444,7 +444,7 @@ def _refuse(message: str, left_out: Callable[[str], object] | None) -> None:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked; none where there is no file."""
+    """The lines of a file, unpacked; empty without a file."""
     try:
         with path.open("rb") as file:
             if path.suffix != ".xz":
@@ -465,8 +465,8 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """The content of an .xz file, of all its streams; lzma.open would pass over what follows the first one
-    where it is damaged, and rows would be lost unnoticed."""
+    """The content of all streams of an .xz file. lzma.open would skip damaged data after the first stream, and rows
+    would be lost unnoticed."""
     content = file.read(CHUNK)
     while True:
         stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
@@ -483,7 +483,7 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _last_line(file: int) -> bytes:
-    """The last line of an open file, with its end if it has one."""
+    """The last line of an open file, with its newline if it has one."""
     end, size = os.fstat(file).st_size, CHUNK
     line = os.pread(file, size, max(0, end - size))
     while size < end and b"\n" not in line[:-1]:

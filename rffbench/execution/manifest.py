@@ -1,4 +1,4 @@
-"""manifest.json of a results folder: where its trials were measured, of the newest run and of those before it."""
+"""manifest.json of a results folder: where its trials were measured, for the newest run and those before it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rffbench.execution import Announce, Executor, Experiment
 from rffbench.execution.environment import now, record
 from rffbench.trials.spec import TrialSpec
 
-FORMAT = 1  # of a results folder: raised when an older rffbench could not read, or would misread, what is written
+FORMAT = 1  # of a results folder: raise it when an older rffbench could not read, or would misread, the new format
 DEEPEST = 40  # levels of lists and objects; a manifest has 5
 MOST_BYTES = 100_000_000  # a thousand runs over as many datasets
 
 
 def runs_of(folder: Path) -> list[dict[str, Any]]:
-    """The records of a folder's runs, oldest first, as its manifest.json has them; none where there is no manifest.
-    ResultsError where it is none."""
+    """The records of a folder's runs in its manifest.json, oldest first; empty without a manifest. ResultsError if the
+    file is not a manifest."""
     path = folder / "manifest.json"
     try:
         manifest = _read(path)
@@ -34,13 +34,13 @@ def runs_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def check_format(folder: Path) -> None:
-    """ResultsError where another version of rffbench wrote the folder, in a format that this one cannot read."""
+    """ResultsError if the folder has a format that this version of rffbench cannot read."""
     with contextlib.suppress(OSError, ValueError):  # a manifest that cannot be read says nothing of the trials
         _read(folder / "manifest.json")
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The JSON object in a manifest; ValueError or OSError where there is none, ResultsError for another format."""
+    """The JSON object in a manifest; ValueError or OSError without one, ResultsError for another format."""
     try:
         manifest = json.loads(files.read_regular(path, MOST_BYTES).decode())
         nested = _is_deeper(manifest, DEEPEST)
@@ -66,7 +66,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _earlier(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a manifest says of earlier runs, taken out of it."""
+    """Remove the records of earlier runs from a manifest and return them."""
     earlier = manifest.pop("earlier_runs", [])
     if not isinstance(earlier, list) or not all(isinstance(run, dict) for run in earlier):
         raise ValueError("earlier_runs must be a list of objects")
@@ -78,11 +78,10 @@ def _words(error: Exception) -> str:
 
 
 class Manifest:
-    """manifest.json while a run goes on: the environment of the latest run, and under ``earlier_runs`` of those before
-    it.
+    """manifest.json during a run: the environment of the latest run, and of those before it under ``earlier_runs``.
 
-    One that a power cut has left without content is set aside, and ``tell(message)`` called; ResultsError for one that
-    is no manifest otherwise. ``statuses`` says at the end how many trials ended how.
+    A file that a power cut has emptied is moved aside, and ``tell(message)`` is called; ResultsError for any other
+    file that is not a manifest. At the end ``statuses`` is the number of trials by status.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Manifest:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file of a results folder whole or not at all; one that holds the text already stays as it is."""
+    """Write a file of a results folder atomically; a file with the same text is not touched."""
     content = text.encode(errors="backslashreplace")
     with contextlib.suppress(OSError):
         if files.read_regular(path) == content:
@@ -158,7 +157,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _free(path: Path) -> Path:
-    """The path, numbered where that is taken."""
+    """The path, or with a number if it is taken."""
     count = 1
     while path.exists():
         count += 1

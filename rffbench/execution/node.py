@@ -1,7 +1,7 @@
-"""The node's side of a cluster: another machine does a task as ``local`` would, in a child process with its limits.
+"""The node's side of a cluster: another machine runs a task as ``local`` would, in a child process with its limits.
 
-What goes there is an `Job`, what comes back is a `Report` and, before it, each result as soon as it is there. A
-worker of dask and a job of SLURM both call `carry_out`.
+The node receives a `Job`. It sends back each result as soon as it is there, and then a `Report`. A dask worker and a
+SLURM job both call `carry_out`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from rffbench.trials.spec import TrialResult
 OF_THE_MACHINE = ("cpu", "processors", "processors_total", "memory_bytes", "gpus", "blas", "os")
 OPTIONAL = ("torch", "commit")  # compared where both sides have one
 COMMANDS = {"dask.cli", "submitit"}  # what a child would load again, as part of the program it is of
-_READY: set[tuple[str, str]] = set()  # the datasets that this process has made ready, each with how
+_READY: set[tuple[str, str]] = set()  # the datasets that this process has prepared, each with its ``ensure``
 
 
 @dataclass(frozen=True)
 class Job:
-    """A task for another machine: its trials, their limits, and the software they are to be done with.
+    """A task for another machine: its trials, their limits, and the required software.
 
-    ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; a task that is ``alone`` gets
-    every processor's thread; ``card`` is that of a user's own data, as text.
+    ``work`` and ``ensure`` are those of `rffbench.execution.local.LocalExecutor`; a task that is ``alone`` gets a
+    thread for every processor; ``card`` is the card of a user's own data, as text.
     """
 
     specs: Task
@@ -48,9 +48,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Report:
-    """How a job ended: ``done``, or why the node refused it.
+    """The end of a job: ``done``, or why the node refused it.
 
-    ``lacking``: why the node does not have the dataset. ``refused``: how its software differs.
+    ``lacking``: why the node does not have the dataset. ``refused``: the differences of its software.
     """
 
     node: str
@@ -69,10 +69,10 @@ def carry_out(
     beside: int,
     watch: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Do a job on this machine; ``tell`` is called with each trial's result as it comes.
+    """Run a job on this machine, and call ``tell`` with each trial's result.
 
-    ``threads`` are a task's share of the machine, ``beside`` the tasks that others do on it meanwhile; ``watch`` is
-    called some times a second, and what it raises ends the work.
+    ``threads`` is the task's share of the machine, ``beside`` the number of other tasks that run on it at the same
+    time; ``watch`` is called a few times a second, and its exceptions end the work.
     """
     if difference := differences(job.software, software()):
         return Report(node, machine(), refused=difference)
@@ -92,9 +92,10 @@ def carry_out(
 
 
 def ready(dataset: str, ensure: str = ENSURE, data_hash: str = "", card: str | None = None) -> Failure | None:
-    """Have this machine's cache hold a dataset, with the content hash that trials ask for; why it cannot, or None.
+    """Put a dataset with the trials' content hash into this machine's cache. Returns the failure, or None.
 
-    ``card``: of a user's own data, which this machine may not know; the file must be where that says, or be cached.
+    ``card``: the card of a user's own data, which this machine may not know; its file must be at the card's path or in
+    the cache.
     """
     if ensure == ENSURE:
         from rffbench.data import userfile
@@ -117,20 +118,20 @@ def ready(dataset: str, ensure: str = ENSURE, data_hash: str = "", card: str | N
 
 @cache
 def software() -> dict[str, str | None]:
-    """The versions of what scores may depend on, and the commit of a checkout."""
+    """The versions of the packages that scores may depend on, and the commit of a checkout."""
     return {"rffbench": __version__, "commit": git_commit(), "python": platform.python_version(), **versions()}
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """What the manifest says of a node."""
+    """The facts about a node in the manifest."""
     known = record()
     return {"host": socket.gethostname(), **{name: known[name] for name in OF_THE_MACHINE}}
 
 
 def differences(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> str:
-    """How another machine's software differs: ``numpy 2.1.0 (here 2.2.6)``, separated by commas; empty if it does
-    not."""
+    """The differences of another machine's software: ``numpy 2.1.0 (here 2.2.6)``, separated by commas; empty if there
+    are none."""
     pairs = [(name, here.get(name), there.get(name)) for name in {**here, **there}]
     return ", ".join(
         f"{name} {theirs or 'missing'} (here {ours or 'missing'})"
@@ -140,7 +141,7 @@ def differences(here: Mapping[str, str | None], there: Mapping[str, str | None])
 
 
 def _in_children(**settings: Any) -> LocalExecutor:
-    """The executor that does this node's work, in children of this process."""
+    """The executor that runs this node's work, in children of this process."""
     if multiprocessing.current_process().daemon:
         # Python forbids children to a daemon, as dask's workers are: it could not end them. Ours end when it does.
         multiprocessing.current_process().daemon = False

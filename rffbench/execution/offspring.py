@@ -1,9 +1,10 @@
-"""What workers have started ends with them, also processes that went into a session of their own.
+"""Ends everything that a worker has started when the worker ends, including processes in sessions of their own.
 
-A signal to a process group reaches all that stays in it. A child that calls ``setsid``, as daemons and some launchers
-do, leaves it. On Linux such a child is found by its parents: when one dies, its children go to the nearest "subreaper"
-above, and not to the system's first process. A worker is one, so that all that it has started stays below it while it
-lives; so is the server that workers are forked from, which inherits what a dead worker leaves.
+A signal to a process group reaches only the processes in it. A child that calls ``setsid``, as daemons and some
+launchers do, leaves the group. On Linux such a child can still be found: when its parent dies, it becomes a child of
+the nearest "subreaper" above, and not of the system's first process. A worker is a subreaper, so everything that it
+has started stays below it while it lives. The server that workers are forked from is one too, and inherits the
+children of a dead worker.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ LOOK_S = 0.01
 
 
 def adopt() -> None:
-    """Have this process be the parent of all below it whose parents die (Linux; elsewhere nothing is done)."""
+    """Make this process the parent of all orphans below it (on Linux; elsewhere this does nothing)."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_with_parent() -> None:
-    """Have this process, a server of workers, end when its parent does, however that ends, with all that is below it.
+    """Make this process, the server of workers, end with its parent, together with everything below it.
 
-    It leaves its parent's process group, so that it outlives a signal to that for the moment which this takes.
+    It leaves its parent's process group, so that a signal to the group does not end it before it has cleaned up.
     """
     if not LINUX:
         return
@@ -54,7 +55,7 @@ def end_with_parent() -> None:
 
 
 def end(pid: int) -> None:
-    """Kill a worker with its process group and all that is below it."""
+    """Kill a worker, its process group and everything below it."""
     below = descendants(pid) if LINUX else []
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
@@ -62,7 +63,7 @@ def end(pid: int) -> None:
 
 
 def end_strays() -> None:
-    """Kill what dead workers have left to their server, with all that is below it."""
+    """Kill the processes that dead workers have left to their server, and everything below them."""
     server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
     if not LINUX or server is None:
         return
@@ -74,7 +75,7 @@ def end_strays() -> None:
 
 
 def end_below(pid: int) -> None:
-    """Kill all that is below a process, until nothing is, or ENDED_S have passed."""
+    """Kill everything below a process, until nothing is left or ENDED_S have passed."""
     until = time.monotonic() + ENDED_S
     while (below := [each for each in descendants(pid) if _session(each) is not None]) and time.monotonic() < until:
         _kill(below)
@@ -82,14 +83,14 @@ def end_below(pid: int) -> None:
 
 
 def _strays(server: int) -> list[int]:
-    """The server's children that it did not fork for this process: they have the session of a worker, or their own."""
+    """The server's children that were not forked for this process: they have a worker's session, or their own."""
     ours = {each.pid for each in list(process._children)}  # type: ignore[attr-defined]
     children = (int(pid) for path in children_files(server) for pid in _words(path))
     return [pid for pid in children if pid not in ours and _session(pid) not in (None, server)]
 
 
 def _session(pid: int) -> int | None:
-    """The session of a process; None where it has ended."""
+    """The session of a process; None if it has ended."""
     fields = _words(Path(f"/proc/{pid}/stat"), behind=")")
     return int(fields[3]) if fields and fields[0] not in "ZX" else None
 

@@ -1,4 +1,4 @@
-"""What workers start with: done once, by the process that they are forked from, when it imports this."""
+"""Prepares workers: the process that they are forked from imports this once."""
 
 import gc
 import sys
@@ -26,7 +26,7 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
     from rffbench.trials.spec import TrialSpec
 
     def _small_trial() -> None:
-        """What scikit-learn and this package look up once a process, at a first trial."""
+        """Fill the caches that scikit-learn and this package fill at the first trial of a process."""
         X, y = np.linspace(0, 1, 32)[:, None], np.array([-1.0, 1.0] * 16)
         for array in (X, y):
             array.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart

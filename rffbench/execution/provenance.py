@@ -1,4 +1,4 @@
-"""What code made a row, and which rows of a log were made by other code, or of other data, than a run would use now."""
+"""Which code and data made a row, and which rows of a log a run would now make with other code or data."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ NO_SOURCES: dict[str, Any] = {"source": None, "kernel_source": None, "score_sour
 
 
 def own_parts(spec: TrialSpec) -> list[str]:
-    """The map, kernel and scores that are in files of the user's own, by their names."""
+    """The map, kernel and scores from the user's own files, by their names."""
     names = [str(spec.features.get("name")), str(spec.kernel.get("name")), *spec.scores]
     return [ownfile.portable(name) for name in names if ownfile.is_own(name)]
 
 
 def made_by(spec: TrialSpec) -> MadeBy:
-    """The code of a trial's feature map and solver, as its row has it: `rffbench.plugins.registry.Registry.made_by`."""
+    """The code of a trial's feature map and solver, in the form of its row:
+    `rffbench.plugins.registry.Registry.made_by`."""
     features = spec.source or _of_features(spec.features["name"])
     solver = _of_solver(spec.solver["name"], spec.device)
     found = {} if features is None else {"features": features}
@@ -46,12 +47,12 @@ def _of_solver(name: str, device: str) -> int | str | None:
 
 
 class OtherCode:
-    """Which rows of a log stand for trials of a ``grid``, and were made by other code, of other data, or have keys of
-    another version.
+    """Finds the rows of a log that belong to trials of a ``grid`` but were made by other code, from other data, or have
+    keys of another version.
 
     ``specs`` are the grid's by key, ``found`` counts the rows by reason.
 
-    Rows of before there was a ``made_by`` say nothing of what made them, and are taken as they are.
+    Old rows without ``made_by`` do not say what made them, and are accepted.
     """
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
@@ -71,7 +72,7 @@ class OtherCode:
         return {replace(spec, data_hash="").key for spec in self.specs.values()}
 
     def reason(self, row: Row) -> str | None:
-        """Why a row is not what the grid asks for, in words; None where it is, or is of no trial of the grid's."""
+        """Why a row no longer counts, in words; None if it does, or if it belongs to no trial of the grid."""
         if spec := self.specs.get(row["key"]):
             now, then = made_by(spec), row.get("made_by")
             if then is None or then == now:
@@ -91,7 +92,7 @@ class OtherCode:
         return None
 
     def left_out_of(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows but those that have a reason, which are counted in ``found``."""
+        """The rows that count; the others are counted in ``found``."""
         for row in rows:
             if reason := self.reason(row):
                 self.found[reason] += 1
@@ -99,7 +100,7 @@ class OtherCode:
                 yield row
 
     def told(self) -> str:
-        """How many rows were left out, and why, in a line."""
+        """The number of rows left out and the reasons, in one line."""
         each = (
             f"{count} row{' was' if count == 1 else 's were'} made {reason}" for reason, count in self.found.items()
         )

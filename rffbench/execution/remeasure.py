@@ -1,5 +1,5 @@
-"""Trials whose config asks for other ``measures`` of the feature map than their rows have: the scores stay, and what is
-new is measured of the map alone, without its solver."""
+"""Trials whose config asks for new ``measures`` of the feature map: their scores are kept, and the new measures are
+taken from the map alone, without its solver."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rffbench.trials.spec import TrialResult, TrialSpec
 
 
 class Remeasured:
-    """The trials of a grid of which a log has all but some measures.
+    """The trials of a grid whose rows lack only some measures.
 
-    A map whose bandwidth the solver's cross-validation chooses, and measures that are curves, need the whole trial.
+    If the solver's cross-validation chooses the bandwidth, or a measure is a curve, the whole trial is run again.
     """
 
     def __init__(self, grid: Iterable[TrialSpec]) -> None:
@@ -32,7 +32,7 @@ class Remeasured:
         return {_without_measures(spec).key: spec for spec in self._grid}
 
     def knows(self, row: Row) -> bool:
-        """Whether a row is of a trial of the grid, but for its measures; its scores are then kept."""
+        """Whether a row belongs to a trial of the grid except for its measures; its scores are then kept."""
         before = TrialSpec.from_row(row)
         spec = self._by_rest.get(_without_measures(before).key)
         if spec is None or spec.key == before.key:
@@ -43,7 +43,7 @@ class Remeasured:
         return True
 
     def of_map(self, spec: TrialSpec) -> TrialSpec | TrialResult:
-        """What is to be run for a trial: itself, or its map alone; or its result, where nothing new is asked for."""
+        """What to run for a trial: the trial, or its map alone; or its result, if no new measure is asked for."""
         if (row := self._rows.get(spec.key)) is None:
             return spec
         before = TrialSpec.from_row(row)
@@ -55,7 +55,7 @@ class Remeasured:
         return alone
 
     def whole(self, result: TrialResult) -> TrialResult:
-        """The trial's result, of what was run for it."""
+        """The trial's result, from the result of what was run for it."""
         spec = self._of_maps.get(result.spec.key)
         if spec is None:
             return result

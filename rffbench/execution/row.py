@@ -1,5 +1,5 @@
-"""What a row of trials.jsonl must be. A result is accepted, and a log read, by the same rules: so no row that was
-written makes a folder unreadable."""
+"""The rules for a row of trials.jsonl. They are checked for every result and again when a log is read, so no written
+row makes a folder unreadable."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ REQUIRED = KINDS.keys() | {
     for name, field in TrialSpec.__dataclass_fields__.items()
     if field.default is MISSING and field.default_factory is MISSING
 }
-BY_PART = ("repeats", "spread")  # what timing says of several seconds
-PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # what a curve's points stand beside
-LARGEST = 1e150  # that a measured number may be: its square is a number too, as a standard deviation needs
+BY_PART = ("repeats", "spread")  # the entries of timing that are mappings
+PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # the columns beside a curve's points
+LARGEST = 1e150  # of measured numbers: the square must be finite too, for the standard deviation
 BETTER = ("greater", "less", None)  # directions of a metric
 _SIZE = r"(?:0|[1-9]\d{0,16})(?:\.\d{1,25})?(?:e(?:-\d{1,3}|\+\d\d))?"  # a finite number, 0 or more
 _NUMBER = rf"-?{_SIZE}"
@@ -58,17 +58,17 @@ PLAIN = re.compile(
     rf'(?:, "rffbench": {_TEXT})?, "finished": {_TEXT}'
     rf'(?:, "made_by": ({{(?:{_CODE}(?:, {_CODE})*)?}}))?}}[ \t\r\n]*'.encode()
 )
-"""The end of the line of a trial that is ok and has neither curves nor warnings, as it is written: JSON in which
-`check_row` finds no fault. What made the row is its group."""
+"""The end of the line of an ok trial without curves and warnings: JSON that `check_row` accepts. The group is
+``made_by``."""
 STATUSES = get_args(Status)
 
 
 def check_row(row: Any) -> None:
-    """ValueError, naming the method, the entry and its value, where a report could not read the row.
+    """ValueError, naming the method, the entry and its value, if a report could not read the row.
 
-    Metrics and λ are finite numbers, metrics ``LARGEST`` at most, metrics and curves have names that can be printed,
-    what ``timing`` measures is no less than 0, curves are columns of equal length of numbers (or None, where there is
-    none), metrics are described by text.
+    Metrics and λ must be finite numbers, metrics at most ``LARGEST``. Names of metrics and curves must be printable.
+    Numbers of ``timing`` must be 0 or more. Curves are columns of equal length of numbers or None. Descriptions of
+    metrics are text.
     """
     if not isinstance(row, dict):
         raise ValueError(f"not a trial, but {type(row).__name__}")
@@ -123,7 +123,7 @@ def _check_measured(row: Row) -> None:
 
 
 def _check_name(what: str, name: Any) -> None:
-    """It stands in files, tables and figures."""
+    """ValueError if a name cannot be printed: it appears in files, tables and figures."""
     if not isinstance(name, str) or not name.isprintable() or not name:
         raise ValueError(f"{what}: a name must be text that can be printed, not {name!r}")
 
@@ -154,7 +154,7 @@ def _check_description(name: str, about: Any) -> None:
 
 
 def _is_number(value: Any, none: bool = False) -> bool:
-    """Whether it is a finite number that JSON has, float64's range; None too, if ``none``."""
+    """Whether ``value`` is a finite number within float64's range, or None, if ``none``."""
     if type(value) is float:
         return math.isfinite(value)
     return (none and value is None) or (isinstance(value, int | float) and not isinstance(value, bool) and _fits(value))

@@ -28,9 +28,9 @@ Progress = Callable[[int, int, int, int, float | None], None]
 
 @dataclass(frozen=True)
 class Summary:
-    """How an experiment's trials stand after a run: those asked for, each counted once.
+    """Counts of an experiment's requested trials after a run, each counted once.
 
-    ``run`` of them were done now, the others had a result before.
+    ``run`` trials were run now; the others had a result before.
     """
 
     folder: Path
@@ -53,7 +53,7 @@ class Summary:
 
     @property
     def failed(self) -> int:
-        """Trials that were started and have no result."""
+        """Trials that were started and failed."""
         return self.total - self.ok - self.unavailable
 
 
@@ -70,22 +70,22 @@ def run_experiment(
     announce: Announce | None = None,
     tell: Announce | None = None,
 ) -> Summary:
-    """Do the trials of an experiment that have no result yet, and log each in ``folder`` as it finishes.
+    """Run the trials of an experiment that have no result yet, and log each in ``folder`` when it finishes.
 
-    ``executor`` does them; the workers of this machine unless given.
+    ``executor`` runs them; by default worker processes of this machine.
 
-    Trials with status ok are skipped, failed ones too unless ``retry_failed``; those whose data could not be
-    had are always tried again. ``fresh`` moves an earlier folder aside first. ``only`` holds ``KEY=VALUE``
-    filters; with ``keys``, only trials of these keys are done. Trials with ``timing: exclusive`` run one task at a
-    time, after the others, with every processor's thread; so does, with ``timing: features``, what they time.
-    Interrupted at any time, by Ctrl-C or kill, the same call carries on.
+    Trials with status ok are skipped, failed ones too unless ``retry_failed``; trials whose data was unavailable are
+    always tried again. ``fresh`` moves an earlier folder aside first. ``only`` holds ``KEY=VALUE`` filters; with
+    ``keys``, only trials with these keys run. Trials with ``timing: exclusive`` run one task at a time, after the
+    others, with a thread for every processor; with ``timing: features`` this holds for the timed parts only. After an
+    interruption, by Ctrl-C or kill, the same call carries on.
 
     Rows of these trials that other code made, or that have keys of another version, are moved to the folder's
-    trials.aside.jsonl, ``tell(message)`` is called, and the trials are done again.
+    trials.aside.jsonl, ``tell(message)`` is called, and the trials are run again.
 
     ``announce(message)`` is called before a dataset is fetched, which may take long.
-    ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial, and
-    counts earlier ones; seconds_left is None before the first.
+    ``progress(done, total, ok, failed, seconds_left)`` is called at the start and after every trial. Its counts
+    include earlier trials; seconds_left is None before the first.
 
     ResultsError if another run writes to the folder, or if it holds trials measured under another config;
     ConfigError, before anything is changed, if the device or a library that a solver needs is missing.
@@ -128,7 +128,7 @@ def run_experiment(
 
 
 def _to_be_run(pending: list[TrialSpec], remeasured: Remeasured, done: Done) -> list[TrialSpec]:
-    """What is to be run for the pending trials: less where the log has rows of them with other measures."""
+    """What to run for the pending trials: only the map if the log has their rows with other measures."""
     asked = [remeasured.of_map(spec) for spec in pending]
     for each in asked:
         if isinstance(each, TrialResult):
@@ -137,8 +137,8 @@ def _to_be_run(pending: list[TrialSpec], remeasured: Remeasured, done: Done) -> 
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:
-    """Every pending trial: first those without their data, then all others, by their timing; of each kind the long
-    ones last."""
+    """Every pending trial: first those without data, then all others, by their timing; within each kind the long ones
+    last."""
     from rffbench.config.costs import in_order  # with it come all maps and solvers
 
     ready = []
@@ -157,7 +157,7 @@ def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announc
 
 
 def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
-    """Whether a failure is no fault of its trial: unavailable data, or a fault of the machine."""
+    """Whether a failure is not the trial's fault: unavailable data, or a fault of the machine."""
     return status == "unavailable" or bool(error and error.get("environment"))
 
 
@@ -166,7 +166,7 @@ def _told(status: str, error: Mapping[str, Any] | None) -> str:
 
 
 def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earlier:
-    """What a log says of a grid's trials; rows that other code made are moved out of it."""
+    """The state of a grid's trials in a log; rows that other code made are moved out of it."""
     other = OtherCode(grid)
     earlier = _Earlier(log.folder, other.specs, other.left_out_of(log.rows(brief=other.specs)))
     if other.found:
@@ -177,10 +177,10 @@ def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earli
 
 
 class _Earlier:
-    """How the trials of a grid stand by a log's rows, of which the last of each key counts; the rows are not kept.
+    """The status of a grid's trials in a log. The last row of each key counts; the rows are not kept.
 
-    ResultsError if a cell was measured under another spec: its table would mix two experiments. A cell that the grid
-    itself measures in several ways, as in a sweep, is told apart by its settings.
+    ResultsError if a cell was measured under another spec: its table would mix two experiments. If the grid itself
+    measures a cell in several ways, as a sweep does, the settings distinguish them.
 
     Attributes
     ----------
@@ -213,12 +213,12 @@ class _Earlier:
             self._lost[key] = _told(row["status"], error)
 
     def says_already(self, result: TrialResult) -> bool:
-        """Whether a trial fails again as it did, on no account of its own: a second row would say nothing new."""
+        """Whether a trial failed again for the same reason that is not its fault: a second row would be redundant."""
         again = _not_its_own(result.status, result.error)
         return again and self._lost.get(result.spec.key) == _told(result.status, result.error)
 
     def settles(self, spec: TrialSpec, retry_failed: bool) -> bool:
-        """Whether a trial is not to be done again: it is ok, or failed on its own account and nobody asks for more."""
+        """Whether a trial is finished: it is ok, or it failed by its own fault and no retry was requested."""
         status = self.statuses.get(spec.key)
         if status is None or spec.key in self._lost:
             return False
@@ -238,13 +238,13 @@ MOST_COMPILING_S = 60.0  # what workers may take to start and to compile; beyond
 
 
 def compiling_seconds(elapsed: float, share: float) -> float:
-    """Of the ``elapsed`` seconds until a run's first trial was done, those in which its workers started and compiled:
-    beyond its ``share``, what such a trial takes."""
+    """The part of the ``elapsed`` seconds until a run's first trial in which workers started and compiled: the time
+    beyond its ``share``, which such a trial takes."""
     return min(max(0.0, elapsed - share), MOST_COMPILING_S)
 
 
 class _Tally:
-    """How the trials asked for stand, and how long the rest may take."""
+    """Counts the requested trials, and estimates how long the rest takes."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class _Tally:
         self._report()
 
     def counts(self) -> Counter[str]:
-        """How many of the trials asked for ended how, now or in an earlier run."""
+        """The number of requested trials by status, now or in an earlier run."""
         return Counter(self.statuses.values())
 
     def add(self, result: TrialResult) -> None:

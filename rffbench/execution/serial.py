@@ -1,4 +1,4 @@
-"""Trials in this process, one after another: for a debugger or a profiler, and where processes cannot be forked."""
+"""Trials in this process, one after another: for a debugger or a profiler, or if processes cannot be forked."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rffbench.trials.spec import Timing, TrialResult
 
 
 class SerialExecutor:
-    """Does tasks in this process, with its threads.
+    """Runs tasks in this process, with its threads.
 
-    Nothing is killed: an experiment's time limit is not kept, and its memory limit only as far as trials plan by it. A
-    trial that ends the process ends the run; the same command carries on.
+    Nothing is killed: the time limit is not enforced, and the memory limit only as far as trials plan with it. A trial
+    that ends the process ends the run; the same command carries on.
 
     Parameters
     ----------
-    work : does a task: ``work(specs, channel)``; the planner's unless given
-    ensure : makes a dataset ready; the data layer's unless given
+    work : runs a task: ``work(specs, channel)``; the planner's by default
+    ensure : prepares a dataset; the data layer's by default
     memory_limit : bytes that a trial may plan with
     """
 
@@ -96,7 +96,7 @@ class SerialExecutor:
 
 
 class _Stopped(BaseException):
-    """The run's own error, on its way through a trial's code, which takes exceptions for the trial's."""
+    """Carries an error of the run through a trial's code, which would treat it as an error of the trial."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)

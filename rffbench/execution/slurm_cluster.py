@@ -1,7 +1,7 @@
 """Trials as jobs of SLURM, by submitit: each task is an element of a job array, of which ``workers`` run at a time.
 
-A job writes what it has to tell into a file of its own, which the client reads: its folder must be on a file system
-that the nodes share with it. ``cluster=local`` runs the jobs as processes of this machine, to try a config out.
+Each job writes its messages into a file of its own, which the client reads. So the folder must be on a file system that
+the nodes share with the client. ``cluster=local`` runs the jobs as processes of this machine, to try a config out.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from rffbench.yamlfile import shown
 
 try:
     import submitit
-except ImportError:  # a config can be checked without it, as far as that goes
+except ImportError:  # most of a config can be checked without it
     submitit = None  # type: ignore[assignment]
 
 FOLDER = "slurm-jobs"
 LOOK_S = 0.5  # how often the files of the jobs are read
 RUNNING = 256  # jobs of an array that run at a time, unless --workers says how many
 ARRAY = 1000  # elements of one array: what SLURM allows unless its administrator has changed MaxArraySize
-LONG_S = 86_400.0  # what a job on this machine may take; SLURM must be told
+LONG_S = 86_400.0  # the limit of a job on this machine; SLURM needs one
 
 Count = Annotated[int, Field(gt=0)]
 OWN = {
@@ -50,13 +50,13 @@ OF_SUBMITIT = {
     "setup": list[str], "teardown": list[str], "srun_args": list[str], "signal_delay_s": Count,
     "stderr_to_stdout": bool, "use_srun": bool, "additional_parameters": dict[str, Any],
 }  # fmt: skip
-"""What submitit takes that is no option of sbatch."""
+"""Parameters of submitit that are not options of sbatch."""
 TAKEN = {"array_parallelism", "job_name", "time"}  # parameters of submitit that this executor sets
 
 
 @dataclass
 class _Submitted:
-    """A job and the file it writes to, read so far; ``began`` once it has said so."""
+    """A job, its message file, and the position read so far; ``began`` after its first message."""
 
     handle: Any
     path: Path
@@ -65,14 +65,14 @@ class _Submitted:
 
 
 class SlurmExecutor(ClusterExecutor):
-    """Does tasks as jobs, ``workers`` at a time.
+    """Runs tasks as jobs, ``workers`` at a time.
 
     Parameters
     ----------
     folder : for the jobs' files, shared with the nodes; removed after a run that lost no job
     cluster : ``slurm``, or ``local`` for processes of this machine
     parameters : of submitit's ``update_parameters``
-    array : how many elements an array may have; the next one is sent when all of them have ended
+    array : the size of a job array; the next one is submitted when all elements have ended
     """
 
     name = "slurm"
@@ -118,7 +118,7 @@ class SlurmExecutor(ClusterExecutor):
         return name
 
     def _submit(self) -> None:
-        """The outbox as job arrays: one for each set of nodes to be left out."""
+        """Submit the outbox as job arrays: one for each set of excluded nodes."""
         groups: dict[tuple[str, bool], list[str]] = {}
         for name, job in self._outbox.items():
             lacking = ",".join(sorted(self.lacking[job.specs[0].dataset]))
@@ -191,7 +191,7 @@ class SlurmExecutor(ClusterExecutor):
                     continue
 
     def _loss(self, each: _Submitted) -> str:
-        """How a job without a report ended. EnvironmentFault if no job has begun."""
+        """The end of a job without a report. EnvironmentFault if no job has begun."""
         self._any_lost = True
         on_slurm = self.cluster == "slurm"
         ended_as = each.handle.state if on_slurm else each.handle.get_info()["jobState"]
@@ -212,14 +212,14 @@ class SlurmExecutor(ClusterExecutor):
 
 
 def _complaint(said: str) -> str:
-    """The last line of sbatch's complaint that begins with ``sbatch:``: after it comes a hint at its help."""
+    """The last line of sbatch's error that begins with ``sbatch:``; a hint at its help follows it."""
     lines = said.strip().splitlines() or ["no reason given"]
     return ([line for line in lines if line.startswith("sbatch:")] or lines)[-1]
 
 
 def do_job(job: Job, path: Path, here: int) -> None:
-    """Do a job, and append its messages to ``path``, one a line. ``here``: how many jobs share this machine; 0 where
-    SLURM has given this one its processors."""
+    """Run a job, and append its messages to ``path``, one per line. ``here`` is the number of jobs that share this
+    machine, or 0 if SLURM has assigned processors to this one."""
 
     def tell(kind: str, value: Any = None) -> None:
         line = base64.b64encode(pickle.dumps((kind, value))) + b"\n"
@@ -261,8 +261,8 @@ def slurm_executor(
 ) -> SlurmExecutor:
     """The executor ``slurm``, with at most ``workers`` jobs at a time.
 
-    ``time``, ``memory``, ``cpus`` and ``partition`` are a job's; ``others`` are submitit's parameters, which but for
-    `OF_SUBMITIT` go to sbatch as they are.
+    ``time``, ``memory``, ``cpus`` and ``partition`` are a job's; ``others`` are submitit's parameters, which are passed
+    to sbatch unchanged except for `OF_SUBMITIT`.
     """
     if submitit is None:
         raise ConfigError("executor slurm: needs the library submitit; pip install 'rffbench[slurm]'")
@@ -311,8 +311,8 @@ def slurm_executor(
 
 
 def check_options(options: Mapping[str, Any]) -> str:
-    """ConfigError, with the nearest name, for an option that neither this executor nor submitit has, or of a wrong
-    value; what cannot be checked, where submitit is not installed."""
+    """ConfigError, with the nearest name, for an option that neither this executor nor submitit has, or for a wrong
+    value. Returns what cannot be checked without submitit."""
     unchecked: list[str] = []
     if options.get("address"):
         raise ConfigError("executor slurm: takes no address")

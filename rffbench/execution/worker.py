@@ -1,4 +1,4 @@
-"""The child's side: a fresh process that does one task and reports its progress to its parent."""
+"""The child's side: a fresh process that runs one task and reports its progress to its parent."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 BUSY_S = 0.05  # for which OpenBLAS's threads wait in a busy loop: 2²⁶ ticks of a processor's clock, at 1.3 GHz
-SHOW_STACK = signal.SIGUSR1  # the parent's question where a worker hangs
+SHOW_STACK = signal.SIGUSR1  # the parent asks a hanging worker for its stack
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker is started with: ``work`` as ``module:name``, its share of the machine, its limit, and whether it
+    """The settings of a worker: ``work`` as ``module:name``, its share of the machine, its limit, and whether it
     ``times`` on the whole machine."""
 
     work: str
@@ -62,7 +62,7 @@ def resolve(function: str) -> Callable[..., Any]:
 
 
 def work(specs: Task, settings: Settings, pipe: connection.Connection) -> None:
-    """Do a task in this process: ``work(specs, channel)``. What fails before it is ``ready`` is no fault of a trial."""
+    """Run a task in this process: ``work(specs, channel)``. No trial is blamed for a failure before it is ``ready``."""
     _settle_in()
     try:
         subtract_pauses(shared_seconds(settings.paused))
@@ -109,8 +109,9 @@ def shared_seconds(path: Path, *, new: bool = False) -> memoryview[float]:
 
 @contextlib.contextmanager
 def the_machine(pipe: connection.Connection, share: int, started: float) -> Iterator[tuple[int, Timer]]:
-    """All processors' threads instead of this worker's ``share``, and the timer of the previous holder. It waits until
-    the parent has paused the other workers, and OpenBLAS's threads, ``started`` by the monotonic clock, sleep."""
+    """A block with threads for all processors instead of this worker's ``share``, and the previous holder's timer. It
+    first waits until the parent has paused the other workers, and until OpenBLAS's threads, ``started`` at that time of
+    the monotonic clock, sleep."""
     sleep(max(0.0, started + BUSY_S - monotonic()))  # while others may still work
     pipe.send(("alone", None))
     timer = pipe.recv()
@@ -123,7 +124,7 @@ def the_machine(pipe: connection.Connection, share: int, started: float) -> Iter
 
 
 def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection) -> None:
-    """Call any function in this process, and send back what it returns or raises."""
+    """Call any function in this process, and send back its value or its exception."""
     _settle_in()
     try:
         pipe.send(("returned", resolve(function)(*arguments)))
@@ -132,7 +133,7 @@ def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection)
 
 
 def _settle_in() -> None:
-    """Make this a process group of its own that ignores Ctrl-C (the parent decides) and ends with its parent."""
+    """Give this process its own group. It ignores Ctrl-C, which the parent handles, and ends with its parent."""
     os.setsid()
     adopt()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
@@ -157,8 +158,8 @@ def _settle_in() -> None:
 
 
 def limit_threads(threads: int, libraries: ThreadpoolController | None = None) -> ThreadpoolController:
-    """Limit BLAS, OpenMP and numba to this many threads, whether they are loaded already or later. Looking for the
-    ``libraries`` that are loaded takes a millisecond; they are returned."""
+    """Limit BLAS, OpenMP and numba to this many threads, whether they are loaded already or later. Finding the loaded
+    ``libraries`` takes a millisecond; they are returned."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
     if numba := sys.modules.get("numba"):  # it has read its variable, and refuses to see it changed

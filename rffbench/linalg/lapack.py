@@ -52,7 +52,7 @@ def eigh(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float6
     """Eigenvalues (p,), ascending, and eigenvectors Q (p, p), a column each, of a symmetric A (p, p).
 
     The lower triangle is read; the method is divide and conquer, which holds 2p² numbers besides A. Where A is
-    contiguous it is overwritten, and Q lies in its memory. LinAlgError where the iteration does not converge,
+    contiguous it is overwritten, and Q lies in its memory. LinAlgError if the iteration does not converge,
     ValueError where A has a number that is not finite.
     """
     if not np.isfinite(A).all():

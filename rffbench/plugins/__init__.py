@@ -1,1 +1,1 @@
-"""What has a name in configs: the built-in parts, those of other packages, and classes in a user's own file."""
+"""Names in configs: the built-in parts, parts of other packages, and classes in a user's own file."""

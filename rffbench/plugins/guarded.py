@@ -18,14 +18,14 @@ from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.text import duration
 
 UNPICKLED = ("BrokenProcessPool", "PicklingError", "TerminatedWorkerError")  # joblib's and the library's
-IMPORT_S = 30.0  # another package's modules may take to be imported
-PUT_AWAY_S = 10.0  # what an object's __del__ may take
-STANDARD_ERROR = 2  # the file, also where a test has put something else in its place
+IMPORT_S = 30.0  # the limit for importing another package's modules
+PUT_AWAY_S = 10.0  # the limit for an object's __del__
+STANDARD_ERROR = 2  # the file descriptor, also if a test has replaced sys.stderr
 
 
 def load_added(point: EntryPoint) -> Any:
-    """What another package's entry point names; ConfigError, whatever its modules do where they are imported, be it
-    that they end the process or wait for ever."""
+    """The object that another package's entry point names. ConfigError if the import fails in any way, even if it ends
+    the process or does not return."""
     try:
         with while_it_is_loaded():
             return point.load()
@@ -45,7 +45,7 @@ def problem_of(error: BaseException, ends: str = "it ends the process when it is
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     hint = ""
     if type(error).__name__ in UNPICKLED:
-        hint = "; other processes cannot import one's own file: use threads, as joblib's Parallel(prefer='threads')"
+        hint = "; other processes cannot import your own file: use threads, as joblib's Parallel(prefer='threads')"
     return f"{type(error).__name__}: {text}".removesuffix(": ") + hint
 
 
@@ -58,12 +58,12 @@ def while_it_is_loaded() -> Iterator[None]:
 
 @contextmanager
 def outlived() -> Iterator[None]:
-    """In the block os._exit() raises SystemExit, whose traceback names the caller; a crash of the interpreter prints
-    the file and line where it happened."""
+    """In the block os._exit() raises SystemExit, whose traceback names the caller, and a crash of the interpreter
+    prints its file and line."""
     here, leave = (os.getpid(), threading.get_ident()), os._exit
 
     def stay(status: int) -> NoReturn:
-        if (os.getpid(), threading.get_ident()) != here:  # what has been forked from here does end
+        if (os.getpid(), threading.get_ident()) != here:  # a forked process really ends
             leave(status)
         raise SystemExit(status)
 
@@ -80,12 +80,13 @@ def outlived() -> Iterator[None]:
 
 
 class TooLong(BaseException):
-    """Not an Exception, which the code that is stopped might catch."""
+    """The time limit is over. Not an Exception, which the stopped code might catch."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """TooLong in the block after so long. No limit outside of the main thread, which alone hears signals."""
+    """Raise TooLong in the block after ``seconds``. There is no limit outside the main thread, because only that
+    thread receives signals."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -104,12 +105,12 @@ def at_most(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(1e-6, others - (time.monotonic() - started)), interval)
 
 
-PUT_AWAY: dict[type, TooLong | None] = {}  # classes of which an object was put away; where it took too long, if so
+PUT_AWAY: dict[type, TooLong | None] = {}  # classes whose ``__del__`` is limited; the error, if one took too long
 
 
 def limit_del(made: type) -> None:
-    """Have ``__del__`` of the class end after PUT_AWAY_S, and do nothing from then on: Python calls it wherever an
-    object goes, and passes over what it raises, Ctrl-C too."""
+    """Limit the class's ``__del__`` to PUT_AWAY_S, and disable it after that: Python calls it whenever an object is
+    freed, and ignores its exceptions, even Ctrl-C."""
     put_away = made.__del__  # type: ignore[attr-defined]
     if hasattr(put_away, "limited"):
         return

@@ -1,7 +1,7 @@
-"""A class in a Python file of the user's own, which a config names by where it lies: ``./mine.py:MyFeatures``.
+"""A class in the user's own Python file, which a config names by its path: ``./mine.py:MyFeatures``.
 
-Where the file lies is for loading alone. What is written down of it, in a trial's key and row for one, is its own name
-(``./mine.py:MyFeatures``) and the SHA-256 of its source, which are the same on every machine.
+The path is used for loading only. A trial's key and row contain the file's own name (``./mine.py:MyFeatures``) and the
+SHA-256 of its source, which are the same on every machine.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _NAME = re.compile(r"(?P<file>.+\.py)(?::(?P<attribute>.*))?", re.DOTALL)
 
 
 def is_own(name: object) -> bool:
-    """Whether ``name`` is that of something in a file: ``./mine.py:MyFeatures``."""
+    """Whether ``name`` names a class in a file: ``./mine.py:MyFeatures``."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def absolute(name: str, folder: Path) -> str:
-    """The name with the file's whole path; one that is not absolute starts in ``folder``."""
+    """The name with the file's absolute path; a relative path starts in ``folder``."""
     file, attribute = _parts(name)
     path = _whole(Path(folder, Path(file).expanduser()))
     return f"{path}:{attribute}" if attribute else str(path)
 
 
 def portable(name: str) -> str:
-    """The name as it is written down: a file by its own name, whatever else as it is."""
+    """The name as stored in keys and rows: without the file's folder. Other names are unchanged."""
     if not is_own(name):
         return name
     file, attribute = _parts(name)
@@ -43,17 +43,17 @@ def portable(name: str) -> str:
 
 
 def path_of(name: str) -> Path:
-    """The file, its path whole."""
+    """The absolute path of the file."""
     return _whole(Path(_parts(name)[0]))
 
 
 def source_hash(name: str) -> str:
-    """The SHA-256 of the file as it is now."""
+    """The SHA-256 of the current file."""
     return hashlib.sha256(_read(path_of(name))).hexdigest()
 
 
 def load(name: str) -> Any:
-    """What the file calls so: the file is run once for each content. ConfigError where it has no such name; the
+    """The object of that name in the file, which is run once for each content. ConfigError if it has no such name; the
     file's own exceptions are not caught."""
     path, attribute = path_of(name), _parts(name)[1]
     module = _module(path, _read(path))
@@ -70,7 +70,7 @@ def load(name: str) -> Any:
 
 
 def place(name: str, error: BaseException) -> str:
-    """``<file>, line N`` of what went wrong in the file, as far as it went wrong there."""
+    """``<file>, line N`` of an error's last line in the file; only the file if the error is elsewhere."""
     path = path_of(name)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
@@ -79,17 +79,17 @@ def place(name: str, error: BaseException) -> str:
 
 
 def folders() -> set[str]:
-    """The folders of the files that were loaded here."""
+    """The folders of the loaded files."""
     return {str(path.parent) for path, _ in _loaded.values()}
 
 
 def sources() -> list[tuple[Path, bytes]]:
-    """The files that were loaded here, and what they said then."""
+    """The loaded files with their content at that time."""
     return list(_loaded.values())
 
 
 def restore(sources: Iterable[tuple[Path, bytes]]) -> None:
-    """Have such files loaded here too, where they need not lie: pickle then finds the classes in them. The files' own
+    """Load files from their content, so that pickle finds their classes on a machine without the files. The files' own
     exceptions are not caught."""
     for path, source in sources:
         _module(path, source)
@@ -99,7 +99,7 @@ _loaded: dict[str, tuple[Path, bytes]] = {}  # by the module's name
 
 
 def _whole(path: Path) -> Path:
-    """From the root; a link stays the link, whose name is the one that the user gave."""
+    """The absolute path. Links are not resolved, because the link has the name that the user gave."""
     return Path(os.path.abspath(path))
 
 

@@ -1,11 +1,11 @@
-"""Feature maps and solvers by name: the built-in ones and those of other packages, loaded when they are used; and
-feature maps in a file of the user's own, by where it lies.
+"""Feature maps and solvers by name: the built-in ones and those of other packages, loaded on first use, and feature
+maps in the user's own file, by its path.
 
-What a config may say of one is what its factory (a class or a function) says of itself: the parameters, their defaults
-and types in the signature, their descriptions in the section "Parameters" of the docstring (numpydoc's format, one
-``name : text`` each), what it is in the docstring's first line. ``choices``, an attribute, maps a parameter to the
-values that it may have; so does the type ``Literal``. A parameter whose name would be a word of Python ends in an
-underscore: ``lambda_`` is a config's ``lambda``.
+The factory (a class or a function) declares what a config may set. Its signature has the parameters with their defaults
+and types, its docstring's section "Parameters" their descriptions (numpydoc's format, one ``name : text`` each), and
+the docstring's first line is the summary. The attribute ``choices`` maps a parameter to its allowed values; so does the
+type ``Literal``. A parameter whose name would be a Python keyword ends in an underscore: ``lambda_`` is a config's
+``lambda``.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from rffbench.plugins.guarded import (
 from rffbench.text import duration
 
 NONE = "none"
-"""The name of no feature map, or of no solver."""
+"""The name in configs for having no feature map, or no solver."""
 
-IN_CONFIGS = {  # what estimators call what a config says in other words
+IN_CONFIGS = {  # parameters of estimators that a config sets by another key
     "n_components": "n_features",
     "gamma": "kernel: {gamma: …}",
     "sigma": "kernel: {sigma: …}",
@@ -53,7 +53,7 @@ IN_CONFIGS = {  # what estimators call what a config says in other words
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of a parameter; ``default`` is ``inspect.Parameter.empty`` where there is none."""
+    """The facts about a parameter; ``default`` is ``inspect.Parameter.empty`` if it has no default."""
 
     default: Any
     annotation: Any = Any
@@ -64,9 +64,10 @@ class Parameter:
 class Registry:
     """Factories by name: ``built_in`` ones, name to ``module:attribute``, and those of the entry-point group.
 
-    ``what`` they are is said in messages, ``none`` is what their absence means. ``common`` names what an experiment
-    says of all alike: no parameter of a config's own, and given to those factories that ask for it. Where ``none`` is
-    None, 'none' is no name. ``own_files``: a name may also be that of a class in a file (`rffbench.plugins.ownfile`).
+    Messages call them ``what``. ``none`` is the meaning of the name 'none'; if it is None, there is no such name.
+    ``common`` names values that the experiment sets for all parts: they are not parameters of a config, and are passed
+    to the factories that ask for them. With ``own_files`` a name may also be a class in a file
+    (`rffbench.plugins.ownfile`).
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Registry:
         self._built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
 
     def names(self) -> list[str]:
-        """The names a config may give: built-in ones first, ``none`` last. A built-in name can't be taken over."""
+        """The names for configs: built-in ones first, ``none`` last. Another package cannot replace a built-in name."""
         absent = [] if self.none is None else [NONE]
         return [*self._built_in, *sorted(set(self._added()) - set(self._built_in)), *absent]
 
@@ -91,12 +92,13 @@ class Registry:
         return {point.name: point for point in entry_points(group=self.group)}
 
     def factory(self, name: str) -> Any:
-        """What ``name`` stands for; ConfigError, naming the nearest, where there is none or it can't be loaded."""
+        """The factory called ``name``; ConfigError if there is none, with the nearest name, or if it can't be
+        loaded."""
         if self.is_own(name):
             return self._that_can_be_put_away(name, self._own(name))
         point = self._built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
         if point is None and self.own_files and ("/" in name or ":" in name):
-            raise ConfigError(f"{self.what} {name!r}: a class of one's own is in a .py file: ./mine.py:MyFeatures")
+            raise ConfigError(f"{self.what} {name!r}: your own class must be in a .py file: ./mine.py:MyFeatures")
         if point is None:
             raise ConfigError(unknown(self.what, name, self.names()))
         if name in self._built_in:
@@ -108,11 +110,13 @@ class Registry:
         except ConfigError as error:
             raise ConfigError(f"{self.what} {name!r} {error}") from error
         except (TypeError, ValueError):
-            raise ConfigError(f"{self.what} {name!r}: {point.value} is no class and no function: {found!r}") from None
+            raise ConfigError(
+                f"{self.what} {name!r}: {point.value} is neither a class nor a function: {found!r}"
+            ) from None
         return self._that_can_be_put_away(name, found)
 
     def is_own(self, name: str) -> bool:
-        """Whether ``name`` is that of a class in a file of the user's own."""
+        """Whether ``name`` names a class in the user's own file."""
         return self.own_files and ownfile.is_own(name)
 
     def _own(self, name: str) -> Any:
@@ -126,11 +130,11 @@ class Registry:
                 raise
             raise ConfigError(f"{self._called(name)}: {ownfile.place(name, error)}: {problem_of(error)}") from error
         if not isinstance(found, type):
-            raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is no class: {found!r}")
+            raise ConfigError(f"{self._called(name)}: {ownfile.path_of(name)}: that is not a class: {found!r}")
         return found
 
     def _that_can_be_put_away(self, name: str, found: Any) -> Any:
-        """``found``, its ``__del__`` limited in time; ConfigError where one of its objects took longer."""
+        """``found`` with a time limit on its ``__del__``; ConfigError if one of its objects took longer."""
         if not isinstance(found, type):
             return found
         if hasattr(found, "__del__"):
@@ -147,9 +151,9 @@ class Registry:
         return f"{self.what} {ownfile.portable(name)!r}" if self.own_files else f"{self.what} {name!r}"
 
     def made_by(self, name: str) -> int | str | None:
-        """What tells the code that ``name`` stands for from other code of that name: the ``version`` of a built-in one
-        (an attribute of its class or function, else 1), the hash of a user's own file, of another package its name and
-        version and the hash of the module. None of ``none``."""
+        """The identity of the code called ``name``: for a built-in part its ``version`` (an attribute of its class or
+        function, else 1), for a user's own file its hash, for another package its name, its version and the hash of the
+        module. None for ``none``."""
         if name == NONE:
             return None
         if self.is_own(name):
@@ -167,27 +171,27 @@ class Registry:
         return {} if name == NONE and self.none else parameters_of(self.factory(name), self.common)
 
     def defaults(self, name: str) -> dict[str, Any]:
-        """The same with their defaults as YAML would say them."""
+        """The same with their defaults as in YAML."""
         found = self.parameters(name)
         for key, parameter in found.items():
             if parameter.default is inspect.Parameter.empty:
-                raise ConfigError(f"{self.what} {name!r} is no use to a config: its {key} has no default")
+                raise ConfigError(f"{self.what} {name!r} cannot be used in a config: its {key} has no default")
         return {key: _plain(parameter.default) for key, parameter in found.items()}
 
     def check_names(self, name: str, given: Collection[str], besides: Collection[str] = ()) -> None:
-        """ConfigError for the first of the ``given`` keys that is no parameter, nor one of those ``besides``."""
+        """ConfigError for the first ``given`` key that is neither a parameter nor in ``besides``."""
         valid = [*self.parameters(name), *besides]
         for key in given:
             if key not in valid:
                 message = unknown(f"parameter of {self._called(name)}:", key, valid)
                 if (said := IN_CONFIGS.get(key)) and (said != "lambda" or said in valid):
-                    message = f"{self._called(name)} has no parameter {key!r} in a config, which says it by {said}"
+                    message = f"{self._called(name)} has no parameter {key!r} in a config: use {said}"
                 if others := [each for each in self._built_in if key in self.parameters(each)]:
                     message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
 
     def make(self, name: str, given: Mapping[str, Any], **common: Any) -> Any:
-        """What the factory makes of the ``given`` parameters, and of what it asks for of ``common``."""
+        """The part that the factory makes of the ``given`` parameters and of the ``common`` values that it asks for."""
         factory = self.factory(name)
         asked = _signature(factory).parameters
         if not _takes_all(asked):
@@ -203,7 +207,7 @@ class Registry:
         return factory(**common, **named)
 
     def needs(self, name: str, key: str) -> bool | None:
-        """Whether the factory needs ``key`` of what is common; False: it has no use for it; None: it may be None."""
+        """Whether the factory needs the common value ``key``; False: it does not take it; None: it is optional."""
         factory = self.factory(name)
         if _listed(factory) is not None:
             return None
@@ -214,8 +218,8 @@ class Registry:
 
     @contextmanager
     def refusing(self, name: str) -> Iterator[None]:
-        """A ValueError of the factory, or of what it made, is the config's fault; so is any error of code that is not
-        built in. What it prints goes to standard error."""
+        """A block that turns a ValueError of the factory, or of the part it made, into a ConfigError; for code that is
+        not built in, every error. Printed text goes to standard error."""
         try:
             if name in self._built_in:
                 yield
@@ -234,9 +238,8 @@ class Registry:
             ) from error
 
     def blame(self, name: str, error: BaseException, part: Any = None) -> str:
-        """What is said of an error that the code called ``name`` raised, ``part`` being what its factory has made, if
-        it has: whose it is, in which method, in which line of that code, and what it says. Empty of what is built in,
-        and where the code was not at work."""
+        """The message for an error that the code called ``name`` raised: its package or file, method, line and text.
+        ``part`` is what its factory has made, if it has. Empty for built-in code, and if the code did not raise it."""
         if name == NONE or name in self._built_in:
             return ""
         made = self.factory(name) if part is None else type(part)
@@ -256,14 +259,14 @@ class Registry:
         return f"{self._called(name)}: {', '.join(methods[:1] + lines[-1:])}: {said}"
 
     def summary(self, name: str) -> str:
-        """What it is, in a line."""
+        """The summary, in one line."""
         if name == NONE and self.none:
             return self.none
         return (inspect.getdoc(self.factory(name)) or name).partition("\n")[0]
 
     def describe(self) -> list[dict[str, Any]]:
-        """Of each, for listings: its name, a line of summary, and the parameters with their defaults. What cannot be
-        used says so in its summary."""
+        """For listings: each name with its summary line and its parameters with their defaults. The summary says if
+        the part cannot be used."""
         rows = []
         for name in self.names():
             try:
@@ -282,8 +285,8 @@ _signature = cache(inspect.signature)
 
 @cache
 def parameters_of(factory: Any, common: tuple[str, ...]) -> Mapping[str, Parameter]:
-    """The parameters of ``factory`` but the ``common`` ones: those of its attribute ``parameters``, a mapping from name
-    to default, where it has one, else those of its signature."""
+    """The parameters of ``factory`` except the ``common`` ones: from its attribute ``parameters``, a mapping from name
+    to default, if it has one, else from its signature."""
     listed = _listed(factory)
     if listed is not None:
         return {key: Parameter(default) for key, default in listed.items()}
@@ -327,7 +330,7 @@ def _plain(default: Any) -> Any:
 
 
 def _descriptions(docstring: str) -> dict[str, str]:
-    """Each parameter's text, of the docstring's section "Parameters"."""
+    """Each parameter's text in the docstring's section "Parameters"."""
     found: dict[str, str] = {}
     names: list[str] = []
     for line in docstring.partition("Parameters\n----------\n")[2].splitlines():

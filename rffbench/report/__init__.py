@@ -187,7 +187,7 @@ def compare_methods(folder: str | Path) -> Statistics | None:
     """An experiment's methods against each other, which needs no reference: Wilcoxon's and Friedman's tests over cells,
     with Holm's correction, mean ranks and critical differences.
 
-    None where fewer than two methods share a cell. Of a sweep, the first protocol's.
+    None if fewer than two methods share a cell. Of a sweep, the first protocol's.
     """
     from rffbench.report.statistics import compute_statistics
 

@@ -26,7 +26,7 @@ def make_table_at(
     Training time is the time to map the training rows and to learn; of maps alone, to generate the features. The size
     is the largest that the budget allows, not the best: that would be chosen by the test rows. A method that takes
     longer at every size says how long the quickest takes. ``~`` marks times that cannot be compared.
-    Raises ResultsError where no trial has seconds.
+    Raises ResultsError if no trial has seconds.
     """
     name = as_written if written else str
     table = Table(f"{results.title}: at most {at_seconds:g} s", ["dataset", *map(name, results.methods)], stub=1)

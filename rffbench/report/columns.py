@@ -53,7 +53,7 @@ def _rows_decide(results: Results, method: str) -> bool:
 
 
 def make_columns_table(results: Results, *, written: bool = False) -> Table:
-    """The number of columns of every cell's features. ResultsError where no map says it."""
+    """The number of columns of every cell's features. ResultsError if no map says it."""
     found = columns_of(results)
     if not found:
         raise ResultsError(f"{results.folder}: no trial says how many columns its features have")

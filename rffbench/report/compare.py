@@ -148,7 +148,7 @@ def compare(
 
     ``tolerance`` takes the place of the reference's own. ``protocols`` are all those of a sweep, of which ``results``
     are the first: claims are judged under each, or not at all, for the numbers alone. ``summary`` is that of the
-    results, where it is made already. Raises NoReference where the config names none, ConfigError where it names an
+    results, where it is made already. Raises NoReference if the config names none, ConfigError if it names an
     unknown one, NotComparable where finished trials have nothing in common with it.
     """
     name = results.config.get("reference")

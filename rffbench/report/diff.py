@@ -92,7 +92,7 @@ def diff_folders(
     """Every experiment of two folders that both hold, the one against the other; and what only one of them holds.
 
     Each is an experiment's folder or a folder of such folders, whose experiments go together by their names. ``names``
-    is what the two are called. ResultsError where nothing goes together.
+    is what the two are called. ResultsError if nothing goes together.
     """
     names = names or (str(old), str(new))
     found = experiment_folders(old), experiment_folders(new)
@@ -116,7 +116,7 @@ def diff_folders(
 
 
 def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None) -> Difference:
-    """One experiment's folder against another. ResultsError where they have no cell in common."""
+    """One experiment's folder against another. ResultsError if they have no cell in common."""
     return _judged([_measured(old, new, tolerance, names or (str(old), str(new)))])[0]
 
 
@@ -342,7 +342,7 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _machine(folder: Path) -> str | None:
-    """What seconds depend on: the processor and how many there are; None where no manifest says."""
+    """What seconds depend on: the processor and how many there are; None if no manifest says."""
     with suppress(ResultsError, LookupError):
         newest = runs_of(folder)[-1]
         return f"{newest['cpu']}, {newest['processors']} processors"

@@ -29,7 +29,7 @@ TUNED = {"lambda": "λ", "gamma": "γ", TIMES_MEDIAN: "σ/median"}
 @dataclass(frozen=True)
 class Edge:
     """A tuned value of a cell that is the ``end`` of its grid, ``at``, in ``trials`` of the ``finished`` ones; whether
-    the held-out score ``moves`` there by more than its standard error, None where that is unknown."""
+    the held-out score ``moves`` there by more than its standard error, None if that is unknown."""
 
     dataset: str
     n_features: int
@@ -137,7 +137,7 @@ def _found(results: Results) -> Iterator[Edge]:
 
 
 def _grid(results: Results, method: str, name: str) -> list[float]:
-    """What a method's tuned value is chosen from; empty where it is given."""
+    """What a method's tuned value is chosen from; empty if it is given."""
     setting = results.grid.setting("solver" if name == "lambda" else "kernel", method=method) or {}
     grid: Any = setting.get(name)
     if name == TIMES_MEDIAN and isinstance(chosen := setting.get("gamma"), dict):

@@ -131,7 +131,7 @@ class Results:
 
     def kernels_differ(self, dataset: str, methods: Iterable[str]) -> str:
         """In words, that methods approximate different kernels on a dataset, so that their errors cannot be
-        compared: which methods each kernel has. Empty where it is one kernel."""
+        compared: which methods each kernel has. Empty if it is one kernel."""
         of_kernel: dict[str, list[str]] = {}
         for method in methods:
             if method not in self.grid.methods or self.grid.features(method)["name"] == "none":
@@ -325,7 +325,7 @@ class _Rows:
 
 
 def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> Results | None:
-    """The results of the rows that one config asks for; None where there are none."""
+    """The results of the rows that one config asks for; None if there are none."""
     counted = rows.counted(grid.datasets, grid.methods)
     if not counted:
         return None
@@ -389,7 +389,7 @@ def _numbers(row: Row, seconds: dict[str, Any]) -> dict[str, Any]:
 
 
 def experiment_folder(path: Path) -> Path:
-    """The folder at ``path`` of one experiment. ResultsError where that is none, or a folder of several."""
+    """The folder at ``path`` of one experiment. ResultsError if that is none, or a folder of several."""
     if experiment_folders(path) != [path]:
         raise ResultsError(f"{path}: holds the folders of experiments; give one of these")
     return path

@@ -46,7 +46,7 @@ class History:
     """``runs`` has a row for every run, oldest first: place, date, commit, version. ``cells`` has a row for every cell:
     protocol, dataset, size, method, metric, decimals, trials (how many its runs have in common; 0: the means are of
     other trials in each), values (a mean for every run, NaN where it has none), and of the largest shift the run that
-    it begins with (counted from 1), its size and its p; None where there is none to test."""
+    it begins with (counted from 1), its size and its p; None if there is none to test."""
 
     title: str
     runs: pd.DataFrame
@@ -55,7 +55,7 @@ class History:
 
 def history(places: Sequence[str]) -> History:
     """The history of one experiment over results folders; of a single one over the git commits that changed its log,
-    and as it is now if it differs. ResultsError where there are not two runs."""
+    and as it is now if it differs. ResultsError if there are not two runs."""
     one = places[0] if len(places) == 1 else None
     if one:
         places = [*revisions(Path(one)), one]

@@ -276,7 +276,7 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
 @dataclass(frozen=True)
 class _Shared:
     """What trials have in common, and so what their interval covers; ``test_over_train`` is n_test/n_train of random
-    splits, None where new rows cannot be spoken of. ``fixed`` are the methods whose frequencies are always the same."""
+    splits, None if new rows cannot be spoken of. ``fixed`` are the methods whose frequencies are always the same."""
 
     covers: str
     test_over_train: float | None

@@ -34,7 +34,7 @@ def record(folder: Path, output: Path | None = None, *, overwrite: bool = False)
     reader must know.
 
     Without an ``output`` it is the file that the config names as its reference, else ``<name>_reference.csv`` in the
-    current folder. ResultsError where no trial is finished, and where the file is there already and holds anything
+    current folder. ResultsError if no trial is finished, and where the file is there already and holds anything
     else, unless ``overwrite`` is set.
     """
     protocols = load_protocols(folder)

@@ -28,7 +28,7 @@ def results_at(place: str) -> Iterator[Path]:
     ``FOLDER@source:NUMBER``, one with the rows of a version of a file of one's own (`rffbench.report.versions`).
 
     A revision is what git takes for one (``HEAD~3``, a tag, a branch, a hash). What was measured is copied to a
-    temporary folder, which is gone after the ``with`` block. ResultsError where there is no git, no such revision or
+    temporary folder, which is gone after the ``with`` block. ResultsError if there is no git, no such revision or
     version, or no such folder in it.
     """
     if Path(place).exists() or "@" not in place:
@@ -90,7 +90,7 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
-    """What a git command prints; None where it fails."""
+    """What a git command prints; None if it fails."""
     try:
         done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
     except FileNotFoundError:

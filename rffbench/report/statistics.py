@@ -101,7 +101,7 @@ class Statistics:
 
 
 def compute_statistics(results: Results) -> Statistics | None:
-    """The statistics of an experiment; None where fewer than two methods share a cell."""
+    """The statistics of an experiment; None if fewer than two methods share a cell."""
     scores = _scores(results)
     by_cell = scores.groupby(["dataset", "n_features", "method"], sort=False)["score"].mean().unstack("method")
     labels = [label for label in results.methods if label in by_cell]

@@ -76,7 +76,7 @@ def summary_csv(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> str:
 
 
 def summary_records(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
-    """The same by row; None where there is no number."""
+    """The same by row; None if there is no number."""
     return records(_joined(protocols, summaries))
 
 

@@ -111,7 +111,7 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
 
 
 def baseline_column(config: Mapping[str, Any], methods: Sequence[str], table: Table) -> int | None:
-    """The column of the first method that the config's significance compares others with; None where there is none."""
+    """The column of the first method that the config's significance compares others with; None if there is none."""
     names = [name for name in baselines(config) if name in methods]
     return len(table.header) - len(methods) + methods.index(names[0]) if names else None
 
@@ -177,7 +177,7 @@ def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:
 
 
 def measured_metric(protocols: Protocols, name: str) -> Metric:
-    """The metric of this name, or of one of ``ALIASES``. ConfigError where there is none such, ResultsError where no
+    """The metric of this name, or of one of ``ALIASES``. ConfigError if there is none such, ResultsError if no
     trial of a folder has it."""
     known = {each: metric for _, results in protocols for each, metric in results.metrics.items()}
     metric = known.get(ALIASES.get(name, name))

@@ -123,7 +123,7 @@ class Estimate:
 
     def trials_to_settle(self, claimed: Range) -> int | None:
         """The least number of trials whose interval would lie on one side of the bounds, were the mean and the spread
-        to stay as observed; None where that is more than MOST_TRIALS."""
+        to stay as observed; None if that is more than MOST_TRIALS."""
         counts = np.arange(2, MOST_TRIALS + 1)
         inside = claimed.low < self.mean < claimed.high
         level = claimed.level if inside else LEVEL

@@ -33,7 +33,7 @@ class Version:
 def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
     """Make ``copy`` the results folder as of the version with this number, counted from 1, oldest first: the rows of
     that version, and those of the log that don't depend on its file. ResultsError, naming the versions there are,
-    where there is none of that number."""
+    where there is not one of that number."""
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
     counts = versions(folder)

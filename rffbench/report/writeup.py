@@ -65,7 +65,7 @@ def to_text(comparison: Comparison, width: int | None = None) -> str:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The same for programs, and every cell: numbers in full precision, None where there is none."""
+    """The same for programs, and every cell: numbers in full precision, None if there is none."""
     return {
         "title": comparison.results.title, "reference": comparison.reference.citation, "outside": comparison.outside,
         "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),

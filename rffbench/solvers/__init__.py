@@ -7,7 +7,7 @@ no method may name a feature map; with ``features`` and no default every method 
 ``parameters`` maps the names of the config's parameters to their defaults is given all of the above, and takes a map or
 none. The parameter ``lambda``, where there is one, is given as a list of numbers.
 
-What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError where one is
+What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError if one is
 wrong; the factory may too. Once fitted it may have ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', without
 which its training is timed as a whole, ``alpha_``, the λ it took, ``metrics_``, numbers that a table shows
 ('model_size', 'objective', …), with ``own_metrics`` for what those are that this package does not know
@@ -82,7 +82,7 @@ def served(name: str) -> SolverServes:
 
 
 def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
-    """ConfigError where the solver called ``name`` is not for this task, or not for this kernel."""
+    """ConfigError if the solver called ``name`` is not for this task, or not for this kernel."""
     solver = served(name)
     instead: list[str] = []
     if task not in solver.tasks:  # only then, as it loads every solver
@@ -96,7 +96,7 @@ def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
 
 
 def check_features(name: str, features: Any) -> None:
-    """ConfigError where the solver called ``name`` does not take what the map ``features`` makes."""
+    """ConfigError if the solver called ``name`` does not take what the map ``features`` makes."""
     if not makes_sparse(features):
         return
     instead = [each for each in BUILT_IN if served(each).sparse_cost is not None]
@@ -156,7 +156,7 @@ def spec(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_map(name: str, features: str) -> None:
-    """ConfigError where the solver called ``name`` has no use for the feature map called ``features``, or needs one
+    """ConfigError if the solver called ``name`` has no use for the feature map called ``features``, or needs one
     where that is ``none``."""
     needs = True if name == NONE else SOLVERS.needs(name, "features")
     if features != NONE and needs is False:
@@ -167,7 +167,7 @@ def check_map(name: str, features: str) -> None:
 
 
 def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_name: str | None = None) -> None:
-    """ConfigError where ``device`` does not run this solver, a parameter that it sets, or the map ``features``."""
+    """ConfigError if ``device`` does not run this solver, a parameter that it sets, or the map ``features``."""
     from rffbench.features.base import FourierFeatures
 
     name, runs = config.get("name", "ridge"), [each for each in ON_DEVICE.names() if each != NONE]

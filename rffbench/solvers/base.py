@@ -26,7 +26,7 @@ def rows_of(X: Any, rows: slice) -> Any:
 
 
 def read_rows(X: Any) -> NDArray[np.float64]:
-    """A copy of all rows of X, which may be lazy, as float64; ValueError where one holds NaN or infinity."""
+    """A copy of all rows of X, which may be lazy, as float64; ValueError if one holds NaN or infinity."""
     return np.array(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64, order="C")
 
 
@@ -74,7 +74,7 @@ class _Estimator(BaseEstimator):
         return checked
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """``_linear`` of the rows; ValueError where it is no number, of which a label could be made all the same."""
+        """``_linear`` of the rows; ValueError if it is no number, of which a label could be made all the same."""
         outputs = self._linear(self._validated(X))
         if not np.isfinite(outputs).all():
             row = int(np.argwhere(~np.isfinite(outputs))[0][0])

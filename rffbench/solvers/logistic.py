@@ -212,7 +212,7 @@ class LogisticClassifierCV(Classifier):
         return {method: always + dtype.itemsize * p * count for method, count in rows.items()}
 
     def _holds(self, X: Any, columns: int | None, k: int, kept: int = 0) -> bool:
-        """Whether Z is held; MemoryBudgetError where ``memory`` is too little for what ``method`` asks."""
+        """Whether Z is held; MemoryBudgetError if ``memory`` is too little for what ``method`` asks."""
         entries = int(X.nnz) if self.features is None and issparse(X) else None
         if makes_sparse(self.features):
             entries = most_columns(self.features, X.shape[0])

@@ -17,13 +17,13 @@ ClassWeight = Mapping[Any, float] | Balanced
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """ValueError where ``class_weight`` is none of None, 'balanced' and a dictionary."""
+    """ValueError if ``class_weight`` is not one of None, 'balanced' and a dictionary."""
     if class_weight is not None and class_weight != "balanced" and not isinstance(class_weight, Mapping):
         raise WrongParameter("class_weight", f"must be None, 'balanced' or label: weight, got {class_weight!r}")
 
 
 def check_balanced(class_weight: Any, task: str) -> None:
-    """ValueError where a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels
+    """ValueError if a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels
     are numbers of no meaning, so that a config gives no class a weight of its own."""
     check_choice("class_weight", class_weight, (None, "balanced"))
     if task == "regression" and class_weight:
@@ -58,7 +58,7 @@ def class_row_weights(
 
 
 def check_counted(Y: NDArray[np.float64], weights: NDArray[np.float64] | None, classes: NDArray) -> None:
-    """ValueError where all rows of a class, or all but those of one, have weight 0; Y are targets of −1/+1."""
+    """ValueError if all rows of a class, or all but those of one, have weight 0; Y are targets of −1/+1."""
     if weights is None:
         return
     for index, column in enumerate(Y.T):

@@ -163,7 +163,7 @@ def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
 
 
 def check_map(features: Any, X: Rows) -> None:
-    """ValueError where the fitted map does not make of a row the columns that it was asked for."""
+    """ValueError if the fitted map does not make of a row the columns that it was asked for."""
     mapped(features, X[:1], columns_of(features))
 
 

@@ -34,7 +34,7 @@ def measuring_bytes(spec: TrialSpec, n: int, columns: int) -> int:
 
 
 def check_measuring(spec: TrialSpec, n: int, columns: int, free: int | None) -> None:
-    """MemoryBudgetError where ``free`` bytes are too few for that."""
+    """MemoryBudgetError if ``free`` bytes are too few for that."""
     if free is not None and (needed := measuring_bytes(spec, n, columns)) > free:
         raise MemoryBudgetError(f"measuring a map of {columns} columns", needed, free)
 

@@ -94,7 +94,7 @@ class Metric:
 
     @property
     def decimals(self) -> int | None:
-        """Decimals in a table: 2 of a percentage; None where the size of the number decides."""
+        """Decimals in a table: 2 of a percentage; None if the size of the number decides."""
         return 2 if self.unit == PERCENT else None
 
 
@@ -136,7 +136,7 @@ def _is_finite(value: Any) -> bool:
 def described(fitted: Any) -> dict[str, dict[str, str | None]]:
     """What the ``own_metrics`` of a map or solver, a sequence of `Metric`, say of its ``metrics_``: title, unit and
     better direction by name, as a trial's row keeps them, so that a reader needs the results alone. What is known
-    here keeps its meaning. ValueError where they are none."""
+    here keeps its meaning. ValueError if they are none."""
     own = getattr(fitted, "own_metrics", ())
     if not isinstance(own, list | tuple) or not all(isinstance(each, Metric) for each in own):
         raise ValueError(
@@ -287,7 +287,7 @@ def scored(task: str, y: NDArray, predicted: NDArray) -> dict[str, float]:
 
 
 def check_measurable(name: str, features: Any) -> None:
-    """NotServed where the measure ``name`` is of something that the map ``features``, or its kernel, does not have."""
+    """NotServed if the measure ``name`` is of something that the map ``features``, or its kernel, does not have."""
     from rffbench.features.base import FourierFeatures  # slow to load, and reports need the metrics' names alone
 
     metric = METRICS.get(name)

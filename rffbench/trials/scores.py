@@ -174,7 +174,7 @@ OWN = Registry("score", {}, "rffbench.scores", common=(), own_files=True, none=N
 
 
 def score(name: str) -> Score:
-    """The score called ``name``, built-in or of a file of your own; ConfigError where there is none, or it is wrong."""
+    """The score called ``name``, built-in or of a file of your own; ConfigError if there is none, or it is wrong."""
     if name in SCORES:
         return SCORES[name]
     if not OWN.is_own(name):
@@ -212,7 +212,7 @@ def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dic
 
 
 def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -> None:
-    """ConfigError where the score called ``name`` is for ``task`` and needs what the unfitted ``solver``, made from
+    """ConfigError if the score called ``name`` is for ``task`` and needs what the unfitted ``solver``, made from
     ``config``, does not give."""
     asked = score(name)
     needs = asked.needs

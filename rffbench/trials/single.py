@@ -299,7 +299,7 @@ class Problem:
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
 
     def _effective_dimensions(self, features: Any, penalties: list[float], accuracy: Accuracy) -> list[float | None]:
-        """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows; None where rounding leaves ZᵀZ + cI not
+        """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows; None if rounding leaves ZᵀZ + cI not
         positive definite, and where c, which singular values have honoured, is lost in the rounding of ZᵀZ.
 
         It is p − c·tr((ZᵀZ + cI)⁻¹), by one Cholesky factor for each c: good to about p times machine epsilon, and
@@ -375,7 +375,7 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
 
 
 def either(*contended: bool | None) -> bool | None:
-    """Whether any of several sections was contended; None where one is not and another cannot be told."""
+    """Whether any of several sections was contended; None if one is not and another cannot be told."""
     return True if True in contended else None if None in contended else False
 
 

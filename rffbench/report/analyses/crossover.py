@@ -19,8 +19,8 @@ FEWEST_DIMENSIONS = 3
 class Crossover:
     """Where a method's feature time falls below the baseline's.
 
-    ``faster_from`` is the least dimension measured from which on it is quicker at each, None where it isn't at the
-    largest; ``at`` is where the lines between the measured times cross, log-log, None where the method is quicker from
+    ``faster_from`` is the least dimension measured from which on it is quicker at each, None if it isn't at the
+    largest; ``at`` is where the lines between the measured times cross, log-log, None if the method is quicker from
     the first dimension on, or never.
     """
 
@@ -37,7 +37,7 @@ class Crossover:
 
 
 def by_dimension(results: Results) -> pd.DataFrame | None:
-    """The trials of maps at the largest size on synthetic data, with a column ``d``; None where projections were not
+    """The trials of maps at the largest size on synthetic data, with a column ``d``; None if projections were not
     measured, or at fewer than FEWEST_DIMENSIONS dimensions."""
     if results.trials["marginal_ks"].isna().all():
         return None

@@ -57,7 +57,7 @@ def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame
 
 def slope_table(protocols: Protocols) -> pd.DataFrame:
     """One row per label of the sweep, dataset, method, number of points and error: the fitted exponent in m,
-    its interval, and what theory has; empty where no error of a map alone was measured at several sizes."""
+    its interval, and what theory has; empty if no error of a map alone was measured at several sizes."""
     rows = []
     for labels, results, trials in measured_of_maps(protocols):
         for dataset in results.datasets:

@@ -27,7 +27,7 @@ _PATH = ["dataset", "n_features", "multiple", "method"]
 
 def distances(results: Results) -> pd.DataFrame:
     """Of every dataset, size and method but the first: how far its curve is from the first method's, in units of the
-    score, one column per scale; empty where no path of λ tells all of LAMBDA_SCALES.
+    score, one column per scale; empty if no path of λ tells all of LAMBDA_SCALES.
 
     At each λ of a method its score is compared with that of the first method, of the same trial, where the scale is
     the same: between two λ of its path by linear interpolation in the scale's logarithm. The mean of the absolute
@@ -72,7 +72,7 @@ def _differences(own: pd.DataFrame, base: pd.DataFrame, scale: str, score: str) 
 
 
 def lambda_scale_table(results: Results) -> Table | None:
-    """The distances, a row for each dataset, size and method; None where there are none."""
+    """The distances, a row for each dataset, size and method; None if there are none."""
     found = distances(results)
     if found.empty:
         return None

@@ -33,7 +33,7 @@ class Decay(NamedTuple):
 
 
 def measured(protocols: Protocols) -> Measured | None:
-    """What the protocols measured of dimensions and spectra; None where they did not."""
+    """What the protocols measured of dimensions and spectra; None if they did not."""
     trials, curves = [], []
     for _, results in protocols:
         points = {name: results.grid.setting("kernel_error_points", name) for name in results.datasets}
@@ -75,7 +75,7 @@ def decay(spectrum: pd.DataFrame) -> Decay:
 
 
 def leverage_table(protocols: Protocols) -> Table | None:
-    """d and D at the largest n, how they grow with n, and how K's eigenvalues fall; None where nothing was measured."""
+    """d and D at the largest n, how they grow with n, and how K's eigenvalues fall; None if nothing was measured."""
     found = measured(protocols)
     if found is None:
         return None

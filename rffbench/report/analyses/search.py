@@ -93,7 +93,7 @@ def search(protocols: Protocols) -> Search:
     On every dataset all are judged by the cells that all of them have; one with so few that less than half of the cells
     would be left is left out, and said so. Over all datasets: the root mean square of a protocol's distances.
 
-    Raises NoSweep where nothing was swept, ConfigError where the config names no reference with numbers, ResultsError
+    Raises NoSweep if nothing was swept, ConfigError if the config names no reference with numbers, ResultsError
     where none of them is measured.
     """
     results = protocols[0][1]

@@ -60,7 +60,7 @@ def score_time_figure(results: Results, dataset: str, called: str | None = None)
     """The score against the time to make the training features and to learn, both means over trials: one curve per
     method through its sizes, or a dot if it has no features. Where a dataset has a relative RMSE, it is that.
 
-    None where the trials' seconds are not comparable (timing: exclusive was not asked for), nothing was learnt, or
+    None if the trials' seconds are not comparable (timing: exclusive was not asked for), nothing was learnt, or
     there is a single point.
     """
     score, trials = _score_and_trials(results, dataset)

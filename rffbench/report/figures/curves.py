@@ -181,7 +181,7 @@ def _progress_title(results: Results, dataset: str, name: str) -> str:
 
 
 def _level(results: Results, dataset: str, method: str, name: str) -> float | None:
-    """What a method without a curve comes to, as the curve's column has it; None where it has no such figure."""
+    """What a method without a curve comes to, as the curve's column has it; None if it has no such figure."""
     trials = results.trials
     mine = trials[(trials["dataset"] == dataset) & (trials["method"] == method) & (trials["status"] == "ok")]
     score = results.score(dataset)

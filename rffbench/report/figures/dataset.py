@@ -33,7 +33,7 @@ from rffbench.trials.metrics import ERRORS, MAP_MEASURES, PERCENT, SCORES, TIMES
 
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
-    """One dataset's panels from its rows of the summary; None where nothing was measured at two sizes."""
+    """One dataset's panels from its rows of the summary; None if nothing was measured at two sizes."""
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = without_size(results, summary)

@@ -488,7 +488,7 @@ def _digits(numbers: ArrayLike) -> list[str]:
 
 
 def _fingerprint_in(path: Path) -> str | None:
-    """The fingerprint of the figure in a PNG; None where there is no such file, or none in it."""
+    """The fingerprint of the figure in a PNG; None if there is no such file, or none in it."""
     from PIL import Image, UnidentifiedImageError
 
     try:

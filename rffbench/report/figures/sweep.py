@@ -91,7 +91,7 @@ def _points(results: Results, summary: pd.DataFrame, x: float) -> pd.DataFrame:
 
 
 def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: str, called: str) -> Figure | None:
-    """The panels of one dataset; None where nothing was measured at two values of the axis."""
+    """The panels of one dataset; None if nothing was measured at two values of the axis."""
     swept = points.groupby(["metric", "n_features"])["x"].transform("nunique") > 1
     points = points[swept]
     metrics = panel_metrics(results, points)

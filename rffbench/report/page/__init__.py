@@ -46,7 +46,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
 
     Runs of one experiment (folders of one name at several places) are shown over time, and the newest in full.
     ``output`` is the file; if None, report.html in the one folder given, else in the current one. An experiment that
-    cannot be read is passed over where there are others. ResultsError where there is none left, or the file cannot be
+    cannot be read is passed over where there are others. ResultsError if there is none left, or the file cannot be
     written.
     """
     path = output or _default_path(places)

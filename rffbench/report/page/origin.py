@@ -99,7 +99,7 @@ def written_by(newer: str) -> str:
 
 
 def failures_sheet(protocols: Protocols) -> Sheet | None:
-    """Why trials have no result: each message with the trials that ended so; None where all are ok."""
+    """Why trials have no result: each message with the trials that ended so; None if all are ok."""
     place = ["dataset", "method", "n_features", "trial"]
     lost = [
         set(each.trials.loc[each.trials["status"] != "ok", place].itertuples(index=False, name=None))

@@ -35,7 +35,7 @@ _Record = dict[str, Any]
 class Section:
     """What the page says of an experiment.
 
-    ``paper`` is whom it is about and ``role`` what it is for; none, empty, where it is about no paper.
+    ``paper`` is whom it is about and ``role`` what it is for; none, empty if it is about no paper.
     ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of
     ``citation``, ``given`` being what these are called; ``claims`` counts verdicts. ``facts`` and ``runs`` say where it
     was measured, ``command`` how to do it again.
@@ -150,7 +150,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
 
 
 def _comparison(results: Results, judged: Protocols, summary: pd.DataFrame) -> Comparison | None:
-    """As `rffbench compare` has it; None where there is no reference."""
+    """As `rffbench compare` has it; None if there is no reference."""
     try:
         return compare(results, protocols=judged, summary=summary)
     except NoReference:
@@ -194,7 +194,7 @@ def _ranking_sheets(protocols: Protocols) -> list[Sheet]:
 
 
 def _ranks(statistics: Statistics) -> tuple[str, str] | None:
-    """The critical-difference diagram as an image's address, and in words; None where there is none."""
+    """The critical-difference diagram as an image's address, and in words; None if there is none."""
     with temporary_folder() as temporary:
         drawn = draw_critical_difference(statistics, temporary, ("svg",))
         if not drawn:

@@ -26,7 +26,7 @@ def make_server(place: Path, port: int = 0) -> ThreadingHTTPServer:
     """A server of the page of ``place`` on this machine alone, at a port that is free if none is given.
 
     It answers GET of / and /state.json, asked for under its own address: another name, which a page elsewhere may have
-    made to lead here, is refused. ResultsError where there are no results, ConfigError where the port is taken.
+    made to lead here, is refused. ResultsError if there are no results, ConfigError if the port is taken.
     """
     watch = Watch(place)
     script = own_file("tables.js") + own_file("live.js")

@@ -31,7 +31,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The number to sort by, as text; empty where there is none."""
+        """The number to sort by, as text; empty if there is none."""
         return "" if math.isnan(self.value) else f"{self.value:.6g}"
 
     @property
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of cells; ``anchor`` is what a link to it names, empty where nothing shall; its first cell links to
+    """A row of cells; ``anchor`` is what a link to it names, empty if nothing shall; its first cell links to
     ``link``, or to the row itself."""
 
     cells: Sequence[Cell]

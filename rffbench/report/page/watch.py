@@ -42,7 +42,7 @@ class Watch:
 
     def state(self) -> dict[str, Any]:
         """What the page shows, as plain values for JSON: of every experiment name, title, counts of trials, ``running``
-        (by whom, empty when nobody), ``seconds_left`` (None where it cannot be told), ``last`` (when the last trial
+        (by whom, empty when nobody), ``seconds_left`` (None if it cannot be told), ``last`` (when the last trial
         finished, ISO 8601), table, failures, and ``problem``, why there is no table. All that is of the whole config;
         of a run with --only, ``part`` has ``only``, ``done``, ``total`` and ``seconds_left`` of what it is about."""
         with self._busy:
@@ -100,7 +100,7 @@ class _Experiment:
 
     def _seconds_left(self, work: float) -> float | None:
         """For so much work, at the pace that the last trial showed, as the run itself tells it: later, time has gone
-        into trials that are not done. None where nothing runs."""
+        into trials that are not done. None if nothing runs."""
         last = _time(self.last)
         if not (self.running and self.started and last and self.work and work):
             return None
@@ -157,7 +157,7 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
 
 
 def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
-    """The trials that the config asks for, or those of them that ``only`` chooses: key and cost; None where a dataset
+    """The trials that the config asks for, or those of them that ``only`` chooses: key and cost; None if a dataset
     is not known here."""
     try:
         specs = [spec for _, config in load_resolved(folder / "config.yaml") for spec in Grid(config).specs()]
@@ -167,7 +167,7 @@ def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
 
 
 def _holder(folder: Path) -> str:
-    """Who runs into the folder: ``process 123 on host``; empty where nobody holds its lock, or a process that was
+    """Who runs into the folder: ``process 123 on host``; empty if nobody holds its lock, or a process that was
     killed left it."""
     try:
         holder = (folder / LOCK).read_text(errors="replace")[:200]

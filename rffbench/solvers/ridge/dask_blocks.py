@@ -36,7 +36,7 @@ COMPARED = ("rffbench", "numpy", "scipy", "scikit-learn", "numba", "distributed"
 
 @contextmanager
 def engine() -> Iterator[DaskEngine]:
-    """The engine of this process; EnvironmentFault where there is no scheduler, or it goes away."""
+    """The engine of this process; EnvironmentFault if there is no scheduler, or it goes away."""
     try:
         yield _engine()
     except (distributed.client.FutureCancelledError, asyncio.CancelledError, distributed.comm.CommClosedError):
@@ -166,7 +166,7 @@ def given(shared: Sent) -> Sent:
 
 
 def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, *part: Any) -> Any:
-    """``work(shared, *part)`` on a worker, with its share of the machine's threads. EnvironmentFault where its software
+    """``work(shared, *part)`` on a worker, with its share of the machine's threads. EnvironmentFault if its software
     is not the one ``wanted``, since it may be there only since others were asked, or where it has not got the map."""
     worker = distributed.get_worker()
     if software() != wanted:

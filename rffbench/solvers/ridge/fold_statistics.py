@@ -23,7 +23,7 @@ from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, Ridg
 Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 """(coef (p, t), intercept (t,))"""
 Solutions: TypeAlias = "list[Solution | None]"
-"""A solution for each alpha, None where the matrix is singular."""
+"""A solution for each alpha, None if the matrix is singular."""
 HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
 """Fold k and the solutions without it → each one's error on its rows, infinite where there is no solution."""
 
@@ -317,7 +317,7 @@ def solve_folds(
     center: Center,
     work: Work,
 ) -> Solved:
-    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None where it is singular."""
+    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None if it is singular."""
     moments = statistics.moments(folds)
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
     z_mean = moments.sums / moments.n
@@ -458,7 +458,7 @@ def best_solution(
     errors, at the first alpha. For a ``path``, and where that costs no more, all alphas are solved ``at_once``.
 
     Told of by a `Fallback` warning: an alpha that is passed over, as too small for a fold or for all rows, and one that
-    rounding does not leave apart from 0. LinAlgError where no alpha has a solution.
+    rounding does not leave apart from 0. LinAlgError if no alpha has a solution.
     """
     all_solved = solve(alphas) if path or at_once else None
     order, singular = [0], list[float]()

@@ -78,7 +78,7 @@ def _in_parts(
     task: str, alphas: list[float], partitions: int, blocks: Blocks, class_weight: Balanced, method: Method | None,
     settings: dict[str, Any],
 ) -> PartitionedRidgeCV | PartitionedRidgeClassifierCV:  # fmt: skip
-    """Ridge by averaged parts; WrongParameter where another parameter asks for what it has not."""
+    """Ridge by averaged parts; WrongParameter if another parameter asks for what it has not."""
     for name, value in {"blocks": blocks, "class_weight": class_weight, "path": settings["path"]}.items():
         if value:
             raise WrongParameter(name, f"must be {'false' if value is True else 'null'} with partitions, got {value!r}")

@@ -77,7 +77,7 @@ def streaming_plan(
 
 
 def sparse_plan(size: Size, features: Any, *, kept: int, memory: int | None) -> Plan:
-    """Conjugate gradients on sparse features; MemoryBudgetError where ``memory`` bytes do not hold them."""
+    """Conjugate gradients on sparse features; MemoryBudgetError if ``memory`` bytes do not hold them."""
     n, p = size.rows, size.columns
     # Z with its indices, one of them while it is made; its squares; and the vectors.
     numbers = 28 * most_columns(features, n) + 8 * size.targets * (2 * p + 3 * size.alphas * n)
@@ -87,6 +87,6 @@ def sparse_plan(size: Size, features: Any, *, kept: int, memory: int | None) -> 
 
 
 def check_budget(what: str, needed: int, memory: int | None) -> None:
-    """MemoryBudgetError where ``what`` needs more than ``memory`` bytes."""
+    """MemoryBudgetError if ``what`` needs more than ``memory`` bytes."""
     if memory is not None and needed > memory:
         raise MemoryBudgetError(what, needed, memory)

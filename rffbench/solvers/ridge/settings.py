@@ -53,19 +53,19 @@ def check_penalties(
 
 
 def check_blocks(blocks: object) -> None:
-    """WrongParameter where row blocks cannot be gathered so."""
+    """WrongParameter if row blocks cannot be gathered so."""
     check_choice("blocks", blocks, (None, "dask"))
     if blocks and find_spec("distributed") is None:
         raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
 
 
 def check_method(method: object) -> None:
-    """ValueError where ridge is not solved by ``method``."""
+    """ValueError if ridge is not solved by ``method``."""
     check_choice("method", method, (None, *get_args(Method)))
 
 
 def check_for_sparse(sparse: bool, method: object, alphas: Sequence[float], path: object) -> None:
-    """WrongParameter where ridge does not solve so on ``sparse`` features, or on others."""
+    """WrongParameter if ridge does not solve so on ``sparse`` features, or on others."""
     if not sparse:
         if method == "cg":
             raise WrongParameter(
@@ -88,6 +88,6 @@ def check_scoring(scoring: object, task: str) -> None:
 
 
 def check_folds(folds: int, alphas: Sequence[float], n: int) -> None:
-    """ValueError where the rows are too few to choose among the alphas by so many folds."""
+    """ValueError if the rows are too few to choose among the alphas by so many folds."""
     if len(alphas) > 1 and folds > n:
         raise WrongParameter("folds", f"must lie between 2 and the rows (n_samples = {n}), got {folds}")

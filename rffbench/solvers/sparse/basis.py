@@ -45,7 +45,7 @@ def with_ones(X: NDArray) -> NDArray:
 
 
 class Basis:
-    """The basis of the kernel called ``kernel`` with parameter γ = ``gamma``; ValueError where there is none."""
+    """The basis of the kernel called ``kernel`` with parameter γ = ``gamma``; ValueError if there is none."""
 
     def __init__(self, kernel: str | Kernel, gamma: float) -> None:
         self.kernel = make_kernel(kernel, gamma)

@@ -76,7 +76,7 @@ class FullyCorrective(Bandwidth):
         """Get ready to propose functions of d inputs."""
 
     def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal | None:
-        """What joins at a step; None where nothing can and the descent ends, but not at step 0."""
+        """What joins at a step; None if nothing can and the descent ends, but not at step 0."""
         raise NotImplementedError
 
     @property
@@ -115,7 +115,7 @@ class FullyCorrective(Bandwidth):
         return alphas
 
     def _check_budget(self, when: str, inputs: tuple[int, int], dtype: np.dtype, features: int) -> None:
-        """MemoryBudgetError where a working set of so many ``features`` of (n, d) inputs cannot be held."""
+        """MemoryBudgetError if a working set of so many ``features`` of (n, d) inputs cannot be held."""
         n, d = inputs
         a_value = self._basis.column_dtype(dtype).itemsize
         needed = n * (features * a_value + 2 * (d + 1) * dtype.itemsize + 8 * VECTORS) + RowGram.bytes_needed(features)
@@ -266,7 +266,7 @@ class FullyCorrective(Bandwidth):
         return out
 
     def _inputs(self, X: Any, rows: slice) -> NDArray:
-        """[X[rows] | 1]ᵀ; ValueError where numbers in it are not finite, or too large for a function's value."""
+        """[X[rows] | 1]ᵀ; ValueError if numbers in it are not finite, or too large for a function's value."""
         part = checked_rows(X, rows)
         if self._basis.signs:  # a cosine tells by being no number
             check_squares(part)
@@ -313,7 +313,7 @@ class FullyCorrective(Bandwidth):
 
     @classmethod
     def load(cls: Any, path: str | os.PathLike[str]) -> Any:
-        """The model that ``save`` wrote; ValueError where the file holds no such model."""
+        """The model that ``save`` wrote; ValueError if the file holds no such model."""
         with np.load(path, allow_pickle=False) as file:
             if "header" not in file:
                 raise ValueError(f"{os.fspath(path)} holds no model: it has no 'header'")

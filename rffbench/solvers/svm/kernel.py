@@ -30,7 +30,7 @@ REACH = 1e4  # of a coordinate, in widths of the kernel: single precision leaves
 
 
 def _cache_bytes(cache: int | str) -> int:
-    """The size that ``cache`` says; ValueError where it says none."""
+    """The size that ``cache`` says; ValueError if it says none."""
     try:
         size = cast(float, quantity(BYTES, "200MB")(cache))
     except ValueError as error:
@@ -40,7 +40,7 @@ def _cache_bytes(cache: int | str) -> int:
 
 
 def _check_reach(X: NDArray[np.float64], kernel: Kernel) -> None:
-    """ValueError where points are so far from their mean, in widths of the kernel, that rounding spoils its values."""
+    """ValueError if points are so far from their mean, in widths of the kernel, that rounding spoils its values."""
     if not kernel.of_differences:
         return
     X = kernel.scaled(X)

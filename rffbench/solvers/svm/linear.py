@@ -141,7 +141,7 @@ class LinearSVM(Classifier):
             self._check_sparse("sparse features")
 
     def _check_sparse(self, what: str) -> None:
-        """WrongParameter where a sparse Z, said in words, is not learnt on so."""
+        """WrongParameter if a sparse Z, said in words, is not learnt on so."""
         if self.loss == "hinge":
             raise WrongParameter("loss", f"must be 'squared-hinge' for {what}, got 'hinge'")
         if self.method not in ("auto", "held"):
@@ -214,7 +214,7 @@ class LinearSVM(Classifier):
         return int(X.nnz) if self.features is None and issparse(X) else None
 
     def _plan(self, n: int, columns: int, dtype: np.dtype, entries: int | None = None) -> _Plan:
-        """How the fit will go; MemoryBudgetError where it would need too many bytes."""
+        """How the fit will go; MemoryBudgetError if it would need too many bytes."""
         p = columns + (self.bias != 0)
         block_rows = min(n, default_block_rows(p))
         block = block_rows * p * dtype.itemsize
