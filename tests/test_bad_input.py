@@ -139,7 +139,7 @@ WRONG = [
     ("sweep: {a: {x: {seed: 1}, y: {seed: 1}}}", "sweep.a.y: says the same as x"),
     ("sweep: {a: {x: {seed: 1}}, b: {y: {seed: 2}}}", "sweep.b: sets seed, as a does, which then has no effect"),
     ("sweep: {a: {x: {datasets: [nope]}}}", "a: x is not a valid config: datasets.1: unknown dataset 'nope'"),
-    ("preprocess: [none, minmax]", "none stands for no step at all, and goes with no other"),
+    ("preprocess: [none, minmax]", "none means no step at all, and cannot be combined with others"),
     ("kernel: {name: gaussian, sigma: true}", "or a list of them, or median, not true"),
     ("n_features: [true]", "such as 16d, not true"),
     ("n_features: [0d]", "such as 16d, not '0d'"),
@@ -189,7 +189,7 @@ OF_A_METHOD = [
     ("methods: {RFF: fourier}", "methods.RFF: must be a mapping (key: value), not 'fourier'; give {features: fourier}"),
     ("methods: {RFF: {features: fourier, kernel: gaussian}}", "methods.RFF.kernel: must be a mapping"),
     ("methods: {RFF: {features: fourier, solver: ridge}}", "not 'ridge'; give {name: ridge}"),
-    ("methods: {RFF: {features: './c.yaml:X'}}", "a class of one's own is in a .py file: ./mine.py:MyFeatures"),
+    ("methods: {RFF: {features: './c.yaml:X'}}", "your own class must be in a .py file: ./mine.py:MyFeatures"),
     ("methods: {T: null}", "methods.T: must be a mapping (key: value), not nothing"),
     ("methods: {5: {features: fourier}}", "must be text, not 5; in quotes it is: '5'"),
     ("methods: {'': {features: fourier}}", "must be text in one line, without commas"),
@@ -231,7 +231,7 @@ def test_a_grid_of_a_hundred_million_trials_is_counted_and_asked_about_at_once(t
     text = CONFIG.replace("trials: 2", "trials: 100000000")
     code, _ = told("validate", "c.yaml", files={"c.yaml": text})
     assert code == 0
-    refused(told("run", "c.yaml"), "stands for 400,000,000 trials; if that is meant, --yes runs them")
+    refused(told("run", "c.yaml"), "has 400,000,000 trials; --yes runs them")
 
 
 # ---- Cards -------------------------------------------------------------------------------------------------
@@ -427,8 +427,8 @@ COMMANDS = [
     (["diff", "r", "r", "--tolerance", "x"], "'x' is not a valid number"),
     (["datasets", "describe", "."], ".: is a folder; give a file"),
     (["datasets", "describe", "https://x.org/a.csv"], "https://x.org/a.csv: is a URL; download it and give the file"),
-    (["datasets", "fetch", "./x.csv"], "is a path, and no dataset's name; `rffbench datasets describe ./x.csv`"),
-    (["datasets", "info", "./x.csv"], "is a path, and no dataset's name"),
+    (["datasets", "fetch", "./x.csv"], "is a path, not the name of a dataset; `rffbench datasets describe ./x.csv`"),
+    (["datasets", "info", "./x.csv"], "is a path, not the name of a dataset"),
     (["check-method", "none"], "stands for no feature map"),
     (["new", "method", "../x"], "../x: must be letters, digits"),
     (["new", "experiment", "c"], "c.yaml: is there already"),
@@ -445,7 +445,7 @@ COMMANDS = [
     (["merge", "r", "./r", "--into", "m"], "/r: is given twice; shards are several folders"),
     (["merge", "r", "--into", "r/m"], "which is to be merged; merge into a folder elsewhere"),
     (["check-method", "./nine.py:X"], "nine.py: cannot be read: No such file"),
-    (["check-method", "./c.yaml:X"], "a class of one's own is in a .py file: ./mine.py:MyFeatures"),
+    (["check-method", "./c.yaml:X"], "your own class must be in a .py file: ./mine.py:MyFeatures"),
     (["check-method", "fourir"], "unknown feature map 'fourir'; did you mean 'fourier'?"),
     (["diff", "r@HEAD", "r"], "so that it has no revisions"),
     (["plot", "r", "--format", "PNG"], "'PNG' is not one of png, pdf, svg"),

@@ -119,7 +119,7 @@ def test_a_run_of_more_than_a_million_trials_asks_for_yes_at_once(rffbench, tmp_
     validated = rffbench("validate", "large.yaml")
     assert (validated.returncode, validated.stdout) == (0, "large.yaml: OK; 4000000000 trials\n")
     for extra in ([], ["--dry-run"]):
-        refused(rffbench("run", "large.yaml", *extra), "large.yaml: stands for 4,000,000,000 trials; if that is")
+        refused(rffbench("run", "large.yaml", *extra), "large.yaml: has 4,000,000,000 trials; --yes")
     assert not (tmp_path / "results").exists()
 
 

@@ -222,7 +222,7 @@ def once(value: list[Any]) -> list[Any]:
 def none_alone(steps: list[str]) -> list[str]:
     """Steps, or none of them."""
     if "none" in steps and len(steps) > 1:
-        raise ValueError("none stands for no step at all, and goes with no other")
+        raise ValueError("none means no step at all, and cannot be combined with others")
     return steps
 
 

@@ -188,7 +188,7 @@ def test_a_worker_without_this_rffbench_is_refused_before_anything_runs(cluster,
     (tmp_path / "old" / "rffbench").mkdir(parents=True)
     (tmp_path / "old" / "rffbench" / "__init__.py").touch()
     cluster.worker(PYTHONPATH=str(tmp_path / "old"))
-    with pytest.raises(ConfigError, match=r"executor dask: tcp://.* cannot do trials of rffbench: .*rffbench"):
+    with pytest.raises(ConfigError, match=r"executor dask: tcp://.* cannot run rffbench trials: .*rffbench"):
         run(cluster, [spec()], tmp_path / "results")
 
 

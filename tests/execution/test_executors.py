@@ -70,7 +70,7 @@ def test_a_package_adds_an_executor_by_an_entry_point(monkeypatch, tmp_path):
         make_executor("cloud", experiment)
     module.cloud = "no factory"
     points[0] = EntryPoint("cloud", "cloud_of_mine:cloud", "rffbench.executors")
-    with pytest.raises(ConfigError, match="executor cloud: cloud_of_mine:cloud is no class and no function"):
+    with pytest.raises(ConfigError, match="executor cloud: cloud_of_mine:cloud is neither a class nor a function"):
         make_executor("cloud", experiment)
     (tmp_path / "ends_the_process.py").write_text("raise SystemExit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -108,8 +108,8 @@ def test_a_kernel_whose_draws_or_form_are_wrong_is_refused_before_anything_runs(
     [
         ({"name": "./mine.py:MyKernel", "strech": 1.0}, "did you mean 'stretch'"),
         ({"name": "./mine.py:YourKernel"}, "unknown class 'YourKernel'; did you mean 'MyKernel'"),
-        ({"name": "./mine.py:cdist"}, "that is no class"),
-        ({"name": "./mine.py:ClassVar"}, "that is no class|must derive from"),
+        ({"name": "./mine.py:cdist"}, "that is not a class"),
+        ({"name": "./mine.py:ClassVar"}, "that is not a class|must derive from"),
         ({"name": "matern", "mu": 1}, "unknown parameter of kernel 'matern': 'mu'"),
         ({"name": "matern", "nu": -1}, "nu must be a positive number"),
         ({"name": "arc-cosine", "sigma": 2.0}, "sigma is not for the arc-cosine kernel, which has no bandwidth"),

@@ -122,7 +122,7 @@ RAISES = MINE.replace(INIT, f'{INIT}\n        raise KeyError("no such thing")')
         ("import os\nos._exit(0)\n", r"mine\.py, line 2: it ends the process when it is imported"),
         ("x = 1\nraise BaseException('stop')\n", r"mine\.py, line 2: BaseException: stop"),
         (MINE.replace("MyF", "MyOtherF"), r"unknown class 'MyFeatures'; did you mean 'MyOtherFeatures'"),
-        ("def MyFeatures(): pass\n", r"that is no class"),
+        ("def MyFeatures(): pass\n", r"that is not a class"),
         ("class MyFeatures:\n    pass\n", r"has no fit, transform, get_params, set_params: derive the class from"),
         (MINE.replace("n_components", "columns"), r"its constructor has no n_components"),
         (RAISES, rf"mine\.py, line {line_of('raise', RAISES)}: KeyError: 'no such thing'"),

@@ -243,7 +243,7 @@ def test_a_wrong_name_or_key_of_a_plug_in_gets_the_nearest():
 
 def test_a_factory_s_parameter_without_a_default_is_named():
     known = Registry("solver", {"x": "inspect:signature"}, "", common=(), none="")
-    with pytest.raises(ConfigError, match="solver 'x' is no use to a config: its obj has no default"):
+    with pytest.raises(ConfigError, match="solver 'x' cannot be used in a config: its obj has no default"):
         known.defaults("x")
 
 
@@ -256,7 +256,7 @@ BREAKS = {
         "import time\nwhile True:\n    try: time.sleep(60)\n    except Exception: pass",
         "it is not imported after",
     ),
-    "is_text": ("factory = 'text'", "is no class and no function"),
+    "is_text": ("factory = 'text'", "is neither a class nor a function"),
 }
 
 
