@@ -84,6 +84,28 @@ def one_transform(made: Any, X: NDArray) -> Work:
     return _transforms(made, X, 1)
 
 
+def butterflies(made: Any, X: NDArray) -> Work:
+    """The rotations: of the rows, by three butterflies for every simplex."""
+    from numba import njit, prange
+
+    from rffbench.linalg.butterfly_kernels import VECTOR_BYTES, rotate_back
+
+    rotations = made._butterflies
+    permutations, turns = rotations.permutations, rotations.turns.astype(X.dtype)
+    d, lanes = X.shape[1], VECTOR_BYTES // X.itemsize
+    found = np.empty((-(-len(X) // lanes), d * lanes), X.dtype)
+
+    @njit(parallel=True)
+    def rotate(permutations: NDArray, turns: NDArray, d: int, found: NDArray) -> None:
+        for batch in prange(len(found)):
+            A, B = np.ones_like(found[batch]), np.empty_like(found[batch])
+            for simplex in range(len(permutations)):
+                A, B = rotate_back(A, B, permutations[simplex], turns[simplex], d)
+            found[batch] = A
+
+    return lambda: rotate(permutations, turns, d, found)
+
+
 def fourier_transforms(made: Any, X: NDArray) -> Work:
     """The Fourier transforms: one for each factor of each degree's columns, and one back."""
     counts = [(n, int((np.asarray(made.degrees_) == n).sum())) for n in sorted(set(made.degrees_.tolist())) if n > 1]
@@ -185,6 +207,7 @@ CASES = [
     Case("orthogonal"),
     Case("simplex"),
     Case("quadrature"),
+    Case("quadrature", butterflies, {"rotation": "butterfly"}, inputs=1_024),
     Case("gauss-hermite"),
     Case("leverage"),
     Case("surrogate-leverage"),

@@ -18,7 +18,7 @@ from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
-from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, fourier_columns, products
+from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import MapServes, check_kernel
 from rffbench.rowsource import is_row_source, row_blocks
@@ -39,9 +39,10 @@ def draw_phases(s: int, sequence: SeedSequence) -> NDArray[np.float64]:
 
 
 def mapped(features: Any, X: Any, columns: int | None = None) -> Any:
-    """``features.transform(X)`` of a map of any package: ValueError, naming it, where that is no real array, or of a
-    map of sparse features no CSR matrix, (rows of X, ``columns``); None: any number of columns. Longer numbers than
-    float64, as of ``np.longdouble``, are rounded to it: no solver takes them."""
+    """``features.transform(X)`` of a map of any package, (rows of X, ``columns``); None allows any number of columns.
+
+    ValueError, naming the map, unless that is a real array, or a CSR matrix of a map of sparse features. Numbers longer
+    than float64, such as ``np.longdouble``, are rounded to float64, because no solver takes them."""
     Z, sparse = features.transform(X), makes_sparse(features)
     is_one = issparse(Z) and Z.format == "csr" if sparse else isinstance(Z, np.ndarray)
     real = is_one and Z.ndim == 2 and Z.dtype.kind in "biuf"
@@ -54,13 +55,13 @@ def mapped(features: Any, X: Any, columns: int | None = None) -> Any:
 
 
 def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any:
-    """A clone of the map ``features``, fitted: to the targets Y (n, t) that are learnt, where its class says
-    ``takes_targets``, so that it need not guess whether numbers are classes; else to y, the labels or values."""
+    """A fitted clone of the map ``features``. If its class says ``takes_targets``, it is fitted to the targets Y (n, t)
+    that the solver learns, so that it need not guess whether numbers are classes; else to y, the labels or values."""
     return fitted(clone(features), X, Y if hook(features, "takes_targets") else y)
 
 
 def fitted(features: Any, X: Any, y: NDArray) -> Any:
-    """What ``features.fit(X, y)`` of a map of any package returns; ValueError, naming it, where that is no map."""
+    """What ``features.fit(X, y)`` returns, of a map of any package; ValueError, naming it, if that is not a map."""
     found = features.fit(X, y)
     if not hasattr(found, "transform"):
         raise ValueError(f"{type(features).__name__}.fit must return the fitted map, self, got {type(found).__name__}")
@@ -69,14 +70,14 @@ def fitted(features: Any, X: Any, y: NDArray) -> Any:
 
 @contextmanager
 def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
-    """An error because a read-only array was written to becomes a ValueError that names the map or solver."""
+    """In the block, an error from writing to a read-only array becomes a ValueError that names the map or solver."""
     try:
         yield
     except Exception as error:
         if "read-only" not in str(error) and "readonly" not in str(error):
             raise
         kinds, who, trace = (type(features), type(solver)), type(solver), error.__traceback__
-        while trace is not None:  # the innermost of the two was at work
+        while trace is not None:  # blame the innermost of the two
             owner = type(trace.tb_frame.f_locals.get("self"))
             who, trace = owner if owner in kinds else who, trace.tb_next
         raise ValueError(
@@ -86,27 +87,27 @@ def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
 
 
 def check_finite(features: Any, Z: Any) -> None:
-    """ValueError, naming the map, where a block Z of its features holds NaN, infinity, or numbers whose squares are
-    none; it costs a sum over Z. ``features`` None: Z is the rows themselves."""
+    """ValueError, naming the map, if a block Z of its features holds NaN, infinity, or numbers whose squares overflow.
+    It costs a sum over Z. With ``features`` None, Z are the rows themselves."""
     numbers = Z.data[:, None] if issparse(Z) else Z
     if not np.isfinite(np.einsum("ij,ij->", numbers, numbers)):
         raise ValueError(not_finite(features))
 
 
 def not_finite(features: Any) -> str:
-    """What is wrong where numbers that the map ``features`` makes, or their squares, are not finite."""
+    """The message for numbers of the map ``features`` that are not finite, or whose squares are not."""
     made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
     return f"{made} holds NaN, infinity, or numbers too large to be squared"
 
 
 def held_bytes(features: Any) -> int:
-    """The arrays that a fitted map keeps, in its attributes and those of maps and sketches inside it; 0 of None."""
+    """The bytes of the arrays that a fitted map keeps, also in maps and sketches among its attributes; 0 for None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
     return sum(int(getattr(part, "nbytes", 0)) or held_bytes(part) for part in parts)
 
 
 class ColumnBlock(NamedTuple):
-    """Columns that share phases t = XW + b: scale·cos t in those of ``cos``, scale·sin t in ``sin``; or None."""
+    """Columns that share phases t = XW + b: ``cos`` are those with scale·cos t, ``sin`` those with scale·sin t."""
 
     W: NDArray
     offset: NDArray | None
@@ -127,13 +128,13 @@ def write_columns(X: Any, blocks: list[ColumnBlock], out: NDArray) -> None:
 class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
 
-    A subclass implements ``fill``, and ``fit`` by ``check_parameters``, ``_validated`` and its own drawing. It says in
-    ``serves`` which kernels it serves and what it costs; `rffbench.features.hooks` has all that it may say besides.
+    A subclass implements ``fill``, and ``fit``, which calls ``check_parameters`` and ``_validated`` and then draws. Its
+    ``serves`` says which kernels it serves and what it costs; `rffbench.features.hooks` lists its other attributes.
     """
 
     serves: ClassVar[MapServes] = MapServes()
     choices: ClassVar[dict[str, tuple]] = {}
-    """The values a parameter may have, where they can be listed."""
+    """The allowed values of the parameters that have a fixed list of them."""
     accepts_sparse: ClassVar[bool] = False
     """Whether ``fill`` and ``fit`` take a CSR matrix too, so that X is never made dense."""
 
@@ -142,7 +143,7 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _fitted_to_sparse = False
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """Raise ValueError for a wrong parameter, naming it and what would be right."""
         for name, allowed in self.choices.items():
             check_choice(name, getattr(self, name), allowed)
         check_kernel(type(self).__name__, self.serves.kernels, self.kernel)
@@ -171,8 +172,8 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return out
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as an array or CSR matrix of float64 or float32; what serves rows on demand stays as it is. With ``reset``,
-        for a fit's rows, γ is learnt too."""
+        """X as an array or CSR matrix of float64 or float32; a row source is returned unchanged. With ``reset``, for
+        the rows of a fit, γ is learnt too."""
         X = self._validated_rows(X, reset=reset)
         if reset:
             self._fitted_to_sparse = issparse(X)
@@ -208,18 +209,17 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 class FourierFeatures(FeatureMap):
     """Base class of maps φ with φ(x)ᵀφ(x′) ≈ k(x, x′), whose columns are cosines and sines of wᵀx.
 
-    A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled 1/√s. An odd
-    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: a single cosine, not an estimate.
+    A paired map has the columns [cos block (s) | sin block (s)], s = ``n_components``/2, scaled by 1/√s. An odd
+    ``n_components`` is refused, except 1, which scikit-learn's tools ask for: one cosine, which estimates nothing.
 
-    A subclass implements ``fit`` by ``_validated``, then setting the learnt attributes or calling
-    ``set_pairs``.
+    A subclass implements ``fit``: it calls ``_validated``, then sets the learnt attributes or calls ``set_pairs``.
 
     Attributes
     ----------
     frequencies_ : (d, s) float64, or (d, n_components) where cosines and sines have different frequencies.
     weights_ : importance weights p/q, one per column of ``frequencies_``; ones when unweighted.
-    probabilities_ : with which each column of ``frequencies_`` was chosen among the drawn ones; 1/s when
-        all that were drawn are kept.
+    probabilities_ : the probability with which each column of ``frequencies_`` was chosen among the drawn ones; 1/s if
+        all are kept.
     offset_ : phase of each column of ``frequencies_`` in radians, or None.
     scale_ : factor of each column of ``frequencies_``, √(weight/s), or one number for all.
     n_features_in_ : d.
@@ -240,7 +240,7 @@ class FourierFeatures(FeatureMap):
         return 2
 
     def check_parameters(self) -> None:
-        """As of every map, and columns come in pairs."""
+        """As for every map; and columns must come in pairs."""
         super().check_parameters()
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
             problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
@@ -248,8 +248,8 @@ class FourierFeatures(FeatureMap):
 
     @property
     def base(self) -> Hashable | None:
-        """What ``draw`` depends on besides kernel and stream: maps of equal base draw the same frequencies, the
-        smaller the first of the larger. None: the map is not columns of such a draw."""
+        """What ``draw`` depends on besides kernel and stream. Maps of equal base draw the same frequencies; the smaller
+        map has the first ones of the larger. None: the map's columns do not come from such a draw."""
         return None
 
     def draw(self, count: int, d: int) -> NDArray[np.float64]:
@@ -268,7 +268,7 @@ class FourierFeatures(FeatureMap):
         write_columns(X, self.column_blocks(out.shape[1], X.dtype), out)
 
     def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
-        """What each of the map's ``columns`` columns is, in the data's dtype: all that computing it takes."""
+        """All that computing the map's ``columns`` columns takes, in the data's dtype."""
         W, offset, scale = self._columns_in(dtype)
         half = max(1, columns // 2)
         cos, sin = slice(half), slice(half, columns) if columns > half else None
@@ -284,9 +284,17 @@ class FourierFeatures(FeatureMap):
         return [block(cos, cos, None)] + ([] if sin is None else [block(sin, None, sin)])
 
     def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
-        """What writes tiles of the phases XW of rows X (n, d), an array or CSR, in X's dtype; and how many columns a
-        tile has: it begins at a multiple of them."""
+        """A function that writes tiles of the phases XW of rows X (n, d), an array or CSR, in X's dtype; and a tile's
+        number of columns. Tiles begin at multiples of that number."""
         return products(X, self.frequencies_.astype(X.dtype, copy=False)), TILE_COLUMNS
+
+    def fill_by_tiles(self, X: Any, out: NDArray) -> None:
+        """``fill`` of a paired map, by its `phase_tiles`."""
+        s, (phases, width) = self.n_frequencies, self.phase_tiles(X)
+        cos_sin_columns(
+            phases, out[:, :s], out[:, s:] if out.shape[1] > s else None, n=X.shape[0], s=s, dtype=X.dtype,
+            scale=self.scale_, width=width,
+        )  # fmt: skip
 
     def set_pairs(self, frequencies: NDArray[np.float64]) -> None:
         """Install an unweighted paired map of ``frequencies`` (d, s)."""
@@ -294,19 +302,19 @@ class FourierFeatures(FeatureMap):
         self.set_unweighted(frequencies.shape[1])
 
     def laid_out(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Frequencies (d, s) in the order in memory that the product with the fitted rows takes: a CSR matrix's
-        needs W's rows in one piece, and would copy W for each block otherwise."""
+        """Frequencies (d, s) in the memory order of the product with the fitted rows. The product with a CSR matrix
+        needs each row of W in one piece, and would otherwise copy W for each block."""
         return np.ascontiguousarray(frequencies) if self._fitted_to_sparse else frequencies
 
     def set_unweighted(self, s: int) -> None:
-        """Weights, probabilities, offset and scale of s frequencies that are kept alike."""
+        """Set weights, probabilities, offset and scale of s frequencies with equal weights."""
         self.weights_ = np.ones(s)
         self.probabilities_ = np.full(s, 1 / s)
         self.offset_ = None
         self.scale_ = 1 / np.sqrt(s)
 
     def _columns_in(self, dtype: np.dtype) -> tuple[NDArray, NDArray | None, NDArray | float]:
-        """Frequencies, offset and scale in the data's dtype: they are drawn in float64 and cast here."""
+        """Frequencies, offset and scale, drawn in float64, in the data's dtype."""
         offset = None if self.offset_ is None else self.offset_.astype(dtype, copy=False)
         scale = self.scale_
         if isinstance(scale, np.ndarray):

@@ -22,7 +22,7 @@ BLOCK_BYTES = 1 << 14  # half of a small level-1 cache
 intrinsic: Any = extending.intrinsic  # its functions are called with fewer arguments than they are written with
 
 
-def _vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: Any, width: int) -> Any:
+def vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: Any, width: int) -> Any:
     """A pointer to the ``width`` numbers from array[index] on, as one vector."""
     first = builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
     return builder.bitcast(first, ir.VectorType(context.get_data_type(array_type.dtype), width).as_pointer())
@@ -33,7 +33,7 @@ def _transform_within(typing: Any, x: Any, i: Any, N: Any) -> Any:
     """Transform every N numbers of x[i : i + WITHIN], or where N is larger, all of them."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _vector_at(builder, context, signature.args[0], arguments[0], arguments[1], WITHIN)
+        pointer = vector_at(builder, context, signature.args[0], arguments[0], arguments[1], WITHIN)
         vector = builder.load(pointer, align=signature.args[0].dtype.bitwidth // 8)
         contract = ("contract",)  # multiplying by ±1 is exact: one instruction or two, the result is the same
         for level in range(WITHIN.bit_length() - 1):
@@ -59,7 +59,7 @@ def _across(radix: int) -> Any:
             array, start, step = arguments
             size = signature.args[0].dtype.bitwidth // 8
             pointers = [
-                _vector_at(
+                vector_at(
                     builder, context, signature.args[0], array,
                     builder.add(start, builder.mul(step, ir.Constant(step.type, k))), VECTOR_BYTES // size,
                 )

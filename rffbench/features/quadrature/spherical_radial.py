@@ -8,41 +8,43 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
-from scipy.linalg import helmert
 
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, Kernel, make_kernel_with
+from rffbench.linalg.butterflies import BUTTERFLIES, ButterflySimplices, pairs_in, simplex_corners
+from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-BUTTERFLIES = 3  # products of permutations and butterfly matrices in a rotation
+BUTTERFLIES_PAY = 400  # inputs: from here on butterflies are faster than the product with a matrix, in both dtypes
 
 
 class QuadratureFeatures(FourierFeatures):
     """Quadrature features: frequencies are the d + 1 vertices v of regular simplices, rotated and scaled, W = ρ·Q·v.
 
-    φ(x) = [√c₁·cos(w₁ᵀx) … | √c₁·sin(w₁ᵀx) …]/√s, s = ``n_components``/2, c the weights. Cosine and sine together stand
-    for w and −w, so that a rotated simplex integrates all polynomials of degree 3 over directions exactly.
+    φ(x) = [√c₁·cos(w₁ᵀx) … | √c₁·sin(w₁ᵀx) …]/√s, s = ``n_components``/2, c the weights. A cosine and a sine represent
+    both w and −w, so that a rotated simplex integrates all polynomials of degree 3 over directions exactly.
 
-    ``radii='pairs'``: every two simplices form a rule of degree 3 in the length, too. Theirs are ρ₁ and ρ₂, one on
-    either side of m = √E‖w‖², with the density ∝ |ρ₁² − ρ₂²|·p(ρ₁)·p(ρ₂), p that of ‖w‖; and their weights
-    2(ρ₂² − m²)/(ρ₂² − ρ₁²) and 2(m² − ρ₁²)/(ρ₂² − ρ₁²). So E‖w‖² is exact, no weight is negative, and, because any
-    law is such a mixture of two-point laws of its mean (Hall's; Mörters & Peres, "Brownian motion", Theorem 5.13), the
-    estimate is unbiased. Frequencies beyond the last whole rule of 2(d + 1) have independent lengths.
-    ``radii='independent'``: every length is a draw from p, every weight 1: degree 1 in the length; unbiased.
+    ``radii='pairs'``: every two simplices form a rule of degree 3 in the length, too. Their lengths ρ₁ and ρ₂ are on
+    either side of m = √E‖w‖², with the density ∝ |ρ₁² − ρ₂²|·p(ρ₁)·p(ρ₂), where p is the density of ‖w‖. Their weights
+    are 2(ρ₂² − m²)/(ρ₂² − ρ₁²) and 2(m² − ρ₁²)/(ρ₂² − ρ₁²). So E‖w‖² is exact and no weight is negative. The estimate
+    is unbiased, because any law is such a mixture of two-point laws with its mean (by Hall; Mörters & Peres, "Brownian
+    motion", Theorem 5.13). Frequencies beyond the last whole rule of 2(d + 1) have independent lengths.
+    ``radii='independent'``: every length is a draw from p, and every weight is 1: degree 1 in the length; unbiased.
     ``radii='truncated'``: Munkhoeva et al.'s rule of degree 3. A simplex has one ρ, with a density ∝ ρ²·p(ρ), and the
-    weight m²/ρ²; the first frequency is 0, and its weight makes their mean 1. ρ is drawn again until ρ ≥ m, so that the
-    weight of 0 is not negative, which is a bias.
+    weight m²/ρ². The first frequency is 0; its weight makes the mean weight 1. ρ is drawn again until ρ ≥ m, so that
+    the weight of 0 is not negative, which is a bias.
 
     Parameters
     ----------
     n_components : number of output columns, even; any number, but whole rules end at multiples of 4(d + 1).
     radii : 'pairs', 'independent' or 'truncated'.
-    rotation : 'orthogonal', Haar-distributed matrices Q, of which each takes d³; or 'butterfly', products of three
-        permutations and butterfly matrices, d²·log d, which are not quite uniform: a bias.
-    kernel : one with an isotropic density: 'gaussian', 'matern' or 'rational-quadratic'; with ``radii='independent'``
-        also where frequencies have no variance, as of 'matern' with ν ≤ 1.
+    rotation : 'orthogonal', matrices Q of the Haar distribution, d³ operations each; or 'butterfly', products of three
+        butterflies (`rffbench.linalg.butterflies`). These are not quite uniform, which is a bias. From 400 inputs on
+        they are never multiplied out: d·log d numbers and operations for d + 1 frequencies of a row.
+    kernel : one with an isotropic density: 'gaussian', 'matern' or 'rational-quadratic'; only ``radii='independent'``
+        takes kernels whose frequencies have no finite variance, such as 'matern' with ν ≤ 1.
     gamma, random_state : as in RandomFourierFeatures; Q's columns are those of OrthogonalRandomFeatures.
 
     Attributes
@@ -59,13 +61,18 @@ class QuadratureFeatures(FourierFeatures):
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=IsotropicKernel, bias="butterflies are not uniform, truncated lengths too long",
-        unbiased_if="orthogonal and not truncated", fit_cost="2*d**2*s", nests=("directions_",),
-        source="Munkhoeva et al., NeurIPS 2018",
+        unbiased_if="orthogonal and not truncated", row_cost="r*s + t*D", fit_cost="2*o*d**2*s",
+        nests=("directions_",), source="Munkhoeva et al., NeurIPS 2018",
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple]] = {
         "radii": ("pairs", "independent", "truncated"),
         "rotation": ("orthogonal", "butterfly"),
     }
+
+    _frequencies: NDArray[np.float64]  # W; of butterflies of many inputs instead:
+    _butterflies: ButterflySimplices | None
+    _lengths: NDArray[np.float64]  # of each corner, (s,), or (s − 1,) after the frequency 0
+    _scale: NDArray[np.float64]  # one over the kernel's lengths, (d,)
 
     def __init__(
         self, n_components: int = 100, *, radii: str = "pairs", rotation: str = "orthogonal",
@@ -97,10 +104,32 @@ class QuadratureFeatures(FourierFeatures):
         return self.rotation == "orthogonal" and self.radii != "truncated"
 
     @property
+    def frequencies_(self) -> NDArray[np.float64]:
+        """The frequencies as a matrix (d, s), float64; of butterflies multiplied out on demand, if d is large."""
+        if self._butterflies is None:
+            return self._frequencies
+        W = np.zeros((len(self._scale), self.n_frequencies), order="F")
+        corners = W[:, W.shape[1] - len(self._lengths) :]
+        np.multiply(self._butterflies.multiplied_out(corners.shape[1]), self._lengths, out=corners)
+        W *= self._scale[:, None]
+        return W
+
+    @frequencies_.setter
+    def frequencies_(self, frequencies: NDArray[np.float64]) -> None:
+        self._frequencies = frequencies
+
+    @property
     def directions_(self) -> NDArray[np.float64]:
         """The frequencies at length 1, (d, s); of the frequency 0, zeros."""
-        lengths = np.linalg.norm(self.frequencies_, axis=0)
-        return self.frequencies_ / np.where(lengths == 0, 1, lengths)
+        W = self.frequencies_
+        lengths = np.linalg.norm(W, axis=0)
+        return W / np.where(lengths == 0, 1, lengths)
+
+    def letters(self, d: int) -> dict[str, float]:
+        """r and o of the formulas: multiply-adds of a projection, and whether matrices are factored."""
+        butterflies = self.rotation == "butterfly"
+        fast = butterflies and d >= BUTTERFLIES_PAY
+        return {"r": 4 * BUTTERFLIES * pairs_in(d) / (d + 1) if fast else d, "o": float(not butterflies)}
 
     def fit(self, X: Any, y: Any = None) -> QuadratureFeatures:
         """Draw the rules for X's columns; X's values and y are not used."""
@@ -109,13 +138,35 @@ class QuadratureFeatures(FourierFeatures):
         kernel = make_kernel_with(IsotropicKernel, self.kernel, self.bandwidth)
         s, d, sequence = self.n_frequencies, X.shape[1], seed_sequence(self.random_state)
         lengths, weights = self._radial_rule(kernel, s, d, sequence)
-        nonzero = lengths > 0
-        W = np.zeros((d, s), order="F")
-        W[:, nonzero] = simplex_directions(int(nonzero.sum()), d, sequence, rotation=self.rotation)
-        W *= lengths
-        self.set_pairs(kernel.fold(W))
+        corners = int(np.count_nonzero(lengths))  # all frequencies but 0, which comes first
+        if self.rotation == "butterfly" and d >= BUTTERFLIES_PAY:
+            self._butterflies = ButterflySimplices.draw(generator(sequence, "frequencies"), -(-corners // (d + 1)), d)
+            self._lengths, self._scale = lengths[s - corners :], kernel.fold(np.ones((d, 1)))[:, 0]
+            self.set_unweighted(s)
+        else:
+            self._butterflies = None
+            W = np.zeros((d, s), order="F")
+            W[:, s - corners :] = simplex_directions(corners, d, sequence, rotation=self.rotation)
+            W *= lengths
+            self.set_pairs(kernel.fold(W))
         self.weights_, self.scale_ = weights, np.sqrt(weights / s)
         return self
+
+    def fill(self, X: Any, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+        if self._butterflies is None:
+            super().fill(X, out)
+        else:
+            self.fill_by_tiles(X, out)
+
+    def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
+        """As for every Fourier map; a tile has whole simplices, or all columns if the first frequency is 0."""
+        if self._butterflies is None:
+            return super().phase_tiles(X)
+        corners = X.shape[1] + 1
+        zeros = self.n_frequencies - len(self._lengths)
+        width = self.n_frequencies if zeros else -(-TILE_COLUMNS // corners) * corners
+        return self._butterflies.products(X, self._scale, self._lengths, zeros), width
 
     def _radial_rule(
         self, kernel: IsotropicKernel, s: int, d: int, sequence: SeedSequence
@@ -149,7 +200,7 @@ def radius_pair(kernel: IsotropicKernel, rng: Generator, d: int) -> list[list[fl
     """Two lengths at unit scale, each with its weight: [[ρ₁, c₁], [ρ₂, c₂]], in random order. (c₁ + c₂)/2 = 1,
     (c₁ρ₁² + c₂ρ₂²)/2 = m², and E[c₁f(ρ₁)] = E[c₂f(ρ₂)] = E[f(‖w‖)] for every f.
 
-    The first is a plain draw, the second one from the other side of m, with the density ∝ |ρ² − m²|·p(ρ): together
+    The first is a plain draw. The second is drawn on the other side of m, with the density ∝ |ρ² − m²|·p(ρ). Together
     they have the density ∝ |ρ₁² − ρ₂²|·p(ρ₁)·p(ρ₂), because |ρ₁² − ρ₂²| = |ρ₁² − m²| + |ρ₂² − m²|.
     """
     m2 = mean_square(kernel, d)
@@ -174,11 +225,11 @@ def truncated_radius(kernel: IsotropicKernel, rng: Generator, d: int) -> float:
 def simplex_directions(s: int, d: int, sequence: SeedSequence, *, rotation: str) -> NDArray[np.float64]:
     """The first s vertices of randomly rotated regular simplices, (d, s), of length 1; sizes nest."""
     rng = generator(sequence, "frequencies")
-    vertices = helmert(d + 1) * math.sqrt((d + 1) / d)
-    W = np.empty((d, s), order="F")
+    if rotation == "butterfly":
+        return ButterflySimplices.draw(rng, -(-s // (d + 1)), d).multiplied_out(s)
+    vertices, W = simplex_corners(d), np.empty((d, s), order="F")
     for first in range(0, s, d + 1):
-        rotated = butterfly_rotated(vertices, rng) if rotation == "butterfly" else haar_matrix(d, rng) @ vertices
-        W[:, first : first + d + 1] = rotated[:, : s - first]
+        W[:, first : first + d + 1] = (haar_matrix(d, rng) @ vertices)[:, : s - first]
     return W
 
 
@@ -186,22 +237,3 @@ def haar_matrix(d: int, rng: Generator) -> NDArray[np.float64]:
     """A uniformly distributed orthogonal matrix (d, d): the orthogonal factor of a Gaussian one's columns."""
     Q, R = np.linalg.qr(rng.standard_normal((d, d)).T)
     return np.copysign(1, np.diag(R)) * Q
-
-
-def butterfly_rotated(A: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
-    """The columns of A (d, m), rotated: each of ⌈log₂ d⌉ layers turns pairs of coordinates a power of two apart, each
-    pair by an angle of its own; coordinates without a partner below d stay."""
-    d = len(A)
-    for _ in range(BUTTERFLIES):
-        A = A[rng.permutation(d)]
-        distance, coordinates = 1, np.arange(d)
-        while distance < d:
-            first = coordinates[(coordinates & distance == 0) & (coordinates + distance < d)]
-            a, b = A[first], A[first + distance]
-            angles = rng.uniform(0, 2 * np.pi, (len(first), 1))
-            A[first], A[first + distance] = (
-                np.cos(angles) * a - np.sin(angles) * b,
-                np.sin(angles) * a + np.cos(angles) * b,
-            )
-            distance *= 2
-    return A

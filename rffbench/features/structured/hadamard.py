@@ -1,4 +1,4 @@
-"""What maps share whose frequencies are products of diagonals and Walsh–Hadamard matrices."""
+"""Base of the maps whose frequencies are products of diagonals and Walsh–Hadamard matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rffbench.features.structured.isotropic import IsotropicFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
-from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns
+from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
 from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
@@ -24,8 +24,8 @@ class HadamardFeatures(IsotropicFeatures):
     """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
 
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
-    permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies. Their lengths are those that the
-    kernel's frequencies have in N dimensions: the first d coordinates of such a frequency are one of d dimensions.
+    permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies. Their lengths are drawn as those
+    of the kernel's frequencies in N dimensions: the first d coordinates of such a frequency are one in d dimensions.
     """
 
     diagonals_: NDArray[np.float64]
@@ -33,8 +33,8 @@ class HadamardFeatures(IsotropicFeatures):
     lengths_: NDArray[np.float64]
 
     def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
-        """One block for a kernel at unit scale. ``rng`` draws it; ``of_lengths`` is for lengths that other diagonals
-        shall not depend on."""
+        """One block for a kernel at unit scale, drawn by ``rng``. ``of_lengths`` draws lengths on which the other
+        diagonals must not depend."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -67,14 +67,10 @@ class HadamardFeatures(IsotropicFeatures):
 
     def fill(self, X: NDArray, out: NDArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
-        s, (phases, width) = self.n_frequencies, self.phase_tiles(X)
-        cos_sin_columns(
-            phases, out[:, :s], out[:, s:] if out.shape[1] > s else None, n=X.shape[0], s=s, dtype=X.dtype,
-            scale=self.scale_, width=width,
-        )  # fmt: skip
+        self.fill_by_tiles(X, out)
 
     def phase_tiles(self, X: Any) -> tuple[Tiles, int]:
-        """As of every Fourier map; a tile has whole blocks."""
+        """As for every Fourier map; a tile has whole blocks."""
         parts = self._in(X.dtype)
 
         def write(rows: slice, columns: slice, phases: NDArray) -> None:
@@ -89,7 +85,7 @@ class HadamardFeatures(IsotropicFeatures):
     def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
         """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns).
 
-        The rows of a CSR matrix are dense here, as they are once transformed: a tile's, not all."""
+        A tile's rows of a CSR matrix are made dense, as the transform makes them anyway."""
         diagonals, lengths = parts
         N = diagonals.shape[-1]
         blocks = slice(columns.start // N, -(-columns.stop // N))

@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from rffbench import OrthogonalRandomFeatures, QuadratureFeatures, RandomFourierFeatures
 from rffbench.errors import ConfigError
 from rffbench.features import make_features
-from rffbench.features.quadrature.spherical_radial import butterfly_rotated, radius_pair
-from rffbench.kernels import IsotropicKernel, MaternKernel, make_kernel, with_trait
+from rffbench.features.base import held_bytes
+from rffbench.features.quadrature import spherical_radial
+from rffbench.features.quadrature.spherical_radial import radius_pair
+from rffbench.kernels import GaussianKernel, IsotropicKernel, MaternKernel, make_kernel, with_trait
+from rffbench.linalg.butterflies import ButterflySimplices
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 ISOTROPIC = with_trait(IsotropicKernel)
@@ -89,9 +93,53 @@ def test_a_size_biased_length_is_one_in_proportion_to_its_square(kernel):
     assert abs(biased.mean() - weighted.mean()) < 4 * np.hypot(biased.std(), weighted.std()) / np.sqrt(draws)
 
 
+def fast_and_dense(monkeypatch, d, columns, radii, lengths=None):
+    """The map of butterflies as it is for many inputs, and as it is for few: multiplied out."""
+    map_ = QuadratureFeatures(
+        columns, rotation="butterfly", radii=radii, kernel=GaussianKernel(0.5, lengths=lengths), random_state=4
+    )
+    monkeypatch.setattr(spherical_radial, "BUTTERFLIES_PAY", 1)
+    fast = map_.fit(np.zeros((2, d)))
+    monkeypatch.setattr(spherical_radial, "BUTTERFLIES_PAY", d + 1)
+    return fast, clone(map_).fit(np.zeros((2, d)))
+
+
+@pytest.mark.parametrize("radii", ["pairs", "independent", "truncated"])
+@pytest.mark.parametrize(("d", "columns"), [(1, 10), (2, 2), (5, 60), (8, 46), (33, 400), (64, 1300), (100, 1100)])
+def test_butterflies_give_what_their_matrix_gives(monkeypatch, d, columns, radii):
+    """Of numbers of rows that fill registers or do not, arrays in any order, and sparse rows."""
+    rng = np.random.default_rng(d)
+    fast, dense = fast_and_dense(monkeypatch, d, columns, radii, lengths=rng.uniform(0.5, 2, d).tolist())
+    np.testing.assert_allclose(fast.frequencies_, dense.frequencies_, rtol=1e-12)
+    for n in (1, 8, 37):
+        X = rng.normal(size=(n, d))
+        for rows in (X, np.asfortranarray(X), csr_array(X)):
+            np.testing.assert_allclose(fast.transform(rows), dense.transform(X), atol=1e-12 * columns**-0.5 * d)
+        single = fast.transform(X.astype(np.float32))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, dense.transform(X), atol=2e-6 * columns**-0.5 * d)
+
+
+def test_butterflies_take_no_memory_of_a_matrix(monkeypatch):
+    d = 512
+    fast, dense = fast_and_dense(monkeypatch, d, 4 * (d + 1), "pairs")
+    pairs, simplices = 9 * d // 2, 2
+    assert held_bytes(dense) > 8 * d * 2 * (d + 1)
+    assert held_bytes(fast) < simplices * 3 * (16 * pairs + 4 * d) + 8 * 10 * d < held_bytes(dense) / 5
+
+
+def test_few_inputs_are_rotated_by_a_matrix_and_many_are_not():
+    few, many = (
+        QuadratureFeatures(8, rotation="butterfly", random_state=0).fit(np.zeros((2, d)))
+        for d in (spherical_radial.BUTTERFLIES_PAY - 1, spherical_radial.BUTTERFLIES_PAY)
+    )
+    assert few.frequencies_ is few.frequencies_
+    assert many.frequencies_ is not many.frequencies_
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 13])
 def test_butterflies_are_orthogonal_and_spread_a_vector_over_all_coordinates(d):
-    Q = butterfly_rotated(np.eye(d), np.random.default_rng(0))
+    Q = ButterflySimplices.draw(np.random.default_rng(0), 1, d).rotated(np.eye(d), 0)
     np.testing.assert_allclose(Q @ Q.T, np.eye(d), atol=1e-13)
     assert d == 1 or (np.abs(Q) > 1e-12).all()
 
