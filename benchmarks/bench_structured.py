@@ -122,7 +122,9 @@ def _tefm(columns: int, repeats: int) -> list[dict[str, Any]]:
     """Finding Q, F made included, against the exact leading right singular vectors of the same F."""
     X = np.random.default_rng(0).uniform(size=(PCA_ROWS, PCA_COLUMNS))
     maps = {
-        f"TEFM-G, q={q}": TrainingEfficientFeatureMap(columns, power=q, gamma=PCA_GAMMA, random_state=0)
+        f"TEFM-G, q={q}": TrainingEfficientFeatureMap(
+            columns, sketch="gaussian", power=q, gamma=PCA_GAMMA, random_state=0
+        )
         for q in (0, 1, 2)
     }
     others = {"TEFM-S": "srht", "TEFM, CountSketch–Gaussian, q=0": "countsketch", "TEFM without a sketch": "none"}
@@ -130,6 +132,7 @@ def _tefm(columns: int, repeats: int) -> list[dict[str, Any]]:
         maps[name] = TrainingEfficientFeatureMap(
             columns, sketch=sketch, power=0, gamma=PCA_GAMMA, random_state=0
         )  # fmt: skip
+    maps["TEFM, sketch: auto, q=1"] = TrainingEfficientFeatureMap(columns, gamma=PCA_GAMMA, random_state=0)
     fourier = RandomFourierFeatures(4 * columns, gamma=PCA_GAMMA, random_state=0).fit(X)
     m = fourier.n_components
 

@@ -15,9 +15,12 @@ SURROGATE = "surrogate-RFF"
 REWEIGHTED = "reweighted"
 STORED_VARIANT = "as-released"  # stands in rows and older configs for `variant: reweighted`
 _REWEIGHTING = ("leverage", "surrogate-leverage")  # maps with that variant
-MEANT_WITHOUT = {"sorf": {"lengths": "fixed"}, "nystroem": {"landmarks": "uniform"}}
-"""Parameters of maps that were added later with a default that changes what the map does: their value in keys, rows and
-resolved configs without them."""
+MEANT_WITHOUT = {
+    "sorf": {"lengths": "fixed"}, "nystroem": {"landmarks": "uniform"}, "tefm": {"sketch": "gaussian"},
+}  # fmt: skip
+"""Parameters of maps whose later default changes what the map does: their value in keys, rows and resolved configs
+without them."""
+_IN_EVERY_KEY = ("tefm",)  # maps that always had the parameter: keys contain it wherever a config gives it
 
 
 def shown_label(label: str, features: Mapping[str, Any]) -> str:
@@ -54,8 +57,9 @@ def _shown_method(own: Mapping[str, Any]) -> dict[str, Any]:
 def stored_features(features: Mapping[str, Any]) -> dict[str, Any]:
     """The features as in keys and rows of trials: ``as-released`` for ``variant: reweighted``, and without the values
     that keys imply."""
-    meant = MEANT_WITHOUT.get(str(features.get("name")), {})
+    name = str(features.get("name"))
+    meant = {} if name in _IN_EVERY_KEY else MEANT_WITHOUT.get(name, {})
     stored = {key: value for key, value in features.items() if key not in meant or meant[key] != value}
-    if stored.get("name") in _REWEIGHTING and stored.get("variant") == REWEIGHTED:
+    if name in _REWEIGHTING and stored.get("variant") == REWEIGHTED:
         stored["variant"] = STORED_VARIANT
     return stored

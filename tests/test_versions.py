@@ -145,3 +145,10 @@ def test_a_map_that_gives_other_numbers_under_its_old_version_is_found(monkeypat
 def test_maps_of_projections_have_the_numbers_of_before_there_was_a_choice(name, before, one_thread):
     degrees = [{"degrees": each} for each in ("optimised", "truncated", "geometric", "product")]
     assert of_variants(name, [{}, *degrees]) == before
+
+
+def test_tefm_and_tensor_sketch_have_the_numbers_of_before_there_were_other_choices(one_thread):
+    sketches = [{"sketch": each} for each in ("gaussian", "srht", "countsketch", "none")]
+    assert of_variants("tefm", [{}, *sketches]) == "fd2e53a491eb644f"
+    degrees = [{"degrees": each} for each in MAPS.parameters("tensor-sketch")["degrees"].choices]
+    assert of_variants("tensor-sketch", [{}, *degrees]) == "0d8b5b859ea1ebcd"

@@ -73,7 +73,7 @@ def test_parameters_reach_the_map():
         ({"name": "tefm", "expansion": 0.9}, "'tefm': expansion must be a number, 1 or more, so that at least the 8"),
         ({"name": "tefm", "power": -1}, "'tefm': power must be a whole number, 0 or more, got -1"),
         ({"name": "tefm", "power": 0.5}, "'tefm': power must be a whole number, 0 or more, got 0.5"),
-        ({"name": "tefm", "sketch": "srtt"}, "'tefm': sketch must be one of 'gaussian', 'srht', 'countsketch'"),
+        ({"name": "tefm", "sketch": "srtt"}, "'tefm': sketch must be one of 'auto', 'gaussian', 'srht', 'countsketch'"),
     ],
 )
 def test_what_is_wrong_in_a_config_is_named_with_what_would_be_right(config, message):

@@ -43,6 +43,7 @@ TRUNCATED = Way({"degrees": "truncated"}, gamma=0.3)
 LEAST_ERROR = Way({"degrees": "least-error"}, gamma=0.3)
 POWER = Way({"degrees": "power"}, ("exponential",), 0.3)
 GEOMETRIC = Way({"degrees": "geometric"}, ("exponential",), 0.3)
+LINEAR = Way({"linear": "exact"}, ("gaussian",), 0.3)
 PRODUCT = Way({"degrees": "product"}, ("polynomial",))
 PROJECTIONS = [
     Way({"projection": "gaussian"}, ("gaussian", "polynomial"), 0.1), Way({"projection": "srht"}, ("gaussian",), 0.3),
@@ -80,10 +81,10 @@ WAYS = {
         Way({"weights": "iid"}, gamma=0.4),
     ],
     "perceptron": [Way(gamma=0.5)],
-    "maclaurin": [Way(gamma=0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT, *PROJECTIONS],
-    "complex-to-real": [Way(gamma=0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT, *PROJECTIONS],
+    "maclaurin": [Way(gamma=0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT, LINEAR, *PROJECTIONS],
+    "complex-to-real": [Way(gamma=0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT, LINEAR, *PROJECTIONS],
     # Of 3 inputs hardly any two share a bucket of hundreds; its own tests have the rate with 8.
-    "tensor-sketch": [Way({}, ("gaussian",), 0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT],
+    "tensor-sketch": [Way({}, ("gaussian",), 0.3), TRUNCATED, LEAST_ERROR, POWER, GEOMETRIC, PRODUCT, LINEAR],
     "plug-in": [Way({}, ("gaussian",))],
 }  # fmt: skip
 """Of maps with more ways than that of their defaults, or kernels and a γ of their own."""

@@ -27,32 +27,33 @@ _SKETCHES: dict[str, Callable[[int, int, int, SeedSequence], Sketch]] = {
     "countsketch": lambda n, k, m, sequence: CountSketchGaussian(n, k, m, sequence),
 }
 _WITHOUT_POWER = ("srht", "none")
+EIGENVECTORS_PAY = 4  # n·l over m²: from here on a sketch of n rows and a power take longer than eigenvectors of FᵀF
 
 
 class TrainingEfficientFeatureMap(ProjectedFeatures):
     """TEFM: φ(x) = F(x)·Q, Q (m×l) an orthonormal basis of nearly the leading right singular vectors of F.
 
-    F (n×m) are m = ``expansion``·l paired random Fourier features of the training rows, Θ (n×l) a sketch,
-    Y = (FᵀF)^q·FᵀΘ and Y = QR (R's diagonal not negative): the randomised range finder of Halko et al. (2011), so
-    that φ(x)ᵀφ(x′) is nearly the best approximation of F(x)ᵀF(x′) of rank l on the data. At equal l its error is
-    below that of random Fourier features. Against the exact kernel it has the error of m random Fourier features, and
-    the remainder of FFᵀ beyond rank l.
+    F (n×m) are m = ``expansion``·l paired random Fourier features of the training rows, and Θ (n×l) is a sketch.
+    Y = (FᵀF)^q·FᵀΘ = QR (R's diagonal not negative) is the randomised range finder of Halko et al. (2011), so that
+    φ(x)ᵀφ(x′) is nearly the best approximation of F(x)ᵀF(x′) of rank l on the data. At equal l its error is below that
+    of random Fourier features. Against the exact kernel it has the error of m random Fourier features, plus the part of
+    FFᵀ beyond rank l.
 
-    F is made again in each pass, block by block, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed up
-    in the pass that sketches, or, where m > 4ql, by q more passes over the rows, which then take fewer operations.
-    Between powers Y is orthonormalised, which changes neither its span nor Q, and keeps small directions from
-    drowning.
+    F is made again in each pass, block by block, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed in
+    the pass that sketches. If m > 4ql, q more passes over the rows apply it, which then takes fewer operations.
+    Between powers Y is orthonormalised. That changes neither its span nor Q, and keeps small directions from rounding.
 
     Parameters
     ----------
-    n_components : l, the number of output columns. Where there are fewer training rows, n, Θ has n columns, and Q
-        is completed to l orthonormal ones by directions that the training rows have nothing in.
+    n_components : l, the number of output columns. With fewer training rows, n, Θ has n columns, and Q is completed to
+        l orthonormal columns by directions orthogonal to the training rows' features.
     sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
-        (Kapralov et al. 2016); 'none', no sketch: Q are the leading eigenvectors of FᵀF themselves. Where FᵀF is
-        summed anyway, for a power q ≥ 1 and m ≤ 4ql, 'none' has the least error and takes less time.
+        (Kapralov et al. 2016); 'none', no sketch: Q are the leading eigenvectors of FᵀF themselves, which have the
+        least error. 'auto' is 'none' where FᵀF is summed anyway, for a power q ≥ 1 and m ≤ 4ql, and n·l ≥ 4m², so that
+        the eigenvectors take less time; else 'gaussian'.
     expansion : m/l, 1 or more.
-    power : q, a whole number. With 'srht' it is ignored, and q is 0, as in Algorithm 2; with 'none', too.
+    power : q, a whole number. With 'srht' q is 0, as in Algorithm 2, and ``power`` is ignored; so it is with 'none'.
     kernel : 'gaussian', 'laplacian' or 'cauchy'.
     gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
 
@@ -60,7 +61,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     ----------
     fourier_ : the map F, a RandomFourierFeatures.
     components_ : Q, (m, l) float64.
-    power_ : the q that was used.
+    sketch_, power_ : the sketch and the q that were used.
 
     References
     ----------
@@ -72,13 +73,14 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         fits_on="inputs", row_cost="d*m/2 + t*m + m*D",
         fit_sums="n*m*((1 + a)*(d/2 + t) + D + 2*a*D + g*m/2)", fit_cost="4*m*D**2", source="Chen et al., IJCAI 2015",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"sketch": (*_SKETCHES, "none")}
+    choices: ClassVar[dict[str, tuple]] = {"sketch": ("auto", *_SKETCHES, "none")}
 
     components_: NDArray[np.float64]
+    sketch_: str
     power_: int
 
     def __init__(
-        self, n_components: int = 100, *, sketch: str = "gaussian", expansion: float = 4, power: int = 1,
+        self, n_components: int = 100, *, sketch: str = "auto", expansion: float = 4, power: int = 1,
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
@@ -94,13 +96,13 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         check_count("power", self.power, least=0)
 
     def letters(self, d: int) -> dict[str, float]:
-        """m of the formulas, and how FᵀF is applied: g = 1, summed; a, in so many passes over the rows again."""
+        """m of the formulas, and how FᵀF is applied: summed (g = 1), or in a more passes over the rows."""
         again = 0 if self.sketch in _WITHOUT_POWER or self._sums_gram else self.power
         return {**super().letters(d), "g": float(self._sums_gram), "a": again}
 
     @property
     def bytes_to_fit(self) -> int:
-        """What ``fit`` holds at once: a block of F, FᵀF where it is summed, Y, Q and a CountSketch's buckets."""
+        """The bytes that ``fit`` holds at once: a block of F, FᵀF if it is summed, Y, Q and a CountSketch's buckets."""
         m = self.n_expanded
         squares = self._sums_gram + (self.sketch == "countsketch")
         return 8 * m * (2 * BLOCK_ROWS + squares * m + 4 * self.n_components)
@@ -112,13 +114,21 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
             return self.sketch == "none"
         return 0 < self.n_expanded <= 4 * self.power * self.n_components
 
+    def _sketch_of(self, n: int) -> str:
+        """The sketch for n training rows."""
+        if self.sketch != "auto":
+            return self.sketch
+        pays = n * self.n_components >= EIGENVECTORS_PAY * self.n_expanded**2
+        return "none" if self._sums_gram and pays else "gaussian"
+
     def fit(self, X: Any, y: Any = None) -> TrainingEfficientFeatureMap:
         """Find Q on the rows X (n, d); y is not used."""
         X = self._expand(X)
         m, directions = self.n_expanded, min(self.n_components, X.shape[0])
-        self.power_ = 0 if self.sketch in _WITHOUT_POWER else self.power
+        self.sketch_ = self._sketch_of(X.shape[0])
+        self.power_ = 0 if self.sketch_ in _WITHOUT_POWER else self.power
         gram = np.zeros((m, m), order="F") if self._sums_gram else None
-        if self.sketch == "none":
+        if self.sketch_ == "none":
             for _ in self._blocks(X, gram):
                 pass
             Q = eigh(gram, lower=False, overwrite_a=True, subset_by_index=[m - self.n_components, m - 1])[1][:, ::-1]
@@ -127,7 +137,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
                 Q * np.sign(largest)
             )  # the sign of an eigenvector is not determined
             return self
-        sketch = _SKETCHES[self.sketch](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
+        sketch = _SKETCHES[self.sketch_](X.shape[0], directions, m, seed_sequence(self.fourier_.random_state))
         Y = np.zeros((m, self.n_components))
         Y[:, :directions] = sketch.row_blocks(self._blocks(X, gram), m).T
         Q = _orthonormal(Y)
@@ -159,6 +169,6 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
 
 
 def _orthonormal(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of Y = QR with R's diagonal not negative: of a Y of full rank it is unique, else a basis is completed."""
+    """Q of Y = QR with R's diagonal not negative. It is unique if Y has full rank; else a basis is completed."""
     Q, R = np.linalg.qr(Y)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

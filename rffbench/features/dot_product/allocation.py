@@ -1,4 +1,4 @@
-"""Whole numbers of columns for the degrees of a power series, so that the estimated error of the kernel is least."""
+"""Numbers of columns for the degrees of a power series that minimise the estimated error of the kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rffbench.kernels import MaclaurinKernel
 from rffbench.kernels.base import squared_lengths
 
-FEWEST_DEGREES, MOST_DEGREES = 2, 10  # that an infinite series is cut after, as in the paper
+FEWEST_DEGREES, MOST_DEGREES = 2, 10  # after which an infinite series is cut, as in the paper
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Pairs:
 
 
 class Spread(NamedTuple):
-    """What D columns of a degree spread by: their estimate has the variance (variance + (min(D, block) − 1)·
-    covariance)/D. Columns of one ``block`` are dependent; independent ones have block 1."""
+    """The spread of D columns of a degree: their estimate has the variance (variance + (min(D, block) − 1)·
+    covariance)/D. The columns of one ``block`` are dependent; independent columns have block 1."""
 
     variance: NDArray[np.float64]
     covariance: NDArray[np.float64] | float = 0.0
@@ -44,7 +44,7 @@ class Spread(NamedTuple):
 
 
 Law = Callable[[Pairs, int], Spread]
-"""The spread of an estimate of (xᵀx′)ⁿ, of pairs and a degree n."""
+"""The spread of an estimate of (xᵀx′)ⁿ, for pairs and a degree n."""
 
 
 def signs(pairs: Pairs, n: int, *, complex_: bool = False) -> Spread:
@@ -75,11 +75,10 @@ def sketches(pairs: Pairs, n: int) -> Spread:
 def least_error_counts(kernel: MaclaurinKernel, rows: NDArray[np.float64], count: int, law: Law) -> NDArray[np.int64]:
     """How many of ``count`` columns go to each degree 1, 2, …, (degrees,), by the rows (m, d), in the kernel's units.
 
-    Of the degrees up to p it is the whole numbers Dₙ ≥ 1 that minimise Σₙ aₙ²·E[Vₙ]/Dₙ, the variance, found by giving
-    one column after another to the degree that it helps most; and p is the one for which the variance and the square of
-    the bias, E[(k − Σₙ≤ₚ)²], are least together. Means are over pairs of different rows; of the bias over all pairs.
-    (J. Wacker, M. Kanagawa, M. Filippone, "Improved random features for dot product kernels", JMLR 25, 2024,
-    Algorithm 1.)
+    For the degrees up to p these are the whole numbers Dₙ ≥ 1 that minimise the variance Σₙ aₙ²·E[Vₙ]/Dₙ: one column
+    after another goes to the degree that it helps most. p minimises the sum of that variance and the squared bias,
+    E[(k − Σₙ≤ₚ)²]. Means are over pairs of different rows; for the bias over all pairs. (J. Wacker, M. Kanagawa,
+    M. Filippone, "Improved random features for dot product kernels", JMLR 25, 2024, Algorithm 1.)
     """
     highest = MOST_DEGREES if kernel.highest_degree is None else kernel.highest_degree
     coefficients = kernel.coefficients(highest + 1)
@@ -111,7 +110,7 @@ def least_error_counts(kernel: MaclaurinKernel, rows: NDArray[np.float64], count
 def _allocated(
     variance: NDArray[np.float64], covariance: NDArray[np.float64], blocks: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], float]:
-    """Numbers of columns, 1 or more each, with the sum ``count``, and the variance that they leave."""
+    """Numbers of columns, 1 or more each, with the sum ``count``, and the variance that remains."""
 
     def left(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         together = np.where((covariance <= 0) & (counts <= blocks), counts, blocks)

@@ -19,17 +19,19 @@ from rffbench.parts import MapServes
 from rffbench.rowsource import dense_rows
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-MOST_TERMS = 200  # of a series: (xᵀx′)ⁿ of higher n has no estimate that is of use
-SAMPLED_ROWS = 1000  # training rows whose lengths say how much each degree matters
-NEGLIGIBLE = 1e-12  # share of the diagonal: degrees of less are left out
+MOST_TERMS = 200  # of a series: estimates of (xᵀx′)ⁿ with a higher n are useless
+SAMPLED_ROWS = 1000  # training rows whose lengths decide how much each degree matters
+NEGLIGIBLE = 1e-12  # share of the diagonal: degrees with less are left out
 LEAST_LOG = -1e4  # of a share: less is 0
-POWER = 4  # of the polynomial that stands for the exponential
-FEWEST_COLUMNS = 4  # of a degree that is not left out; of 0.5, 1, 2 and 4 it has the smallest errors on magic04
-GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 fill [0, 1) evenly, however many there are
+POWER = 4  # of the polynomial that replaces the exponential
+SINGLE_DEGREES = ("optimised", "truncated", "geometric")  # whose columns are of one degree each, drawn at random
+LEAST_SAMPLED = 4  # columns beside the exact ones of degree 1: two complex ones
+FEWEST_COLUMNS = 4  # of a degree that is kept; among 0.5, 1, 2 and 4 it has the smallest errors on magic04
+GOLDEN = (5**0.5 - 1) / 2  # any number of its multiples modulo 1 fill [0, 1) evenly
 
 
 class Terms(NamedTuple):
-    """What each column estimates: ``scale``²·(gain²·xᵀx′ + constant²)^``degree``; columns of degree 0 are numbers."""
+    """What each column estimates: ``scale``²·(gain²·xᵀx′ + constant²)^``degree``; columns of degree 0 are constant."""
 
     degrees: NDArray[np.int64]
     scales: NDArray[np.float64]
@@ -40,7 +42,7 @@ class Terms(NamedTuple):
 class SeriesFeatures(FeatureMap):
     """Base class: columns that are products of as many random projections of the row as their degree, times r(x).
 
-    E[φ(x)ᵀφ(x′)] = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: the columns of degree n stand for the n-th term. A subclass implements
+    E[φ(x)ᵀφ(x′)] = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: the columns of degree n estimate the n-th term. A subclass implements
     ``_draw`` and ``_fill``.
     """
 
@@ -50,19 +52,23 @@ class SeriesFeatures(FeatureMap):
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple]] = {
         "degrees": ("optimised", "truncated", "geometric", "least-error", "product", "power"),
-    }  # fmt: skip
+        "linear": ("sampled", "exact"),
+    }
     accepts_sparse = True
 
     degrees: str
+    linear: str
+    linear_columns_: int  # d, where the term of degree 1 has columns of its own, else 0
     degrees_: NDArray[np.int64]
     scale_: NDArray[np.float64]
 
     def __init__(
-        self, n_components: int = 100, *, degrees: str = "optimised", kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0, random_state: RandomState = None,
+        self, n_components: int = 100, *, degrees: str = "optimised", linear: str = "sampled",
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.degrees = degrees
+        self.linear = linear
         self.kernel = kernel
         self.gamma = gamma
         self.random_state = random_state
@@ -70,26 +76,30 @@ class SeriesFeatures(FeatureMap):
     def check_parameters(self) -> None:
         super().check_parameters()
         kernel = self._check_kernel()
-        if (self.degrees == "product") > isinstance(kernel, PolynomialKernel):
-            problem = "must be 'optimised', 'truncated' or 'geometric': 'product' is for the polynomial kernel, not the"
-            raise WrongParameter("degrees", f"{problem} {kernel.called()} one")
         assert isinstance(kernel, MaclaurinKernel)
-        if self.degrees == "power" and kernel.highest_degree is not None:
-            problem = "must be 'product': 'power' is for kernels of infinitely many degrees, and this is the"
-            raise WrongParameter("degrees", f"{problem} {kernel.called()} one")
+        served = {"product": isinstance(kernel, PolynomialKernel), "power": kernel.highest_degree is None}
+        if not served.get(self.degrees, True):
+            *most, last = [repr(each) for each in self.choices["degrees"] if served.get(each, True)]
+            needed = "the polynomial kernel" if self.degrees == "product" else "kernels of infinitely many degrees"
+            problem = f"must be {', '.join(most)} or {last} with the {kernel.called()} kernel"
+            raise WrongParameter("degrees", f"{problem}: {self.degrees!r} is for {needed}")
+        if self.linear == "exact" and self.degrees not in SINGLE_DEGREES:
+            problem = f"must be 'sampled' with degrees {self.degrees!r}: 'exact' is for {', '.join(SINGLE_DEGREES)}"
+            raise WrongParameter("linear", problem)
+        if self.linear == "exact" and kernel.highest_degree == 1:
+            raise WrongParameter("linear", "must be 'sampled' with a kernel of degree 1: the rows are its features")
         _terms_of(kernel)
 
     @property
     def unbiased(self) -> bool:
         return self.degrees not in ("truncated", "least-error", "power")
 
-    @property
-    def n_terms(self) -> int:
-        """How many estimates of terms of the series ``n_components`` columns hold."""
-        return self.n_components
+    def terms_in(self, columns: int) -> int:
+        """How many estimates of terms of the series these columns hold."""
+        return columns
 
     def letters(self, d: int) -> dict[str, float]:
-        """h of the formulas: the degree of a product, else about 2 on average."""
+        """h of the formulas: the degree of a product, else about 2, the mean degree."""
         kernel = self._check_kernel()
         if self.degrees == "product" and isinstance(kernel, PolynomialKernel):
             return {"h": kernel.degree}
@@ -100,29 +110,46 @@ class SeriesFeatures(FeatureMap):
         self.check_parameters()
         X = self._validated(X, reset=True)
         kernel = make_kernel_with(MaclaurinKernel, self.kernel, self.bandwidth)
-        sequence, count = seed_sequence(self.random_state), self.n_terms
+        sequence, d = seed_sequence(self.random_state), X.shape[1]
+        exact = self.linear == "exact" and kernel.coefficients(2)[1] > 0 and self.n_components >= d + LEAST_SAMPLED
+        self.linear_columns_ = d if exact else 0
+        count = self.terms_in(self.n_components - self.linear_columns_)
         if self.degrees == "product":
             assert isinstance(kernel, PolynomialKernel)
             terms = product_terms(kernel, count)
         elif self.degrees == "geometric":
-            terms = geometric_terms(kernel, count, sequence)
+            terms = geometric_terms(kernel, count, sequence, linear=not exact)
         elif self.degrees == "power":
             terms = power_terms(kernel, count)
         elif self.degrees == "least-error":
-            terms = least_error_terms(kernel, sampled(X, sequence), count, self._law(X.shape[1]))
+            terms = least_error_terms(kernel, sampled(X, sequence), count, self._law(d))
         else:
             least = FEWEST_COLUMNS if self.degrees == "truncated" else 0
-            terms = optimised_terms(kernel, sampled(X, sequence), count, sequence, least=least)
+            terms = optimised_terms(kernel, sampled(X, sequence), count, sequence, least=least, linear=not exact)
         self.degrees_, self.scale_ = terms.degrees, terms.scales
-        self._draw(kernel, terms, X.shape[1], sequence)
+        self._draw(kernel, terms, d, sequence)
         return self
 
+    def fill(self, X: Any, out: NDArray) -> None:
+        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+        first = out.shape[1] - self.linear_columns_
+        self._fill(X, out[:, :first])
+        if self.linear_columns_:
+            kernel = self.kernel_
+            assert isinstance(kernel, MaclaurinKernel)
+            factors = (np.sqrt(kernel.coefficients(2)[1]) * self.row_factors(X)).astype(X.dtype)
+            np.multiply(dense_rows(kernel.scaled(X)), factors[:, None], out=out[:, first:])
+
     def _law(self, d: int) -> Law:
-        """How estimates of a degree spread, for rows of d inputs."""
+        """The spread of estimates of a degree, for rows of d inputs."""
         raise NotImplementedError
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
         """Draw the projections of the columns of these degrees."""
+        raise NotImplementedError
+
+    def _fill(self, X: Any, out: NDArray) -> None:
+        """Write the columns of random projections."""
         raise NotImplementedError
 
     def row_factors(self, X: Any) -> NDArray:
@@ -139,19 +166,22 @@ def sampled(X: Any, sequence: SeedSequence) -> Any:
     return chosen_rows(X, np.sort(chosen))
 
 
-def optimised_terms(kernel: MaclaurinKernel, X: Any, count: int, sequence: SeedSequence, least: int = 0) -> Terms:
-    """The degree n of a column with the probability pₙ ∝ aₙ·Σᵢ r(xᵢ)²‖xᵢ‖²ⁿ, its share in Σᵢ k(xᵢ, xᵢ) of the rows X.
+def optimised_terms(
+    kernel: MaclaurinKernel, X: Any, count: int, sequence: SeedSequence, least: int = 0, linear: bool = True
+) -> Terms:
+    """A column has the degree n with the probability pₙ ∝ aₙ·Σᵢ r(xᵢ)²‖xᵢ‖²ⁿ, its share in Σᵢ k(xᵢ, xᵢ) of the rows X.
 
-    The variance of an estimate of aₙ(xᵀx′)ⁿ is about aₙ²‖x‖²ⁿ‖x′‖²ⁿ, and columns in proportion to its root have the
+    The variance of an estimate of aₙ(xᵀx′)ⁿ is about aₙ²‖x‖²ⁿ‖x′‖²ⁿ. Columns in proportion to its root have the
     smallest sum of variances. (J. Wacker, M. Kanagawa, M. Filippone, "Improved random features for dot product
-    kernels", JMLR 25, 2024, choose whole numbers of columns by the variances themselves.) The first column is all of
-    the term of degree 0, which needs no estimate. Those after it take the degrees at U + j·GOLDEN modulo 1 of their
-    distribution function, U uniform, so that every prefix has about pₙ of each, and the mean is right.
+    kernels", JMLR 25, 2024, choose whole numbers of columns by the variances themselves.) The first column is the term
+    of degree 0, which needs no estimate. The others take the degrees at U + j·GOLDEN modulo 1 of their distribution
+    function, with U uniform, so that every prefix has a share of about pₙ of each degree, and the mean is right.
 
-    A degree of much less than one column in the mean has a column now and then, which then is very long. With ``least``
-    the degrees of fewer columns are left out, which is a bias that falls with more columns, and less of an error.
+    A degree whose mean number of columns is far below one has a column now and then, which is then very long. With
+    ``least``, degrees with fewer columns are left out. That is a bias, which falls with more columns, and a smaller
+    error. Without ``linear`` no column has degree 1.
     """
-    coefficients = kernel.coefficients(_terms_of(kernel))
+    coefficients = _coefficients(kernel, linear)
     rows = kernel.scaled(X).astype(np.float64)
     n = np.arange(len(coefficients))
     with np.errstate(divide="ignore", invalid="ignore"):  # of rows of zeros, and rows that are too long for their r(x)
@@ -176,7 +206,7 @@ def optimised_terms(kernel: MaclaurinKernel, X: Any, count: int, sequence: SeedS
 
 
 def _without_rare(p: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """The probabilities p of those degrees that then have ``least`` or more, or of the likeliest alone."""
+    """p without the degrees of less than ``least``, as often as that leaves such degrees; the likeliest is kept."""
     while True:
         kept = p >= min(least, p.max())
         if (kept == (p > 0)).all():
@@ -184,10 +214,10 @@ def _without_rare(p: NDArray[np.float64], least: float) -> NDArray[np.float64]:
         p = np.where(kept, p, 0) / p[kept].sum()
 
 
-def geometric_terms(kernel: MaclaurinKernel, count: int, sequence: SeedSequence) -> Terms:
-    """The degree n of every column drawn with the probability pₙ ∝ 2⁻ⁿ, of those with aₙ > 0, as in P. Kar and H.
+def geometric_terms(kernel: MaclaurinKernel, count: int, sequence: SeedSequence, linear: bool = True) -> Terms:
+    """Every column's degree n is drawn with the probability pₙ ∝ 2⁻ⁿ, among those with aₙ > 0, as in P. Kar and H.
     Karnick, "Random feature maps for dot product kernels", AISTATS 2012, Algorithm 1."""
-    coefficients = kernel.coefficients(_terms_of(kernel))
+    coefficients = _coefficients(kernel, linear)
     p = np.where(coefficients > 0, 0.5 ** np.arange(len(coefficients)), 0)
     p /= p.sum()
     degrees = _at(p, generator(sequence, "degrees").uniform(size=count))
@@ -195,8 +225,8 @@ def geometric_terms(kernel: MaclaurinKernel, count: int, sequence: SeedSequence)
 
 
 def least_error_terms(kernel: MaclaurinKernel, X: Any, count: int, law: Law) -> Terms:
-    """Whole numbers of columns for the degrees 1 to p, for which the estimated error is least, by the rows X
-    (`rffbench.features.dot_product.allocation.least_error_counts`); the first column is all of the term of degree 0."""
+    """The numbers of columns of the degrees 1 to p with the least estimated error on the rows X
+    (`rffbench.features.dot_product.allocation.least_error_counts`); the first column is the term of degree 0."""
     rows = dense_rows(kernel.scaled(X)).astype(np.float64)
     constant = kernel.coefficients(1)[0] > 0
     counts = least_error_counts(kernel, rows, max(1, count - constant), law)
@@ -209,16 +239,23 @@ def least_error_terms(kernel: MaclaurinKernel, X: Any, count: int, law: Law) -> 
 
 
 def power_terms(kernel: MaclaurinKernel, count: int) -> Terms:
-    """All columns stand for (1 + t/q)^q, q = POWER, in the place of exp(t), t = a₁·xᵀx′: the sketch of the Gaussian
-    kernel in J. Wacker, M. Kanagawa, M. Filippone, "Improved random features for dot product kernels", 2024."""
+    """All columns estimate (1 + t/q)^q, q = POWER, in place of exp(t), t = a₁·xᵀx′: the sketch of the Gaussian kernel
+    in J. Wacker, M. Kanagawa, M. Filippone, "Improved random features for dot product kernels", 2024."""
     gain = np.sqrt(kernel.coefficients(2)[1] / POWER)
     return Terms(np.full(count, POWER), np.full(count, 1 / np.sqrt(count)), gain, 1.0)
 
 
 def product_terms(kernel: PolynomialKernel, count: int) -> Terms:
-    """All columns stand for the whole polynomial, (γxᵀx′ + c)^degree, of rows with √c appended to √γ·x."""
+    """All columns estimate the whole polynomial, (γxᵀx′ + c)^degree, from rows √γ·x with √c appended."""
     degrees, scales = np.full(count, kernel.degree), np.full(count, 1 / np.sqrt(count))
     return Terms(degrees, scales, np.sqrt(kernel.gamma), np.sqrt(kernel.c))
+
+
+def _coefficients(kernel: MaclaurinKernel, linear: bool) -> NDArray[np.float64]:
+    """a₀, a₁, …; without ``linear`` 0 for a₁, whose term has exact columns."""
+    coefficients = kernel.coefficients(_terms_of(kernel))
+    coefficients[1] *= linear
+    return coefficients
 
 
 def _terms_of(kernel: MaclaurinKernel) -> int:
@@ -229,6 +266,6 @@ def _terms_of(kernel: MaclaurinKernel) -> int:
 
 
 def _at(p: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The degrees where the distribution function of p reaches u."""
+    """The degrees at which the distribution function of p reaches u."""
     possible = np.flatnonzero(p)
     return possible[np.searchsorted(p[possible].cumsum()[:-1], u, side="right")]

@@ -18,30 +18,34 @@ class MaclaurinFeatures(ProjectionProducts):
 
     φ(x)ⱼ = √(aₙ/(D·pₙ))·r(x)·∏ᵢ wᵢᵀx, i = 1 … n. The kernel is r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: a dot-product kernel, or the
     Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. Every w has mean 0 and covariance I, so that E[∏ᵢ wᵢᵀx·wᵢᵀx′] =
-    (xᵀx′)ⁿ, and n is the column's degree, which it has with probability pₙ. The estimate is unbiased, and its error
-    falls as 1/√D; it grows with the length of the rows, like the power series does.
+    (xᵀx′)ⁿ. A column has the degree n with probability pₙ. The estimate is unbiased. Its error falls as 1/√D, and grows
+    with the length of the rows as the power series does.
 
     Parameters
     ----------
     n_components : D, the number of output columns.
-    degrees : 'optimised', columns by each degree's share in k(x, x) of at most 1000 training rows, the term of degree 0
-        exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'truncated', the same
-        without degrees of fewer than 4 columns, which is biased and has the smaller error; 'geometric', Kar and
-        Karnick's pₙ ∝ 2⁻ⁿ; 'least-error', the whole numbers of columns of Wacker et al. 2024 for the degrees from 1 to
-        at most 10, biased too; 'product', of the polynomial kernel alone, all of its degree, of rows with √c appended;
-        or 'power', of the others, as 'product' for (1 + a₁xᵀx′/4)⁴, which is biased.
-    projection : 'rademacher', w of random signs; 'gaussian', of normal numbers, with the larger variance; or 'srht',
-        orthogonal rows of randomised Walsh–Hadamard matrices: the quickest for many inputs.
+    degrees : 'optimised', columns by each degree's share in k(x, x) of at most 1000 training rows, with the term of
+        degree 0 exact in the first column (`rffbench.features.dot_product.degrees.optimised_terms`); 'truncated', the
+        same without degrees of fewer than 4 columns, which is biased and has a smaller error; 'geometric', Kar and
+        Karnick's pₙ ∝ 2⁻ⁿ; 'least-error', the numbers of columns of Wacker et al. 2024 for the degrees from 1 to at
+        most 10, also biased; 'product', only for the polynomial kernel, all columns of its degree, of rows with √c
+        appended; or 'power', for other kernels, as 'product' for (1 + a₁xᵀx′/4)⁴, which is biased.
+    projection : 'rademacher', w of random signs; 'gaussian', of normal numbers, with a larger variance; or 'srht',
+        orthogonal rows of randomised Walsh–Hadamard matrices, the fastest for many inputs.
+    linear : 'sampled'; or 'exact', the term of degree 1 in d columns √a₁·r(x)·x, the last ones, and all others for the
+        other degrees (Kar and Karnick's H0/1). With fewer than d + 4 columns 'exact' is 'sampled'. It is for the
+        degrees 'optimised', 'truncated' and 'geometric'.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; the first w of a larger map are those of a smaller one.
 
     Attributes
     ----------
-    degrees_ : n of each column, (D,).
-    directions_ : the w of all columns one after another, (d, Σ n) float64; with 'srht' multiplied out when asked for.
-    offset_ : what is added to each projection, (Σ n,), 0 but of ``degrees='product'``.
-    scale_ : √(aₙ/(D·pₙ)) of each column, (D,).
+    degrees_ : n of each column that is a product, (D,), or (D − d,) where degree 1 is exact.
+    linear_columns_ : d, where degree 1 is exact, else 0.
+    directions_ : the w of all columns one after another, (d, Σ n) float64; with 'srht' multiplied out on demand.
+    offset_ : the constant added to each projection, (Σ n,), 0 except with ``degrees='product'``.
+    scale_ : √(aₙ/(D·pₙ)) of each of them.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What maps share whose columns are products of random projections, real or complex."""
+"""Base of the maps whose columns are products of random projections, real or complex."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from rffbench.seeds import RandomState, generator
 class ProjectionProducts(SeriesFeatures):
     """Base class: an estimate of degree n is scale·r(x)·∏ᵢ (wᵢᵀx + bᵢ), i = 1 … n, with E[wᵢᵀx·conj(wᵢᵀx′)] = xᵀx′.
 
-    ``projection`` says how w is drawn: 'rademacher', random signs, or units of complex maps; 'gaussian', N(0, 1), or
-    complex normal numbers of variance 1; 'srht', rows of H·D, D random signs or units and H the Walsh–Hadamard matrix
-    of order N, the next power of two from d. Each row of H·D has the law of 'rademacher', and the N rows are
-    orthogonal. The first w of all columns are rows of ⌈columns/N⌉ such matrices, each row once, in random order; the
-    second ones are of other matrices, and so on: a column's own w are independent, and its mean is right. N of them
-    take N·log₂N additions where others take N·d multiply-adds.
+    ``projection`` says how w is drawn: 'rademacher', random signs, or units for complex maps; 'gaussian', N(0, 1), or
+    complex normal numbers of variance 1; 'srht', rows of H·D, with D random signs or units and H the Walsh–Hadamard
+    matrix of order N, the next power of two from d. Each row of H·D has the law of 'rademacher', and the N rows are
+    orthogonal. The first w of all columns are rows of ⌈columns/N⌉ such matrices, each row once, in random order. The
+    second w come from other matrices, and so on: a column's own w are independent, so that its mean is right. N of them
+    take N·log₂N additions in place of N·d multiply-adds.
 
-    A subclass says in ``_entries`` what random signs or units are.
+    A subclass draws random signs or units in ``_entries``.
 
     Attributes
     ----------
-    directions_ : the w one after another, (d, their number) float64; of complex ones the real and imaginary part. With
-        'srht' they are multiplied out when they are asked for.
-    offset_ : b, 0 but of ``degrees='product'``.
-    degrees_ : of each estimate; of degree n are the next n w.
-    scale_ : of each estimate.
+    directions_ : the w one after another, (d, their number) float64; for complex ones real and imaginary parts. With
+        'srht' they are multiplied out on demand.
+    offset_ : b, 0 except with ``degrees='product'``.
+    degrees_ : the degree n of each estimate, which takes the next n w.
+    scale_ : the factor of each estimate.
     """
 
     serves: ClassVar[MapServes] = replace(SeriesFeatures.serves, row_cost="h*r*D")
@@ -46,20 +46,23 @@ class ProjectionProducts(SeriesFeatures):
         **SeriesFeatures.choices, "projection": ("rademacher", "gaussian", "srht"),
     }  # fmt: skip
     parts: ClassVar[int] = 1
-    """Numbers of an entry of w: 2 where they are complex."""
+    """Real numbers in an entry of w: 2 if w is complex."""
 
     projection: str
     _directions: NDArray[np.float64]  # w and b, or with 'srht':
     _offset: NDArray[np.float64]
     _signs: NDArray[np.float64]  # D, (parts, blocks, N)
-    _constants: NDArray[np.float64]  # what x has after its d inputs, times its sign, (parts, blocks)
+    _constants: NDArray[np.float64]  # the constant after x's d inputs, times its sign, (parts, blocks)
     _places: NDArray[np.int64]  # where each projection is among the blocks·N of all blocks
 
     def __init__(
         self, n_components: int = 100, *, degrees: str = "optimised", projection: str = "rademacher",
-        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+        linear: str = "sampled", kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        super().__init__(n_components, degrees=degrees, kernel=kernel, gamma=gamma, random_state=random_state)
+        super().__init__(
+            n_components, degrees=degrees, linear=linear, kernel=kernel, gamma=gamma, random_state=random_state
+        )
         self.projection = projection
 
     def letters(self, d: int) -> dict[str, float]:
@@ -73,7 +76,7 @@ class ProjectionProducts(SeriesFeatures):
         return partial(allocation.normals if self.projection == "gaussian" else allocation.signs, complex_=complex_)
 
     def _entries(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
-        """``count`` draws of w out of signs or units, (count, d), or (2·count, d), drawn one by one."""
+        """``count`` draws of w from signs or units, (count, d) or (2·count, d), drawn one by one."""
         raise NotImplementedError
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
@@ -90,7 +93,7 @@ class ProjectionProducts(SeriesFeatures):
         return rng.standard_normal((self.parts * count, d)) / math.sqrt(self.parts)
 
     def _draw_blocks(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:
-        """A level's rows of the blocks go to the columns in their order, so that sizes nest."""
+        """At each level, the columns take the rows of the blocks in their order, so that sizes nest."""
         N = next_power_of_two(d + bool(terms.constant))
         starts, places = np.cumsum(terms.degrees) - terms.degrees, np.empty(terms.degrees.sum(), np.int64)
         drawn: list[NDArray[np.float64]] = []
@@ -124,8 +127,7 @@ class ProjectionProducts(SeriesFeatures):
         T[d, :, :, min(d, N - 1)] = self._constants
         return walsh_hadamard(T).reshape(d + 1, parts, -1)[:, :, self._places].swapaxes(1, 2).reshape(d + 1, -1)
 
-    def fill(self, X: Any, out: NDArray) -> None:
-        """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
+    def _fill(self, X: Any, out: NDArray) -> None:
         srht = self.projection == "srht"
         drawn = (self._signs, self._constants) if srht else (self._directions, self._offset)
         first, second, scale = (part.astype(X.dtype, copy=False) for part in (*drawn, self.scale_))
@@ -136,5 +138,5 @@ class ProjectionProducts(SeriesFeatures):
             projection_products(X, first, second, *shared)
 
     def _products_in(self, out: NDArray) -> list[NDArray]:
-        """Where the products go: their real parts, and of complex ones the imaginary ones."""
+        """The columns for the real parts of the products, and for the imaginary parts if they are complex."""
         return [out]

@@ -26,27 +26,27 @@ class TensorSketchFeatures(SeriesFeatures):
     """Tensor sketches: CountSketches of x⊗…⊗x, made by Fourier transforms of CountSketches of x.
 
     φₙ(x) = √aₙ·r(x)·F⁻¹(F(C₁x)∘…∘F(Cₙx)) for each degree n. The kernel is r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: a dot-product
-    kernel, or the Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. Of D columns about Dₙ go to degree n, as in
-    MaclaurinFeatures: a number of columns whose Fourier transform is fast, and what is left to degree 1, which has no
+    kernel, or the Gaussian with r(x) = exp(−γ‖x‖²) and aₙ = (2γ)ⁿ/n!. About Dₙ of the D columns go to degree n, as in
+    MaclaurinFeatures: a number of columns whose Fourier transform is fast. The rest goes to degree 1, which needs no
     transform. The estimate is unbiased; the variance of φₙ(x)ᵀφₙ(x′) is about that of Dₙ columns of MaclaurinFeatures,
-    and the cost of a row n·(d + Dₙ·log Dₙ), not n·d·Dₙ. With ``degrees='product'`` it is Pham and Pagh's sketch of the
-    polynomial kernel: scikit-learn's PolynomialCountSketch.
+    and the cost of a row is n·(d + Dₙ·log Dₙ), not n·d·Dₙ. With ``degrees='product'`` it is Pham and Pagh's sketch of
+    the polynomial kernel, as scikit-learn's PolynomialCountSketch.
 
     Parameters
     ----------
     n_components : D, the number of output columns.
-    degrees : as in MaclaurinFeatures.
+    degrees, linear : as in MaclaurinFeatures.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
-    random_state : as in MaclaurinFeatures, which has the same degrees. Sizes do not nest: other numbers of buckets are
-        other sketches.
+    random_state : as in MaclaurinFeatures, which has the same degrees. Sizes do not nest, because another number of
+        buckets is another sketch.
 
     Attributes
     ----------
-    degrees_ : n of each column, (D,), ascending.
-    scale_ : of each column, (D,).
-    sketches_ : of each degree that columns have, its n CountSketches C.
-    constants_ : with ``degrees='product'`` the bucket and the sign of √c in each of them, (n, 2); else of zeros.
+    degrees_ : n of each column, ascending, (D,), or (D − d,) with an exact degree 1.
+    scale_ : the factor of each of these columns.
+    sketches_ : for each degree of these columns, its n CountSketches C.
+    constants_ : with ``degrees='product'`` the bucket and the sign of √c in each of them, (n, 2); else zeros.
 
     References
     ----------
@@ -67,7 +67,7 @@ class TensorSketchFeatures(SeriesFeatures):
         degrees, counts = np.unique(terms.degrees, return_counts=True)
         columns = dict(zip(degrees.tolist(), counts.tolist(), strict=True))
         scale_of = dict(zip(terms.degrees.tolist(), terms.scales.tolist(), strict=True))
-        # A sketch's columns are one estimate together; each column of a map of projections is one of its own.
+        # All columns of a sketch are one estimate; in a map of projections each column is one.
         scales = [scale_of[n] * (np.sqrt(count) if n else 1.0) for n, count in columns.items()]
         if 1 in columns:
             fast = {n: fast_length(count) if n > 1 else count for n, count in columns.items()}
@@ -86,8 +86,7 @@ class TensorSketchFeatures(SeriesFeatures):
         buckets, signs = rng.integers(columns[highest], size=highest), rng.choice([-1.0, 1.0], highest)
         self.constants_ = np.stack([buckets, terms.constant * signs], axis=1)
 
-    def fill(self, X: Any, out: NDArray) -> None:
-        """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
+    def _fill(self, X: Any, out: NDArray) -> None:
         n = X.shape[0]
         height = max(1, TILE_BYTES // (out.shape[1] * out.itemsize))
 
@@ -103,7 +102,7 @@ class TensorSketchFeatures(SeriesFeatures):
         out[:, :first] = row_factors
         for sketches in self.sketches_.values():
             sketched = self._sketched(X, sketches[0], self.constants_[0])
-            sketched *= row_factors  # before the products: of rows whose factor is 0 these may be infinite
+            sketched *= row_factors  # before the products, which may be infinite for rows whose factor is 0
             if len(sketches) > 1:
                 product = rfft(sketched, axis=1)
                 for sketch, constant in zip(sketches[1:], self.constants_[1:], strict=False):
@@ -115,7 +114,7 @@ class TensorSketchFeatures(SeriesFeatures):
         out *= self.scale_.astype(out.dtype)
 
     def _sketched(self, X: Any, sketch: CountSketch, constant: NDArray[np.float64]) -> NDArray:
-        """Cx of the rows X, the constant that is appended to them included, (n, k)."""
+        """Cx of the rows X with the constant appended to them, (n, k)."""
         sketched = sketch.columns(X)
         if constant[1]:
             sketched[:, int(constant[0])] += X.dtype.type(constant[1])

@@ -7,7 +7,9 @@ import pytest
 from scipy.linalg import hadamard
 
 from rffbench import RandomFourierFeatures, TrainingEfficientFeatureMap
+from rffbench.features import later_defaults, make_features
 from rffbench.kernels import make_kernel
+from rffbench.labels import stored_features
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch
 from rffbench.rowsource import BLOCK_ROWS
 from rffbench.seeds import seed_sequence
@@ -74,6 +76,33 @@ def test_without_a_sketch_it_is_the_best_approximation_of_its_rank(rows):
     sketched = [tefm(10, sketch=each, power=1).fit(X[:rows]).components_ for each in SKETCHES]
     least = np.linalg.norm(F - found @ map_.components_.T)
     assert all(least <= np.linalg.norm(F - F @ Q @ Q.T) + 1e-12 for Q in sketched)
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "chosen"),
+    [
+        (640, {}, "none"),
+        (639, {}, "gaussian"),  # fewer rows than 4m²/l: the eigenvectors take more time than a sketch
+        (700, {"power": 0}, "gaussian"),  # FᵀF is not summed
+        (700, {"expansion": 5}, "gaussian"),
+        (700, {"expansion": 5, "power": 2}, "gaussian"),
+        (700, {"expansion": 2, "power": 2}, "none"),
+    ],
+)
+def test_auto_takes_eigenvectors_where_a_sketch_is_slower(n, given, chosen):
+    found, same = tefm(10, **given).fit(X[:n]), tefm(10, **{**given, "sketch": chosen}).fit(X[:n])
+    assert (found.sketch, found.sketch_) == ("auto", chosen)
+    assert found.power_ == same.power_ == (0 if chosen == "none" else found.power)
+    np.testing.assert_array_equal(found.components_, same.components_)
+    assert found.bytes_to_fit >= same.bytes_to_fit
+
+
+def test_configs_and_keys_from_before_auto_mean_the_gaussian_sketch():
+    old = make_features({"name": "tefm"}, kernel="gaussian", gamma=1.0, n_features=8)
+    assert old.sketch == "gaussian"
+    assert later_defaults("tefm") == {"sketch": "auto"}
+    for said in ({"name": "tefm"}, {"name": "tefm", "sketch": "gaussian"}, {"name": "tefm", "sketch": "auto"}):
+        assert stored_features(said) == said
 
 
 @pytest.mark.parametrize("sketch", OR_NONE)
@@ -232,7 +261,7 @@ def test_fewer_rows_than_columns_are_mapped_by_the_other_sketches(sketch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"sketch": "sparse"}, "sketch must be one of 'gaussian', 'srht', 'countsketch', 'none', got 'sparse'"),
+        ({"sketch": "sparse"}, "sketch must be one of 'auto', 'gaussian', 'srht', 'countsketch', 'none', got 'sparse'"),
         ({"power": -1}, "power must be a whole number, 0 or more, got -1"),
         ({"power": 1.5}, "power must be a whole number"),
         ({"expansion": 0.5}, "expansion must be a number, 1 or more, so that at least the 20 columns to keep"),

@@ -97,5 +97,5 @@ def test_the_power_of_a_sum_stands_for_the_exponential():
 
 
 def test_a_power_is_for_kernels_without_a_highest_degree():
-    with pytest.raises(ConfigError, match="is for kernels of infinitely many degrees, and this is the polynomial"):
+    with pytest.raises(ConfigError, match="'power' is for kernels of infinitely many degrees"):
         make_features({"name": "maclaurin", "degrees": "power"}, kernel="polynomial", gamma=1.0, n_features=8)

@@ -257,6 +257,39 @@ def test_truncated_degrees_have_less_error_where_a_few_rows_are_long(kind):
 
 
 @every_map
+def test_the_term_of_degree_1_is_exact_where_that_is_asked(kind):
+    kernel = PolynomialKernel(0.5, degree=3, c=2.0, lengths=[0.5, 1, 1, 1, 1, 2])
+    map_ = kind(40, kernel=kernel, linear="exact", random_state=0).fit(X)
+    np.testing.assert_allclose(map_.transform(X)[:, -6:], np.sqrt(6) * X / kernel.lengths, rtol=1e-12)
+    assert sorted(set(map_.degrees_.tolist())) == [0, 2, 3]
+    gaussian = kind(40, gamma=0.7, linear="exact", random_state=0).fit(X)
+    expected = np.sqrt(1.4) * np.exp(-0.7 * (X**2).sum(axis=1))[:, None] * X
+    np.testing.assert_allclose(gaussian.transform(X)[:, -6:], expected, rtol=1e-12)
+
+
+@every_map
+@pytest.mark.parametrize("degrees", ["optimised", "truncated", "geometric"])
+@pytest.mark.parametrize("inputs", [5, 6])  # 5: an odd number of columns is left
+def test_an_exact_degree_1_has_less_error_where_its_term_is_large(kind, inputs, degrees):
+    kernel, rows = PolynomialKernel(0.5, degree=2, c=4.0), X[:, :inputs]
+    K = kernel(rows)
+
+    def error(linear):
+        maps = (kind(32, kernel=kernel, degrees=degrees, linear=linear, random_state=seed) for seed in range(30))
+        return np.mean([((Z := each.fit_transform(rows)) @ Z.T - K) ** 2 for each in maps])
+
+    share = 0.8 if degrees == "geometric" else 0.5  # of which the constant term is sampled, too
+    assert error("exact") < share * error("sampled")
+
+
+@every_map
+def test_columns_that_leave_no_room_for_an_exact_degree_1_are_all_sampled(kind):
+    few, sampled = (kind(8, linear=linear, random_state=0).fit(X) for linear in ("exact", "sampled"))
+    assert few.linear_columns_ == 0
+    np.testing.assert_array_equal(few.transform(X), sampled.transform(X))
+
+
+@every_map
 def test_rows_of_zeros_have_degrees_too(kind):
     map_ = kind(10, kernel="polynomial", random_state=0).fit(np.zeros((3, 2)))
     assert np.isfinite(map_.transform(np.ones((1, 2)))).all()
@@ -266,12 +299,30 @@ def test_rows_of_zeros_have_degrees_too(kind):
 @pytest.mark.parametrize(
     ("given", "kernel", "message"),
     [
-        ({"degrees": "product"}, "gaussian", "'product' is for the polynomial kernel, not the gaussian one"),
+        (
+            {"degrees": "product"},
+            "gaussian",
+            "degrees must be 'optimised', 'truncated', 'geometric', 'least-error' or 'power' with the gaussian kernel: "
+            "'product' is for the polynomial kernel",
+        ),
+        (
+            {"degrees": "power"},
+            "polynomial",
+            "degrees must be 'optimised', 'truncated', 'geometric', 'least-error' or 'product' with the polynomial "
+            "kernel: 'power' is for kernels of infinitely many degrees",
+        ),
         (
             {"degrees": "best"},
             "gaussian",
-            "degrees must be one of 'optimised', 'truncated', 'geometric', .*'product', .*got 'best'",
+            "degrees must be one of 'optimised', 'truncated', 'geometric', 'least-error', 'product', 'power', "
+            "got 'best'",
         ),
+        (
+            {"linear": "exact", "degrees": "power"},
+            "gaussian",
+            "must be 'sampled' with degrees 'power': 'exact' is for opt",
+        ),
+        ({"linear": "exact"}, PolynomialKernel(degree=1), "linear must be 'sampled' with a kernel of degree 1"),
         ({}, PolynomialKernel(degree=200), "degree must be below 200 for random features, got 200"),
         ({}, "laplacian", "needs a kernel with Maclaurin coefficients; laplacian has none; gaussian, polynomial"),
     ],
