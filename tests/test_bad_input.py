@@ -429,7 +429,7 @@ COMMANDS = [
     (["datasets", "describe", "https://x.org/a.csv"], "https://x.org/a.csv: is a URL; download it and give the file"),
     (["datasets", "fetch", "./x.csv"], "is a path, not the name of a dataset; `rffbench datasets describe ./x.csv`"),
     (["datasets", "info", "./x.csv"], "is a path, not the name of a dataset"),
-    (["check-method", "none"], "stands for no feature map"),
+    (["check-method", "none"], "means no feature map"),
     (["new", "method", "../x"], "../x: must be letters, digits"),
     (["new", "experiment", "c"], "c.yaml: is there already"),
     (["run", "c.yaml", "--executor", "serial", "--workers", "3"], "the executor serial has one worker, this process"),

@@ -1,11 +1,11 @@
-"""Feature maps by name: the built-in ones, those of packages with the entry point ``rffbench.features``, and classes in
-files of the user's own (``./mine.py:MyFeatures``).
+"""Feature maps by name: built-in ones, those of packages with the entry point ``rffbench.features``, and classes in the
+user's own files (``./mine.py:MyFeatures``).
 
-An added class follows scikit-learn's transformer contract. Its constructor takes ``n_components``, and of ``kernel``,
-``gamma`` and ``random_state`` those that it has use for; its other parameters are what a config may set
-(`rffbench.plugins.registry`). It may have ``columns_per_frequency`` (else 1) and ``check_parameters()``, which raises
-ValueError. ``random_state`` is a whole number, as scikit-learn takes it; a subclass of
-`rffbench.features.base.FeatureMap` is given the stream itself, so that it is paired with the built-in maps.
+An added class follows scikit-learn's transformer contract. Its constructor takes ``n_components``, and those of
+``kernel``, ``gamma`` and ``random_state`` that it uses; a config may set its other parameters
+(`rffbench.plugins.registry`). It may have ``columns_per_frequency`` (1 without) and ``check_parameters()``, which
+raises ValueError. ``random_state`` is a whole number, as scikit-learn takes it. A subclass of
+`rffbench.features.base.FeatureMap` gets the stream itself, so that it is paired with the built-in maps.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def make_features(
     count: Literal["frequencies", "columns"] = "frequencies",
     random_state: RandomState = None,
 ) -> Any:
-    """The unfitted transformer that ``config``, {"name": …, own parameters …}, asks for; None for 'none'. A parameter
-    that is not given has its default, or what rows without it mean (`rffbench.labels.MEANT_WITHOUT`).
+    """The unfitted transformer for ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not
+    given has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`).
 
     ``n_features`` counts what ``count`` says; the map's ``n_components`` are its output columns. Raises ConfigError
-    for an unknown name or parameter, or a value that's wrong. Nothing is drawn here, so this is also the check.
+    for an unknown name or parameter, or a wrong value. Nothing is drawn here, so this also serves as the check.
     """
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:
@@ -101,18 +101,18 @@ def make_features(
 
 
 def later_defaults(name: str) -> dict[str, Any]:
-    """The defaults of the map called ``name`` that a config must say, for without them it would mean something else."""
+    """The defaults of the map called ``name`` that a resolved config writes out, as it would mean older values else."""
     return {key: MAPS.defaults(name)[key] for key in MEANT_WITHOUT.get(name, {})}
 
 
 def served(name: str) -> MapServes:
-    """What the map called ``name`` says that it serves."""
+    """The ``serves`` of the map called ``name``."""
     found = hook(MAPS.factory(name), "serves")
     return found if isinstance(found, MapServes) else MapServes()
 
 
 def check_serves(name: str, kernel: str | Kernel) -> None:
-    """ConfigError where the map called ``name`` does not serve ``kernel``."""
+    """ConfigError if the map called ``name`` does not serve ``kernel``."""
     try:
         check_kernel(name, served(name).kernels, kernel)
     except ValueError as error:
@@ -120,7 +120,7 @@ def check_serves(name: str, kernel: str | Kernel) -> None:
 
 
 def _random_state(factory: Any, random_state: RandomState) -> RandomState:
-    """A stream as what another's map takes: a whole number, for ``check_random_state`` and ``default_rng`` alike."""
+    """A stream as a whole number, for maps of other packages: ``check_random_state`` and ``default_rng`` take it."""
     from rffbench.features.base import FeatureMap
 
     if not isinstance(random_state, SeedSequence) or (isinstance(factory, type) and issubclass(factory, FeatureMap)):
@@ -129,7 +129,7 @@ def _random_state(factory: Any, random_state: RandomState) -> RandomState:
 
 
 def _check_is_map(features: Any) -> None:
-    """ValueError where ``features`` is no transformer of scikit-learn's with a number of columns to choose."""
+    """ValueError unless ``features`` is a transformer as scikit-learn has them, with ``n_components``."""
     if missing := [each for each in ("fit", "transform", "get_params", "set_params") if not hasattr(features, each)]:
         base = "derive the class from sklearn.base.TransformerMixin and sklearn.base.BaseEstimator, and give it fit(X, "
         raise ValueError(f"has no {', '.join(missing)}: {base}y=None) and transform(X)")

@@ -1,5 +1,5 @@
-"""What a feature map must keep to, checked: columns, seeds, dtype, nesting, scikit-learn's contract, and the rate at
-which its kernel nears the exact one."""
+"""Checks of a feature map: columns, seeds, dtype, nesting, scikit-learn's contract, and the rate at which its kernel
+approaches the exact one."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ GAMMA = 0.8
 X = np.random.default_rng(0).uniform(size=(40, 3))
 Y = 1 + X[:, 0] ** 2
 for each in (X, Y):
-    each.setflags(write=False)  # as a trial's are: a map that changes them is told so, and spoils no other check
+    each.setflags(write=False)  # as a trial's are: a map that changes them gets an error, and spoils no other check
 
 
 def check_map(name: str) -> Iterator[Check]:
-    """Check the map that a config calls ``name``, with its parameters' defaults; each check as it is done.
+    """Check the map that a config calls ``name``, with its parameters' defaults, and yield each check when it is done.
 
-    A map whose class has ``unbiased = False`` says that it is biased by design, and its rate is told, not judged. Where
-    the first check fails nothing else is judged: the others need the numbers that it asks for. ConfigError where the
-    map cannot be made.
+    A map whose class has ``unbiased = False`` is biased by design: its rate is reported, not judged. After a failed
+    first check the others are skipped, because they need the numbers that it asks for. ConfigError if the map cannot be
+    made.
     """
     if name == NONE:
-        raise ConfigError(f"{NONE} stands for no feature map, so that there is nothing to check")
+        raise ConfigError(f"{NONE} means no feature map, so there is nothing to check")
     kernel = _kernel_of(name)
     features = _made(name, kernel)
     checks: dict[str, Callable[[], tuple[bool, str]]] = {
@@ -93,7 +93,7 @@ def errors(
 
 
 def _kernel_of(name: str) -> str:
-    """The first kernel that the map is for."""
+    """The first kernel that the map serves."""
     for kernel in KERNELS:
         try:
             with outlived():
@@ -102,7 +102,7 @@ def _kernel_of(name: str) -> str:
             if error.parameter != "kernel":
                 raise
             continue
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # not for this one, or broken, as the checks tell
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # not for this one, or broken: the checks will say
             if is_ctrl_c(error):
                 raise
             continue
@@ -117,7 +117,7 @@ def _made(name: str, kernel: str) -> Any:
 
 
 def _set(features: Any, **values: Any) -> Any:
-    """A copy, not fitted, with those of the values that the map has parameters for."""
+    """An unfitted copy, with those values for which the map has parameters."""
     has = features.get_params()
     return clone(features).set_params(**{key: value for key, value in values.items() if key in has})
 
@@ -128,7 +128,7 @@ def _fitted(features: Any, X: NDArray = X, **values: Any) -> Any:
 
 
 def _numbers(features: Any, X: NDArray = X, columns: int | None = None) -> NDArray:
-    """What the fitted map makes of the rows X, as an array; ValueError where that is none of finite numbers."""
+    """The features of the rows X, as an array; ValueError if they are not finite."""
     Z = dense_rows(mapped(features, X, columns))
     if wrong := int(np.count_nonzero(~np.isfinite(Z))):
         who = type(features).__name__
@@ -173,7 +173,7 @@ def _dtype(features: Any) -> tuple[bool, str]:
 
 
 def _nesting(features: Any) -> tuple[bool, str]:
-    """Told and not judged: sizes of maps that nest are paired, which makes their comparison sharper."""
+    """Reported, not judged: nested sizes are paired, which makes their comparison sharper."""
     small, large = (_fitted(features, n_components=n, random_state=5) for n in (10, 64))
     arrays = {key: value for key, value in vars(small).items() if key.endswith("_") and isinstance(value, np.ndarray)}
     nested = [

@@ -1,7 +1,7 @@
-"""All that a feature map may say of itself besides scikit-learn's contract, with the defaults.
+"""The attributes that a feature map may have besides scikit-learn's contract, with their defaults.
 
-A map of any package may have these attributes; they are read by `hook`, never by ``getattr`` with a default of its own.
-The maps of this package have most of them from `rffbench.features.base.FeatureMap`.
+A map of any package may have them. Code reads them by `hook`, never by ``getattr`` with another default. The maps of
+this package inherit most of them from `rffbench.features.base.FeatureMap`.
 """
 
 from __future__ import annotations
@@ -24,67 +24,67 @@ class Hooks:
     serves: MapServes = MapServes()
     """Which kernels it serves, whether it is biased, what it fits on, what it costs: `rffbench.parts.MapServes`."""
     n_columns_: int | None = None
-    """Of a fitted map whose rows decide how many columns it has: how many; None: ``n_components``."""
+    """The number of columns of a fitted map whose rows decide it; None: ``n_components``."""
     unbiased: bool = True
-    """Whether E[φ(x)ᵀφ(x′)] = k(x, x′); False, by design: ``rffbench check-method`` then doesn't judge its rate."""
+    """Whether E[φ(x)ᵀφ(x′)] = k(x, x′). If False, ``rffbench check-method`` does not judge the rate of the error."""
     columns_per_frequency: int = 1
-    """Output columns of a frequency, and so of each of a config's ``n_features`` where these don't count columns."""
+    """Output columns of a frequency, and so of each of a config's ``n_features``, unless these count columns."""
     n_frequencies: int | None = None
-    """s, the frequencies of its columns; None: as many as columns."""
+    """s, the frequencies of its columns; None: one for each column."""
     n_drawn: int | None = None
-    """l, the frequencies it draws to choose s from; None: s."""
+    """l, the frequencies that it draws to choose s from; None: s."""
     n_expanded: int | None = None
-    """m, the columns it makes before it projects them; None: it does not project."""
+    """m, the columns that it makes before it projects them; None: it does not project."""
     letters: Callable[[int], dict[str, float]] | None = None
-    """Letters of the formulas in ``serves`` that only this map has, for d input columns."""
+    """For d input columns, the values of letters in ``serves`` that only this map's formulas have."""
     check_inputs: Callable[[int], object] | None = None
-    """``check_inputs(d)`` raises ValueError where it cannot map rows of d input columns, so that a config is refused
-    before anything runs; None: it maps any."""
+    """``check_inputs(d)`` raises ValueError if the map cannot map rows of d input columns, so that a config is refused
+    before anything runs; None: it maps any number."""
     takes_targets: bool = False
     """Whether ``fit`` takes the targets (n, t) that a solver learns, and not the labels or values y (n,)."""
     accepts_sparse: bool = False
     """Whether ``fit`` and ``fill`` take CSR matrices."""
     fill: Callable[[NDArray, NDArray], object] | None = None
-    """``fill(X, out)`` writes the features of X into ``out``, both of one dtype, without checks; None: ``transform``
-    makes them."""
+    """``fill(X, out)`` writes the features of X into ``out``, both of one dtype, without checks; None: only
+    ``transform`` makes them."""
     unmixed: KernelValues | None = None
-    """Of a fitted map φ(x) = R⁻¹·k(x): the cheaper columns k(x), and R. Ridge then adds up KᵀK and applies R to the
+    """For a fitted map φ(x) = R⁻¹·k(x): the cheaper columns k(x), and R. Ridge then adds up KᵀK and applies R to the
     sums, not to every row."""
     bytes_to_fit: int = 0
-    """What ``fit`` holds at once, besides the rows."""
+    """The bytes that ``fit`` holds at once, besides the rows."""
     bytes_kept: Callable[[int], int] | None = None
-    """``bytes_kept(n)``: what it keeps at most, fitted to n rows, besides frequencies; None: nothing."""
+    """``bytes_kept(n)``: the most that it keeps besides frequencies when fitted to n rows; None: nothing."""
     bytes_to_map: int = 0
-    """What mapping a block of rows holds, besides its features."""
+    """The bytes that mapping a block of rows takes, besides the features."""
     base: Hashable | None = None
-    """What its draw depends on besides kernel and stream: fitted maps of equal ``base`` are columns of one draw, and
+    """What its draw depends on besides kernel and stream. Fitted maps of equal ``base`` are columns of one draw, and
     share its features and Gram matrix. None: it shares nothing."""
     distinct: Callable[[], Distinct | None] | None = None
-    """Of a fitted map: itself without the copies of frequencies that it has more than once; None without such."""
+    """A fitted map without the copies of its repeated frequencies; None if no frequency is repeated."""
 
 
 def hook(features: Any, name: str) -> Any:
-    """The attribute ``name``, one of `Hooks`, of a map of any package, its default where it has none, and of None."""
+    """The attribute ``name``, one of `Hooks`, of a map of any package; the default if it has none, or is None."""
     return getattr(features, name, getattr(Hooks, name))
 
 
 def bears_threads(features: Any) -> bool:
-    """Whether the ``fill`` of a map may be called by several threads at once, as those of this package may."""
+    """Whether several threads may call a map's ``fill`` at once, as they may in this package."""
     return getattr(hook(features, "fill"), "__module__", "").startswith(f"{__package__.partition('.')[0]}.")
 
 
 def columns_of(features: Any) -> int:
-    """How many columns a fitted map has."""
+    """The number of columns of a fitted map."""
     known = hook(features, "n_columns_")
     return int(features.n_components if known is None else known)
 
 
 def most_columns(features: Any, n: int) -> int:
-    """How many columns a map, fitted to n rows, has at most."""
+    """The largest number of columns that a map fitted to n rows may have."""
     return int(features.n_components) * (n if makes_sparse(features) else 1)
 
 
 def makes_sparse(features: Any) -> bool:
-    """Whether the features of a map are a CSR matrix; not of None."""
+    """Whether the features of a map are a CSR matrix; False for None."""
     serves = hook(features, "serves")
     return isinstance(serves, MapServes) and serves.sparse

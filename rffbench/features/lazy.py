@@ -1,4 +1,4 @@
-"""Names that load what they stand for on first use, so that a command imports the maps it needs and no others."""
+"""Names that load their class on first use, so that a command imports only the maps that it needs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def classes_of(table: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def keep_old_paths(package: str, homes: Mapping[str, tuple[str, ...]]) -> dict[str, ModuleType]:
-    """Modules of ``package`` under names that no file has any more; ``homes`` maps each to the modules, relative to
-    the package, that have its names now. Imports and pickles of earlier versions go on working."""
+    """Modules of ``package`` under names whose files have moved; ``homes`` maps each name to the modules, relative to
+    the package, that have its contents now. Imports and pickles of earlier versions keep working."""
     return {name: _old_module(f"{package}.{name}", [f"{package}.{home}" for home in homes[name]]) for name in homes}
 
 
@@ -38,6 +38,6 @@ def _old_module(name: str, homes: list[str]) -> ModuleType:
         raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
 
     module = sys.modules[name] = module_from_spec(ModuleSpec(name, None))
-    module.__doc__ = f"An old path: what it had is in {' and '.join(homes)}."
+    module.__doc__ = f"An old path: its contents are in {' and '.join(homes)}."
     module.__dict__["__getattr__"] = find
     return module

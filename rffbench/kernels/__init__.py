@@ -1,6 +1,6 @@
-"""Exact kernels by name: what each is, and by its traits (`rffbench.kernels.base`) what random features it has.
+"""Exact kernels by name. A kernel's traits (`rffbench.kernels.base`) say which random features it has.
 
-Each has a parameter γ > 0, some have others. A kernel's own class holds all there is to know of it: no other module
+Each kernel has a parameter γ > 0, some have others. All that is known of a kernel is in its class: no other module
 lists kernels.
 """
 
@@ -93,14 +93,14 @@ KERNELS: dict[str, type[Kernel]] = {
 ALIASES = {
     alias: (name, parameters) for name, kernel in KERNELS.items() for alias, parameters in kernel.aliases.items()
 }
-"""Other names: the kernel's own name, and the parameters that they stand for."""
+"""Other names, each with the kernel's own name and the parameters that it means."""
 
 NAMED = Registry(
     "kernel", {name: f"{kernel.__module__}:{kernel.__qualname__}" for name, kernel in KERNELS.items()},
     "rffbench.kernels", common=("gamma",), none=None, own_files=True,
 )  # fmt: skip
-"""The built-in kernels, those of packages with the entry point ``rffbench.kernels``, and classes in files of the user's
-own (``./mine.py:MyKernel``)."""
+"""The built-in kernels, those of packages with the entry point ``rffbench.kernels``, and classes in the user's own
+files (``./mine.py:MyKernel``)."""
 
 
 Trait = TypeVar("Trait", bound=Kernel)
@@ -115,7 +115,7 @@ SPECTRAL_KERNELS = {name: KERNELS[name] for name in with_trait(SpectralKernel)}
 
 
 def kernel_class(name: str) -> type[Kernel]:
-    """The class of the kernel called ``name``; ValueError, naming the nearest, where there is none."""
+    """The class of the kernel called ``name``; ValueError, naming the nearest name, if there is none."""
     if name in KERNELS:
         return KERNELS[name]
     try:
@@ -128,11 +128,11 @@ def kernel_class(name: str) -> type[Kernel]:
 
 
 def make_kernel(kernel: str | Kernel, gamma: Any = 1.0, **parameters: Any) -> Kernel:
-    """The kernel with parameter γ = ``gamma`` and others: ``kernel`` is its name, or a Kernel that has the others.
+    """The kernel with γ = ``gamma`` and other parameters: ``kernel`` is its name, or a Kernel with these parameters.
 
-    A Kernel's own γ and ``gamma`` are the same parameter: one of them is 1, or they are equal.
-    Raises ValueError for an unknown name (naming the nearest one), for a γ that is not a positive number, for a
-    parameter that the kernel does not have, and for a γ that is given twice.
+    A Kernel's own γ and ``gamma`` are the same parameter: one of them must be 1, or both equal. Raises ValueError for
+    an unknown name (naming the nearest one), for a γ that is not a positive number, for a parameter that the kernel
+    does not have, and for a γ that is given twice.
     """
     if not isinstance(kernel, Kernel):
         made_by = kernel_class(kernel)
@@ -160,14 +160,14 @@ def kernel_of(spec: Mapping[str, Any]) -> Kernel:
 
 
 def kernel_argument(spec: Mapping[str, Any]) -> str | Kernel:
-    """What maps and solvers are given as ``kernel``, beside ``gamma``, of a trial's spec: the name of a built-in kernel
-    that has no other parameters set, as every map understands it; else a Kernel of γ = 1."""
+    """The argument ``kernel`` of maps and solvers, beside ``gamma``, for a trial's spec: the name of a built-in kernel
+    without other parameters, which every map understands; else a Kernel with γ = 1."""
     alone = spec.keys() <= {"name", "gamma"}
     return spec["name"] if alone and spec["name"] in KERNELS else kernel_of({**spec, "gamma": 1.0})
 
 
 def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0) -> Trait:
-    """`make_kernel` for those that have ``trait``, one of `TRAITS`; ValueError, naming these, for the others."""
+    """`make_kernel` for kernels with ``trait``, one of `TRAITS`; ValueError, naming these, for the others."""
     made = make_kernel(kernel, gamma)
     if isinstance(made, trait):
         return made
@@ -175,7 +175,7 @@ def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0)
 
 
 def make_spectral_kernel(kernel: str | Kernel, gamma: Any = 1.0) -> SpectralKernel:
-    """`make_kernel` for those that have a spectral density; ValueError for the others."""
+    """`make_kernel` for kernels with a spectral density; ValueError for the others."""
     made = make_kernel(kernel, gamma)
     if not isinstance(made, SpectralKernel):
         also = f"the {made.called()} features, or " if made.has(HalfSpaceKernel) else ""
@@ -197,7 +197,7 @@ def median_distance(name: str, X: ArrayLike) -> float:
 
 
 def check_squares(X: Any) -> None:
-    """ValueError where squares of numbers in the rows X (n, d), array or CSR, or sums of them may be infinite."""
+    """ValueError if squares of numbers in the rows X (n, d), array or CSR, or sums of squares, may overflow."""
     largest = math.sqrt(float(np.finfo(X.dtype).max)) / (10 * X.shape[1])
     if not np.abs(X.data if issparse(X) else X).max(initial=0.0) < largest:
         raise ValueError(f"X holds numbers above {largest:.0g}, whose squares overflow; scale it first")

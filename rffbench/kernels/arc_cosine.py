@@ -16,10 +16,10 @@ from rffbench.kernels.base import ActivationKernel, distances
 class ArcCosineKernel(ActivationKernel):
     """The arc-cosine kernel of order n, (1/π)·‖x‖ⁿ‖x′‖ⁿ·J_n(θ), θ the angle between x and x′.
 
-    J₀(θ) = π − θ and J₁(θ) = sin θ + (π − θ)·cos θ. It is E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I), of the step
-    a(t) = √2·[t > 0] for n = 0 and of the rectifier a(t) = √2·max(t, 0) for n = 1. It has no bandwidth: scaling the
-    rows leaves order 0 as it is, and multiplies order 1. A row of zeros is at right angles to all, and a(0) of the step
-    is √2/2, which makes it so.
+    J₀(θ) = π − θ and J₁(θ) = sin θ + (π − θ)·cos θ. It is E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I), of the step a(t) = √2·[t > 0]
+    for n = 0 and of the rectifier a(t) = √2·max(t, 0) for n = 1. It has no bandwidth: scaling the rows does not change
+    order 0, and multiplies order 1. A row of zeros counts as being at right angles to every row, so a(0) of the step is
+    √2/2.
 
     References: Y. Cho and L. Saul, "Kernel methods for deep learning", NIPS 2009, Eq. 1 and 3.
 
@@ -39,7 +39,7 @@ class ArcCosineKernel(ActivationKernel):
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
         lengths, U = _directions(X)
         others, V = (lengths, None) if Y is None else _directions(Y)
-        chords = distances(U, V, "euclidean")  # 2·sin(θ/2), which tells small angles better than the cosine does
+        chords = distances(U, V, "euclidean")  # 2·sin(θ/2), more accurate for small angles than the cosine
         zeros = np.logical_or.outer(lengths == 0, others == 0)
         angles = np.where(zeros, math.pi / 2, 2 * np.arcsin(np.minimum(chords / 2, 1)))
         if self.order == 0:
@@ -57,6 +57,6 @@ class ArcCosineKernel(ActivationKernel):
 
 
 def _directions(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The rows' lengths, and the rows over them; a row of zeros stays."""
+    """The rows' lengths, and the rows divided by them; a row of zeros stays zero."""
     lengths = np.linalg.norm(X, axis=1)
     return lengths, X / np.where(lengths == 0, 1, lengths)[:, None]

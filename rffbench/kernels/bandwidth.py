@@ -1,5 +1,5 @@
-"""The kernel's γ by a rule, from the rows that a map or a kernel machine is fitted to: 'scale', as scikit-learn has it,
-and 'median'."""
+"""Rules for the kernel's γ, from the rows that a map or a kernel machine is fitted to: 'scale', as in scikit-learn, and
+'median'."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MEDIAN_ROWS = 1000  # rows whose median distance is the bandwidth
 
 
 class Bandwidth:
-    """What maps and kernel machines share: a kernel, given by its name or as a `Kernel`, whose γ is a number, or a rule
-    that finds one in the rows of ``fit``. The same rows and the same stream have the same γ in all of them."""
+    """Base of maps and kernel machines: a kernel, given by its name or as a `Kernel`. Its γ is a number, or a rule that
+    finds one from the rows of ``fit``. The same rows and the same stream give the same γ in all of them."""
 
     kernel: str | Kernel
     gamma: float | str
@@ -30,7 +30,7 @@ class Bandwidth:
     gamma_: float
 
     def _check_kernel(self) -> Kernel:
-        """The kernel, with some γ where a rule will give it; ValueError where there is no such kernel or γ."""
+        """The kernel, with γ = 1 if a rule will find γ; ValueError if there is no such kernel or γ."""
         kernel = make_kernel(self.kernel, 1.0)
         if isinstance(self.gamma, str) and self.gamma not in kernel.rules:
             raise WrongParameter("gamma", no_rule(kernel, self.gamma))
@@ -39,7 +39,7 @@ class Bandwidth:
         return kernel if is_rule(self.gamma) else make_kernel(self.kernel, self.gamma)
 
     def _learn_gamma(self, X: Any) -> None:
-        """Set ``gamma_`` by the rows X (n, d) of a fit: an array, a CSR matrix or a row source."""
+        """Set ``gamma_`` from the rows X (n, d) of a fit: an array, a CSR matrix or a row source."""
         kernel = self._check_kernel()
         kernel.check_inputs(X.shape[1])
         if is_rule(self.gamma):
@@ -49,17 +49,17 @@ class Bandwidth:
 
     @property
     def bandwidth(self) -> float:
-        """γ as a number: ``gamma``, or what the rule came to."""
+        """γ as a number: ``gamma``, or the number that the rule found."""
         return self.gamma_ if is_rule(self.gamma) else self._check_kernel().gamma
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel that is approximated or learnt with: with γ as a number, and its other parameters."""
+        """The kernel that is approximated or learnt with: γ as a number, and its other parameters."""
         return make_kernel(self.kernel, self.gamma_ if is_rule(self.gamma) else self.gamma)
 
 
 def no_rule(kernel: Kernel, rule: str) -> str:
-    """What is wrong with ``rule``, a text in place of the kernel's γ."""
+    """The message for ``rule``, a text in place of the kernel's γ that is no rule of it."""
     if kernel.rules or rule not in GAMMA_RULES:
         rules = " or ".join(["", *map(repr, kernel.rules)])
         return f"must be a positive number{',' if rules else ''}{rules}, got {rule!r}"
@@ -72,13 +72,13 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
     """γ of ``kernel`` by ``rule`` on the rows X (n, d), in units of its ``lengths``: an array, a CSR matrix or a row
     source.
 
-    'scale': Var X over all of X's numbers; 1/(d·Var X) where γ is one over a squared length (gaussian, cauchy,
-    polynomial, …), as in scikit-learn's RBFSampler and SVC; where it is one over a length, 1/(d·√Var X) in the ℓ1 norm
-    (laplacian) and 1/√(d·Var X) in the Euclidean one (matern). 'median': σ is the median distance ‖x − x′‖ between
-    pairs of at most MEDIAN_ROWS rows, drawn by ``sequence``, in the kernel's norm, and γ is σ's
-    (`Kernel.gamma_from_sigma`); σ is ``times`` as much where that is given.
+    'scale', with Var X over all of X's numbers: 1/(d·Var X) if γ is one over a squared length (gaussian, cauchy,
+    polynomial, …), as in scikit-learn's RBFSampler and SVC. If γ is one over a length, it is 1/(d·√Var X) in the ℓ1
+    norm (laplacian) and 1/√(d·Var X) in the Euclidean norm (matern). 'median': σ is ``times`` the median distance ‖x −
+    x′‖ between pairs of at most MEDIAN_ROWS rows, drawn by ``sequence``, in the kernel's norm, and γ is that of σ
+    (`Kernel.gamma_from_sigma`).
 
-    Where all of X is one number, γ is 1. ValueError where the median distance is 0 otherwise.
+    If all of X is one number, γ is 1. Otherwise, ValueError if the median distance is 0.
     """
     kernel = make_kernel(kernel)
     if kernel.lengths is not None:
@@ -101,7 +101,7 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
 
 def gamma_of_ball(X: Any, kernel: Kernel) -> float:
     """γ = 1/R of a kernel of rows in a ball (`Kernel.scaled_by_data`): R is the largest ‖x‖ of the rows X (n, d), in
-    units of the kernel's ``lengths`` (Lin & Li 2008). ValueError where it is no number."""
+    units of the kernel's ``lengths`` (Lin & Li 2008). ValueError if R overflows."""
     with np.errstate(over="ignore"):
         largest = max(float(np.square(kernel.scaled(X[rows])).sum(axis=1).max()) for rows in row_blocks(X.shape[0]))
     if not np.isfinite(largest):
@@ -144,7 +144,7 @@ def chosen_rows(X: Any, index: NDArray[np.int64]) -> Any:
 
 
 def _variance(X: Any) -> float:
-    """Of all numbers of X, the zeros of a sparse one included, in float64; in two passes over the rows."""
+    """The variance of all numbers of X, including the zeros of a sparse X, in float64, in two passes over the rows."""
 
     def over_rows(number: Callable[[NDArray[np.float64]], np.floating]) -> float:
         blocks = (X[rows] for rows in row_blocks(X.shape[0]))

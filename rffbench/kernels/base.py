@@ -1,7 +1,7 @@
-"""What a kernel is: its exact form, its parameters, what its bandwidth means, and its traits.
+"""The base class of kernels, and their traits: exact form, parameters, the meaning of the bandwidth.
 
-A kernel is one frozen dataclass in one place. Its fields are its parameters. Its *traits* are the classes below that it
-derives from: each says what random features can be made of the kernel, and asks for the methods that this takes.
+A kernel is a frozen dataclass. Its fields are its parameters. Its *traits* are the classes below from which it derives:
+each says which random features approximate the kernel, and declares the methods that these need.
 
 =====================  ==================================================================================
 trait                  what the kernel has
@@ -15,8 +15,8 @@ HalfSpaceKernel        k(x, x′) = E[sign(θᵀx − α)·sign(θᵀx′ − α
 BinningKernel          k(x, x′) = P[x and x′ are in one cell of a random grid]
 =====================  ==================================================================================
 
-That rows of it can be computed by compiled code (`rffbench.linalg.kernel_rows`) may depend on the parameters, so that
-it is no class but what ``compiled_form`` returns.
+Whether compiled code (`rffbench.linalg.kernel_rows`) can compute a kernel's rows may depend on its parameters, so this
+is not a class, but the method ``compiled_form``.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from rffbench.parameters import WrongParameter
 
-DRAWN_AT_ONCE = 32  # frequencies: of text's d they are some MB, and written side by side they fill cache lines
-DIAGONAL_ROWS = 64  # rows of which a block of the kernel is computed for its diagonal
+DRAWN_AT_ONCE = 32  # frequencies: some MB for text's d, and side by side they fill cache lines
+DIAGONAL_ROWS = 64  # rows of the block of the kernel that is computed for its diagonal
 
 
 class Form(IntEnum):
-    """How compiled rows are computed: from which distance, and by which function of it."""
+    """The distance and the function of it from which compiled rows are computed."""
 
     EXP_SQUARES = 0
     EXP_ABSOLUTES = 1
@@ -49,7 +49,7 @@ class Form(IntEnum):
 
 
 class CompiledForm(NamedTuple):
-    """A form, and the factor of the distance in it: of d inputs."""
+    """A form, and the factor of the distance in it, for d inputs."""
 
     form: Form
     factor: float
@@ -69,27 +69,27 @@ class Kernel(ABC):
 
     Parameters
     ----------
-    gamma : γ > 0, what a bandwidth stands for: `gamma_from_sigma`.
-    lengths : lengths ℓ > 0, one for each input (ARD), in whose units rows are measured: k(x/ℓ, x′/ℓ); none: all 1.
+    gamma : γ > 0; `gamma_from_sigma` gives it for a bandwidth.
+    lengths : lengths ℓ > 0, one for each input (ARD), the units of the rows: k(x/ℓ, x′/ℓ); all 1 by default.
     """
 
     gamma: float = 1.0
     lengths: list[float] | tuple[float, ...] | None = field(default=None, kw_only=True)
 
     trait: ClassVar[str] = ""
-    """Of a trait, what a kernel with it has, in words."""
+    """For a trait: in words, what a kernel with it has."""
     name: ClassVar[str] = ""
-    """What a config calls it; of a class in a user's own file, nothing."""
+    """Its name in a config; empty for a class in a user's own file."""
     sklearn_name: ClassVar[str | None] = None
-    """What scikit-learn's ``pairwise_kernels`` calls it, with the same γ; None: it has none such."""
+    """Its name in scikit-learn's ``pairwise_kernels``, with the same γ; None if scikit-learn does not have it."""
     named_after: ClassVar[bool] = False
     """Whether the name is a person's, and written with a capital."""
     aliases: ClassVar[dict[str, dict[str, Any]]] = {}
-    """Other names, each with the parameters that it stands for."""
+    """Other names, each with the parameters that it means."""
     formula: ClassVar[str] = ""
     """The exact form in one line, Δ = x − x′."""
     choices: ClassVar[dict[str, tuple]] = {}
-    """The values a parameter may have, where they can be listed."""
+    """The allowed values of the parameters that have a fixed list of them."""
     norm: ClassVar[Literal["euclidean", "cityblock"]] = "euclidean"
     """The norm of Δ in which a bandwidth σ is a length."""
     power: ClassVar[Literal[1, 2]] = 2
@@ -99,13 +99,13 @@ class Kernel(ABC):
     has_bandwidth: ClassVar[bool] = True
     """Whether γ changes more than the kernel's scale; False: γ must be 1."""
     rules: ClassVar[tuple[str, ...]] = ("scale", "median")
-    """The rules by which γ may be found in training rows: `rffbench.kernels.bandwidth.gamma_of_rows`."""
+    """The rules that may find γ from training rows: `rffbench.kernels.bandwidth.gamma_of_rows`."""
     scaled_by_data: ClassVar[bool] = False
-    """Whether γ, where none is given, is 1/R of the ball that holds the training rows; else σ is 1."""
+    """Whether γ is by default 1/R, with R the radius of the ball that holds the training rows; else σ is 1."""
     unit_diagonal: ClassVar[bool] = False
     """Whether k(x, x) = 1 for every x."""
     of_differences: ClassVar[bool] = False
-    """Whether k(x, x′) depends on x − x′ alone, so that rows may be shifted."""
+    """Whether k(x, x′) depends only on x − x′, so that rows may be shifted."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", positive("gamma", self.gamma))
@@ -121,26 +121,26 @@ class Kernel(ABC):
 
     @classmethod
     def called(cls) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return cls.name or cls.__name__
 
     @abstractmethod
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """The kernel matrix (n, m) of X (n, d) and Y (m, d), X where that is None, as a new array. Rows are already in
+        """The kernel matrix (n, m) of X (n, d) and Y (m, d), as a new array; Y is X if it is None. Rows are already in
         units of ``lengths``."""
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-        """The kernel matrix k(xᵢ, yⱼ), shape (n, m), of X (n, d) and Y (m, d); Y is X where not given."""
+        """The kernel matrix k(xᵢ, yⱼ), shape (n, m), of X (n, d) and Y (m, d); Y is X if it is not given."""
         A = self.scaled(np.asarray(X, dtype=np.float64))
         return self.matrix(A, None if Y is None else self.scaled(np.asarray(Y, dtype=np.float64)))
 
     def affine_form(self) -> AffineForm | None:
-        """The u of which k is a smooth function, so that one matrix product of rows makes it; None: there is no such u,
-        or its rounding would show in k, as in √u. Rows are in units of ``lengths``."""
+        """The u of which k is a smooth function, so that one matrix product of rows makes it. None if there is no such
+        u, or if its rounding would show in k, as in √u. Rows are in units of ``lengths``."""
         return None
 
     def of_affine(self, U: NDArray, out: NDArray) -> None:
-        """Write k of u (`affine_form`) into ``out``, float32 or float64 as U, both (n, m); U may be written over."""
+        """Write k of u (`affine_form`) into ``out``, both (n, m), float32 or float64; U may be overwritten."""
         raise NotImplementedError
 
     def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -152,15 +152,15 @@ class Kernel(ABC):
         return np.concatenate([np.zeros(0), *(self(block, block).diagonal() for block in blocks)])
 
     def scaled(self, X: Any) -> Any:
-        """Rows X (n, d), an array or a CSR matrix, in units of ``lengths``, a new one; X itself without those."""
+        """Rows X (n, d), an array or a CSR matrix, in units of ``lengths``, as a copy; X itself without lengths."""
         if self.lengths is None:
             return X
         per_length = (1 / self._lengths_of(X.shape[1])).astype(X.dtype)
         return X.multiply(per_length).tocsr() if issparse(X) else X * per_length
 
     def fold(self, W: NDArray) -> NDArray:
-        """Directions W (d, s) for rows in units of ``lengths`` as directions for the rows themselves, in place:
-        Wᵀ(x/ℓ) = (W/ℓ)ᵀx. W is returned."""
+        """Turn directions W (d, s) for rows in units of ``lengths`` into directions for the rows themselves, in place:
+        Wᵀ(x/ℓ) = (W/ℓ)ᵀx. Returns W."""
         if self.lengths is not None:
             W /= self._lengths_of(len(W))[:, None]
         return W
@@ -170,7 +170,7 @@ class Kernel(ABC):
         return np.asarray(self.lengths)
 
     def check_inputs(self, d: int) -> None:
-        """WrongParameter where the kernel can't be one of rows with d inputs."""
+        """WrongParameter if the kernel's ``lengths`` are not for rows with d inputs."""
         if self.lengths is not None and len(self.lengths) != d:
             raise WrongParameter("lengths", f"must have one length for each of the {d} inputs, got {len(self.lengths)}")
 
@@ -188,15 +188,15 @@ class Kernel(ABC):
 
     @classmethod
     def gamma_from_variance(cls, variance: float, d: int) -> float:
-        """γ by the rule 'scale' of d inputs with this variance: σ^power is d·Var for a squared length, and for a length
-        √(d·Var), the size of ‖Δ‖₂, or d·√Var, that of ‖Δ‖₁."""
+        """γ by the rule 'scale' for d inputs with this variance: σ^power is d·Var for a squared length. For a length it
+        is √(d·Var), the size of ‖Δ‖₂, or d·√Var, that of ‖Δ‖₁."""
         if cls.norm == "cityblock":
             return float(1 / (d * variance**0.5))
         return float(1 / (d * variance)) if cls.power == 2 else float(1 / (d * variance) ** 0.5)
 
     @classmethod
     def median_distance(cls, X: ArrayLike) -> float:
-        """The median of ‖x − x′‖ over pairs of the rows X (n, d), in the kernel's norm. 0 of a single row.
+        """The median of ‖x − x′‖ over pairs of the rows X (n, d), in the kernel's norm; 0 for a single row.
 
         As σ it is the median heuristic (A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012, Section 8).
         """
@@ -205,7 +205,7 @@ class Kernel(ABC):
 
     @property
     def unit_scale(self) -> float:
-        """What rows are multiplied by for the kernel to have γ = 1."""
+        """The factor of rows that makes the kernel one with γ = 1."""
         return self.gamma if self.power == 1 else math.sqrt(self.gamma)
 
     def with_gamma(self, gamma: float) -> Self:
@@ -218,7 +218,7 @@ class Kernel(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters besides γ, as a config says them: without those that are None."""
+        """The parameters besides γ, as a config has them, without those that are None."""
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "gamma"}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -227,7 +227,7 @@ class Kernel(ABC):
 
     @classmethod
     def has(cls, trait: type) -> bool:
-        """Whether the kernel has the trait, a class of this file; a kernel's class stands for itself."""
+        """Whether the kernel has the trait, a class of this file, or is of that kernel class."""
         return issubclass(cls, trait)
 
     @classmethod
@@ -236,8 +236,8 @@ class Kernel(ABC):
         return [name for name, trait in TRAITS.items() if cls.has(trait)]
 
     def compiled_form(self, d: int) -> CompiledForm | None:
-        """How rows of it, of d inputs in units of ``lengths``, are compiled; None: they are not, and solvers compute
-        ``kernel(X, Y)`` in blocks."""
+        """The compiled form of its rows, for d inputs in units of ``lengths``. None if there is none; solvers then
+        compute ``kernel(X, Y)`` in blocks."""
         return None
 
 
@@ -254,7 +254,7 @@ class SpectralKernel(Kernel):
     @property
     @abstractmethod
     def spectral_scale(self) -> float:
-        """What a frequency at unit scale is multiplied by."""
+        """The factor of a frequency at unit scale."""
 
     @property
     @abstractmethod
@@ -272,8 +272,8 @@ class SpectralKernel(Kernel):
     def sample(self, rng: Generator, s: int, d: int, *, order: Literal["C", "F"] = "F") -> NDArray[np.float64]:
         """Draw s frequencies from the spectral density: W, shape (d, s), float64, laid out in ``order``.
 
-        The numbers are drawn frequency by frequency, so that with an equally seeded ``rng`` the first s
-        frequencies of a larger draw are the draw of s. A few at a time: W is the one array of its size.
+        The numbers are drawn frequency by frequency, so that with an equally seeded ``rng`` the first s frequencies of
+        a larger draw are the draw of s. A few are drawn at a time, so that W is the only array of its size.
         """
         W = np.empty((d, s), order=order)
         for first in range(0, s, DRAWN_AT_ONCE):
@@ -303,8 +303,8 @@ class ProductKernel(SpectralKernel):
 class IsotropicKernel(SpectralKernel):
     """A kernel whose frequencies have a uniform direction, and a length whose law is known.
 
-    Maps of structured directions take the lengths alone: W = Q·diag(``radii``), Q's columns of length 1, and then
-    `fold` it. In units of ``lengths`` the density is isotropic, too.
+    Maps of structured directions take only the lengths: W = Q·diag(``radii``), where Q's columns have length 1, and
+    then `fold` it. With ``lengths`` the density is isotropic in their units.
     """
 
     trait: ClassVar[str] = "an isotropic density"
@@ -314,12 +314,12 @@ class IsotropicKernel(SpectralKernel):
         """One draw of ‖w‖ in d dimensions at unit scale."""
 
     def size_biased_radius(self, rng: Generator, d: int) -> float:
-        """One draw of ‖w‖ in proportion to its square: of the density ∝ ‖w‖²·p(w), at unit scale. A kernel without has
-        no quadrature rules of degree 3 in the length."""
+        """One draw of ‖w‖ from the density ∝ ‖w‖²·p(w), at unit scale. A kernel without this method has no quadrature
+        rules of degree 3 in the length."""
         raise NotImplementedError
 
     def radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """s draws of ‖w‖ in d dimensions, (s,), one after the other, so that sizes nest."""
+        """s draws of ‖w‖ in d dimensions, (s,), one by one, so that sizes nest."""
         return self.spectral_scale * self.unit_radii(rng, s, d)
 
     def unit_radii(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
@@ -332,7 +332,7 @@ class IsotropicKernel(SpectralKernel):
 
 
 class MaclaurinKernel(Kernel):
-    """A kernel k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0: a power series in xᵀx′ but for a factor of each row."""
+    """A kernel k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0: a power series in xᵀx′ times a factor of each row."""
 
     trait: ClassVar[str] = "Maclaurin coefficients"
 
@@ -346,8 +346,8 @@ class MaclaurinKernel(Kernel):
         """a₀ … a_(count−1), γ included."""
 
     def row_factor(self, X: Any) -> NDArray:
-        """r(x) of the rows X (n, d), an array or a CSR matrix already in units of ``lengths``, (n,) in X's dtype; ones
-        of a dot-product kernel, which is the series itself."""
+        """r(x) of the rows X (n, d), an array or a CSR matrix already in units of ``lengths``, (n,) in X's dtype; 1 for
+        a dot-product kernel, which is the series itself."""
         return np.ones(X.shape[0], X.dtype)
 
 
@@ -361,8 +361,7 @@ class ActivationKernel(Kernel):
         """a(t) of an array of any shape, float32 or float64, written over T, which is returned."""
 
     def weights(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """s draws of w, (d, s) float64, drawn one by one, so that sizes nest; for rows that are not in units of
-        ``lengths``."""
+        """s draws of w, (d, s) float64, one by one, so that sizes nest; for rows before division by ``lengths``."""
         return self.fold(np.asfortranarray(rng.standard_normal((s, d)).T))
 
 
@@ -390,10 +389,10 @@ class BinningKernel(Kernel):
 
     @abstractmethod
     def unit_pitches(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
-        """Draws (count, d) of a grid's pitches at γ = 1, drawn one after the other, so that sizes nest."""
+        """Draws (count, d) of a grid's pitches at γ = 1, drawn one by one, so that sizes nest."""
 
     def pitches(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """s draws (d, s) of a grid's pitches, for rows that are not in units of ``lengths``."""
+        """s draws (d, s) of a grid's pitches, for rows before division by ``lengths``."""
         return 1 / self.fold(self.unit_scale / self.unit_pitches(rng, s, d).T)
 
 
@@ -406,7 +405,7 @@ TRAITS: dict[str, type[Kernel]] = {
     "half-space": HalfSpaceKernel,
     "binning": BinningKernel,
 }
-"""The traits by their short names. The attribute ``trait`` of each says in words what a kernel with it has."""
+"""The traits by their short names. Each has the attribute ``trait``: in words, what a kernel with it has."""
 
 
 def distances(
@@ -422,7 +421,7 @@ def squared_lengths(X: Any) -> NDArray:
 
 
 def positive(what: str, value: Any) -> float:
-    """``value`` as a float; WrongParameter where it is no positive, finite number."""
+    """``value`` as a float; WrongParameter unless it is a positive, finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):

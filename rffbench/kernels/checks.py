@@ -1,5 +1,5 @@
-"""What a kernel must keep to, checked: its exact form, what γ and the parameters mean, and that what it draws gives its
-exact form, at the right rate and nested."""
+"""Checks of a kernel: its exact form, the meaning of γ and the parameters, and its draws, which must give the exact
+form at the right rate, and nest."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from rffbench.text import canonical_json
 GAMMA = 0.8
 X = default_rng(0).uniform(-0.5, 0.5, size=(40, 3))
 X.setflags(write=False)
-POINTS = 12  # rows whose pairs are looked at
+POINTS = 12  # rows whose pairs are checked
 PAIRS = np.triu_indices(POINTS, 1)
 SIZES = (16, 32, 64, 128, 256)
 REPETITIONS = 40
 SIGMAS, BIAS_SIGMAS = 3.5, 4.5  # standard errors that a slope, or the largest of 66 biases, may be off
 ROUNDING = 1e-9  # of the largest value of the kernel
-TERMS = 60  # of a power series that never ends
+TERMS = 60  # of an infinite power series
 
 Drawn = Callable[[np.random.Generator, int], NDArray[np.float64]]
-"""What a draw of s gives: Z (12 points, columns), or (2, 12 points, s), with ZZᵀ/s the estimate of the kernel."""
+"""A draw of s gives Z (parts, 12 points, s); the sum of ZZᵀ/s over the parts is the estimate of the kernel."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found, in words; ``ok`` None: it could not be judged."""
+    """The finding of one check, in words; ``ok`` is None if it could not be judged."""
 
     name: str
     ok: bool | None
@@ -54,8 +54,8 @@ class Check:
 
 
 def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
-    """Check the kernel that a config calls ``name``, with these parameters and the others' defaults; each check as it
-    is done. ConfigError where the kernel cannot be made."""
+    """Check the kernel that a config calls ``name``, with these parameters and the others' defaults, and yield each
+    check when it is done. ConfigError if the kernel cannot be made."""
     with NAMED.refusing(name):
         kernel = make_kernel(name, **parameters)
         kernel = kernel.with_gamma(GAMMA) if kernel.has_bandwidth else kernel
@@ -77,8 +77,7 @@ def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
 
 
 def check_own_kernel(spec: Mapping[str, Any]) -> None:
-    """ConfigError where the kernel of a trial's spec is not built in, and does not keep to what `check_kernel`
-    checks."""
+    """ConfigError if the kernel of a trial's spec is not built in and fails a check of `check_kernel`."""
     name = spec["name"]
     if name in KERNELS:
         return
@@ -91,7 +90,7 @@ def check_own_kernel(spec: Mapping[str, Any]) -> None:
 
 @lru_cache
 def _problem(name: str, source: str | None, parameters: str) -> str:
-    """What the first check that fails says; ``source``, the hash of the file, is for the cache alone."""
+    """The finding of the first check that fails, or ""; ``source``, the hash of the file, is only for the cache."""
     checks = check_kernel(name, **json.loads(parameters))
     return next((f"{check.name}: {check.found}" for check in checks if check.ok is False), "")
 
@@ -156,7 +155,7 @@ def _positive(kernel: Kernel) -> tuple[bool, str]:
     for d, seed in ((1, 1), (3, 2), (10, 3)):
         if kernel.lengths is not None:
             d = len(kernel.lengths)
-        rows = default_rng(seed).normal(size=(60, d)) / (4 * np.sqrt(d))  # within the ball of a kernel that has one
+        rows = default_rng(seed).normal(size=(60, d)) / (4 * np.sqrt(d))  # inside the ball, if the kernel has one
         values = np.linalg.eigvalsh(kernel(rows))
         lowest = min(lowest, float(values[0] / values[-1]))
     if lowest < -ROUNDING:
@@ -186,7 +185,7 @@ def _parameters(kernel: Kernel) -> tuple[bool, str]:
 
 
 def _drawn(kernel: Kernel) -> dict[str, Drawn]:
-    """How estimates of the kernel by s draws are made, one for each of its traits."""
+    """The functions that draw s for an estimate of the kernel, one for each of its traits."""
     points = X[:POINTS]
     draws: dict[str, Drawn] = {}
 
@@ -220,7 +219,7 @@ def _drawn(kernel: Kernel) -> dict[str, Drawn]:
 
 
 def _draws(kernel: Kernel, draw: Drawn) -> tuple[bool, str]:
-    """Whether products of what is drawn are the exact form on average, as 1/√s, and sizes nest."""
+    """Whether products of draws have the exact form as their mean, with an error of order 1/√s, and sizes nest."""
     small, large = draw(default_rng(7), 5), draw(default_rng(7), 40)
     if not np.allclose(small, large[..., :5], rtol=1e-10, atol=1e-12):
         return False, "the first 5 of 40 draws are not a draw of 5 with the same seed: draw one after the other"

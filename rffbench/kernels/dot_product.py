@@ -77,7 +77,7 @@ class PolynomialKernel(MaclaurinKernel):
 class ExponentialKernel(MaclaurinKernel):
     """The exponential (softmax) kernel exp(γ·xᵀx′), γ = 1/σ².
 
-    It is the Gaussian kernel of the same σ times exp(‖x‖²/(2σ²)) of either row.
+    It is the Gaussian kernel of the same σ times exp(‖x‖²/(2σ²))·exp(‖x′‖²/(2σ²)).
     """
 
     name: ClassVar[str] = "exponential"

@@ -26,8 +26,8 @@ from rffbench.kernels.base import (
 )
 from rffbench.parameters import WrongParameter
 
-FAR = 1e3  # exp(−t) is 0 beyond, and t² still a number
-LARGEST_NU = 100.0  # beyond, Matérn's kernel is the Gaussian within 1 %, and its Bessel functions overflow
+FAR = 1e3  # exp(−t) is 0 beyond, and t² is still finite
+LARGEST_NU = 100.0  # beyond, Matérn's kernel is the Gaussian to within 1 %, and its Bessel functions overflow
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
 class LaplacianKernel(ProductKernel, BinningKernel):
     """The Laplacian kernel in the ℓ1 norm, exp(−γ‖Δ‖₁), γ = 1/σ.
 
-    w ~ Cauchy(0, γ) in each coordinate. The pitches of random grids are Gamma(2) of mean 2/γ: δ·k₁″(δ) = γ²δ·exp(−γδ).
+    w ~ Cauchy(0, γ) in each coordinate. The pitches of random grids are Gamma(2) with the mean 2/γ:
+    δ·k₁″(δ) = γ²δ·exp(−γδ).
     """
 
     name: ClassVar[str] = "laplacian"
@@ -149,7 +150,7 @@ class CauchyKernel(ProductKernel):
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
         Y = X if Y is None else Y
         K = np.ones((len(X), len(Y)))
-        with np.errstate(over="ignore"):  # 0 of points too far apart for a number
+        with np.errstate(over="ignore"):  # 0 if Δ² overflows
             for a, b in zip(X.T, Y.T, strict=True):
                 K /= 1 + self.gamma * np.subtract.outer(a, b) ** 2
         return K
@@ -176,10 +177,10 @@ class CauchyKernel(ProductKernel):
 class MaternKernel(IsotropicKernel):
     """The Matérn kernel of smoothness ν, 2^(1−ν)/Γ(ν)·tᵛ·K_ν(t) with t = √(2ν)·γ‖Δ‖₂, γ = 1/σ.
 
-    ν = ½ is exp(−γ‖Δ‖₂), the Laplacian in the Euclidean norm; ν = 3/2 is (1 + t)·exp(−t), ν = 5/2 is
-    (1 + t + t²/3)·exp(−t); ν → ∞ is the Gaussian of the same σ. w is γ times a multivariate t variable of 2ν degrees of
-    freedom: a normal one times √(2ν/χ²_{2ν}) (C. Rasmussen and C. Williams, "Gaussian processes for machine learning",
-    2006, Eq. 4.14 and 4.15).
+    ν = ½ gives exp(−γ‖Δ‖₂), the Laplacian in the Euclidean norm; ν = 3/2 gives (1 + t)·exp(−t); ν = 5/2 gives
+    (1 + t + t²/3)·exp(−t); ν → ∞ gives the Gaussian of the same σ. w is γ times a multivariate t variable with 2ν
+    degrees of freedom: a normal one times √(2ν/χ²_{2ν}) (C. Rasmussen and C. Williams, "Gaussian processes for machine
+    learning", 2006, Eq. 4.14 and 4.15).
 
     Parameters
     ----------
@@ -230,9 +231,9 @@ class MaternKernel(IsotropicKernel):
 class RationalQuadraticKernel(IsotropicKernel):
     """The rational-quadratic kernel (1 + γ‖Δ‖²/α)^(−α), γ = 1/(2σ²).
 
-    It is the mean of Gaussian kernels exp(−τγ‖Δ‖²), τ ~ Gamma(α) of mean 1, so that w is √(2γτ) times a normal variable
-    (C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Eq. 4.19 and 4.20). α → ∞ is the
-    Gaussian.
+    It is the mean of Gaussian kernels exp(−τγ‖Δ‖²), τ ~ Gamma(α) with mean 1, so that w is √(2γτ) times a normal
+    variable (C. Rasmussen and C. Williams, "Gaussian processes for machine learning", 2006, Eq. 4.19 and 4.20). α → ∞
+    is the Gaussian.
 
     Parameters
     ----------
@@ -283,11 +284,10 @@ class RationalQuadraticKernel(IsotropicKernel):
 class PerceptronKernel(HalfSpaceKernel):
     """The perceptron kernel 1 − c_d·γ‖Δ‖₂, c_d = Γ(d/2)/(√π Γ((d+1)/2)), for points within R = 1/γ of the origin.
 
-    It is E[sign(θᵀx − α)·sign(θᵀx′ − α)], θ uniform on the unit sphere of ℝᵈ, α uniform on
-    [−R, R] (Lin & Li 2008): where |θᵀx|, |θᵀx′| ≤ R the two signs differ for the α between θᵀx and θᵀx′, with
-    probability |θᵀΔ|/(2R), so that the mean is 1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| with
-    E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)) = c_d. Beyond that ball the closed form isn't that mean, and need not be
-    positive semi-definite.
+    It is E[sign(θᵀx − α)·sign(θᵀx′ − α)], θ uniform on the unit sphere of ℝᵈ, α uniform on [−R, R] (Lin & Li 2008). If
+    |θᵀx|, |θᵀx′| ≤ R, the two signs differ for α between θᵀx and θᵀx′, with probability |θᵀΔ|/(2R). So the mean is
+    1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| with E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)) = c_d. Beyond that ball the closed form is
+    not that mean, and may not be positive semi-definite.
     """
 
     name: ClassVar[str] = "perceptron"
@@ -313,7 +313,7 @@ class PerceptronKernel(HalfSpaceKernel):
 
 
 def matern_of_any_smoothness(t: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
-    """2^(1−ν)/Γ(ν)·tᵛ·K_ν(t), by its logarithm; near 0, where K_ν overflows, by the first terms of its power series."""
+    """2^(1−ν)/Γ(ν)·tᵛ·K_ν(t), from its logarithm; near 0, where K_ν overflows, from the first terms of its series."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bessel = kve(nu, t)  # eᵗ·K_ν(t)
         K = np.exp((1 - nu) * math.log(2) - gammaln(nu) + nu * np.log(t) + np.log(bessel) - t)

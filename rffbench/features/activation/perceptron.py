@@ -36,8 +36,8 @@ class PerceptronFeatures(FeatureMap):
     Parameters
     ----------
     n_components : D, the number of output columns.
-    kernel : 'perceptron', the one kernel that these features approximate.
-    gamma : 1/R, R the radius of a ball round the origin that holds the data.
+    kernel : 'perceptron', the only kernel that these features approximate.
+    gamma : 1/R, where R is the radius of a ball around the origin that holds the data.
     random_state : as in RandomFourierFeatures; with the same stream the first columns of a larger map have the
         directions and thresholds of a smaller one.
 
@@ -49,8 +49,8 @@ class PerceptronFeatures(FeatureMap):
 
     Notes
     -----
-    X is (n, d), float64 or float32; ``transform`` keeps the dtype. Points beyond R have features too, but
-    their products aren't estimates of the kernel's formula.
+    X is (n, d), float64 or float32; ``transform`` keeps the dtype. Points beyond R have features too, but their
+    products do not estimate the kernel's formula.
 
     References
     ----------

@@ -25,46 +25,46 @@ DRAWN_BY: dict[str, type[FourierFeatures]] = {
     "orthogonal": OrthogonalRandomFeatures,
     "simplex": SimplexRandomFeatures,
 }
-"""The maps whose frequencies, of the Gaussian kernel with γ = ½, are w."""
+"""The maps whose frequencies for the Gaussian kernel with γ = ½ are w."""
 
 
 class PositiveFeatures(FeatureMap):
     """Positive random features (FAVOR+): exponentials of random projections, for the Gaussian and exponential kernels.
 
-    With u = √(2γ)·x and w ~ N(0, I), exp(−‖u − u′‖²/2) is the mean of f(u)·f(u′), f(u) = exp(wᵀu − ‖u‖²). All
-    features are positive, and those of a product that is near 0 are so, too: the relative error of the estimate, and
-    not the absolute one as of cosines, is what more columns lessen. Its variance is k²·(exp(‖u + u′‖²) − 1)/D, which
-    grows fast with the rows' lengths. Adding a constant to all rows changes no Gaussian kernel, so that rows are
-    centred first.
+    With u = √(2γ)·x and w ~ N(0, I), exp(−‖u − u′‖²/2) is the mean of f(u)·f(u′), f(u) = exp(wᵀu − ‖u‖²). All features
+    are positive, so an estimate near 0 is small, too: more columns reduce its relative error, while those of cosines
+    reduce the absolute error. The variance is k²·(exp(‖u + u′‖²) − 1)/D, which grows fast with the rows' lengths. Rows
+    are centred first: adding a constant to all rows does not change the Gaussian kernel.
 
-    ``form='exp'``: φ(x)ⱼ = f(u)/√D, D = ``n_components``. ``form='hyperbolic'``: both w and −w, D/2 of them; the
-    variance is 1 − exp(−‖u + u′‖²) times that, at half the projections. ``form='oprf'``: f(u) = (1 − 4A)^(d/4)·
+    ``form='exp'``: φ(x)ⱼ = f(u)/√D, D = ``n_components``. ``form='hyperbolic'``: both w and −w, for D/2 draws of w; the
+    variance is 1 − exp(−‖u + u′‖²) times that, with half the projections. ``form='oprf'``: f(u) = (1 − 4A)^(d/4)·
     exp(A‖w‖² + √(1 − 4A)·wᵀu − ‖u‖²), with the A < 0 that has the smallest mean of log E[f(u)²f(u′)²] over pairs of
-    training rows: with R their mean ‖u + u′‖² and ρ = (√((2R + d)² + 8dR) − 2R − d)/(4R), A = (1 − 1/ρ)/8.
+    training rows. With R their mean ‖u + u′‖² and ρ = (√((2R + d)² + 8dR) − 2R − d)/(4R), A = (1 − 1/ρ)/8.
 
-    The exponential kernel exp(γxᵀx′) is such a Gaussian one, of u = √γ·x, times exp(‖u‖²/2)·exp(‖u′‖²/2).
+    The exponential kernel exp(γxᵀx′) is the Gaussian one of u = √γ·x, times exp(‖u‖²/2)·exp(‖u′‖²/2).
 
     Parameters
     ----------
-    n_components : D, the number of output columns; even where hyperbolic.
+    n_components : D, the number of output columns; even if hyperbolic.
     form : 'oprf', 'hyperbolic' or 'exp'.
     weights : 'iid'; 'orthogonal', in groups of d (OrthogonalRandomFeatures); 'simplex' (SimplexRandomFeatures).
-    center : whether the training rows' mean is subtracted from all rows; False is the papers'.
+    center : whether the training rows' mean is subtracted from all rows; the papers do not subtract it.
     kernel : 'gaussian' or 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
-    random_state : as in RandomFourierFeatures. w are the frequencies that the Fourier map of that name has for the
-        Gaussian kernel of γ = ½; sizes nest.
+    random_state : as in RandomFourierFeatures. w are the frequencies of the Fourier map of that name for the Gaussian
+        kernel with γ = ½; sizes nest.
 
     Attributes
     ----------
-    frequencies_ : w, (d, D) float64, or (d, D/2) where hyperbolic; in units of the kernel's ``lengths``.
-    center_ : what is subtracted from rows, (d,) float64.
-    tilt_ : A; 0 but of 'oprf'.
+    frequencies_ : w, (d, D) float64, or (d, D/2) if hyperbolic; in units of the kernel's ``lengths``.
+    center_ : the vector that is subtracted from rows, (d,) float64.
+    tilt_ : A; 0 except for 'oprf'.
 
     Notes
     -----
-    X is (n, d), float64 or float32, array or CSR; ``transform`` keeps the dtype. ``fit`` goes once over the rows, n·d.
-    The estimate is unbiased: the mean and A depend on the rows, not on w. Cost: d·s a row, and an exponential a column.
+    X is (n, d), float64 or float32, array or CSR; ``transform`` keeps the dtype. ``fit`` passes once over the rows.
+    The estimate is unbiased, because the mean and A depend on the rows and not on w. Cost: d·s for a row, and an
+    exponential for each column.
 
     References
     ----------
@@ -108,12 +108,12 @@ class PositiveFeatures(FeatureMap):
 
     @property
     def columns_per_frequency(self) -> int:
-        """Output columns a projection makes: two where hyperbolic."""
+        """Output columns of a projection: two if hyperbolic."""
         return 2 if self.form == "hyperbolic" else 1
 
     @property
     def n_frequencies(self) -> int:
-        """s, the projections that ``n_components`` columns take."""
+        """s, the number of projections for ``n_components`` columns."""
         return max(1, self.n_components // self.columns_per_frequency)
 
     def letters(self, d: int) -> dict[str, float]:
@@ -173,7 +173,7 @@ class PositiveFeatures(FeatureMap):
 
 
 def optimal_tilt(mean_square: float, d: int) -> float:
-    """A ≤ 0 of OPRF with the smallest mean of log E[f(u)²f(u′)²] over pairs whose mean ‖u + u′‖² is R ≥ 0."""
+    """The A ≤ 0 of OPRF with the smallest mean of log E[f(u)²f(u′)²] over pairs whose mean ‖u + u′‖² is R ≥ 0."""
     R = float(mean_square)
     # ρ in the form that does not cancel: of the quadratic 2Rρ² + (2R + d)ρ − d = 0
     rho = 2 * d / (2 * R + d + math.sqrt((2 * R + d) ** 2 + 8 * d * R))

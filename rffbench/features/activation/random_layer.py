@@ -35,17 +35,18 @@ DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "signs": partial(GaussHermiteFeatures, points=2),
     "quadrature": QuadratureFeatures,
 }
-"""The maps whose frequencies, of the Gaussian kernel with γ = ½, are the weights."""
+"""The maps whose frequencies for the Gaussian kernel with γ = ½ are the weights."""
 BIASED = ("truncated", "sorf", "rom", "signs")
 
 
 class ActivationFeatures(FeatureMap):
     """Random activations φ(x)_j = a(w_jᵀx)/√D, w Gaussian: features of a kernel k(x, x′) = E[a(wᵀx)·a(wᵀx′)].
 
-    Of the arc-cosine kernel of order n they are √(2/D)·[wᵀx > 0]·(wᵀx)ⁿ, D = ``n_components``: steps for n = 0,
+    For the arc-cosine kernel of order n they are √(2/D)·[wᵀx > 0]·(wᵀx)ⁿ, D = ``n_components``: steps for n = 0,
     rectifiers for n = 1. Weights are drawn independently or coupled. Either way each is N(0, I), so that the estimate
-    of the kernel is unbiased, but for the weights of BIASED. The error falls as 1/√D, with a smaller factor where they
-    are coupled; faster with ``weights='qmc'`` in few dimensions. Cost: d·D a row, or D·log d with ``weights='sorf'``.
+    of the kernel is unbiased, except for the weights in BIASED. The error falls as 1/√D, with a smaller factor for
+    coupled weights, and faster with ``weights='qmc'`` in few dimensions. Cost: d·D for a row, or D·log d with
+    ``weights='sorf'``.
 
     Parameters
     ----------
@@ -57,15 +58,15 @@ class ActivationFeatures(FeatureMap):
         'quadrature', the vertices of randomly rotated simplices, each with its opposite, and the weights of their
         lengths (QuadratureFeatures).
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
-    gamma : 1, for such a kernel has no bandwidth.
-    random_state : as in RandomFourierFeatures. The weights are the frequencies that the Fourier map of that name has
-        for the Gaussian kernel of γ = ½. Sizes nest; with ``weights='quadrature'`` directions and whole rules do.
+    gamma : 1, because such a kernel has no bandwidth.
+    random_state : as in RandomFourierFeatures. The weights are the frequencies of the Fourier map of that name for the
+        Gaussian kernel with γ = ½. Sizes nest; with ``weights='quadrature'`` only directions and whole rules do.
 
     Attributes
     ----------
     layer_ : the fitted map whose frequencies are the weights.
     frequencies_ : w, (d, D) float64.
-    directions_ : the same at length 1; the first of a larger map are those of a smaller one.
+    directions_ : the weights at length 1; the first of a larger map are those of a smaller one.
     scale_ : factor of each column, 1/√D, times the root of a quadrature weight; (D,).
 
     Notes
@@ -133,7 +134,7 @@ class ActivationFeatures(FeatureMap):
             random_state=seed_sequence(self.random_state),
         ).fit(X[0:1])
         weights = layer.weights_
-        if opposite:  # an even rule: cosine and sine stand for w and −w, activations do not
+        if opposite:  # the rule is even: cosine and sine represent both w and −w, an activation only w
             pairs = np.repeat(layer.frequencies_, 2, axis=1)[:, : self.n_components]
             pairs[:, 1::2] *= -1
             layer.set_pairs(pairs)

@@ -20,21 +20,21 @@ MOST_INT32 = np.iinfo(np.int32).max
 
 
 class RandomBinningFeatures(FeatureMap):
-    """Random binning: φ(x) has 1/√D at the bin that x is in, in each of D = ``n_components`` random grids.
+    """Random binning: φ(x) has 1/√D at the bin of x in each of D = ``n_components`` random grids.
 
-    A grid has a pitch δⱼ and a shift uⱼ ~ U[0, δⱼ] for each input; its bins are c, cⱼ = ⌊(xⱼ − uⱼ)/δⱼ⌋. Two points are
-    in one bin with probability ∏ⱼ E max(0, 1 − |Δⱼ|/δⱼ), which is k(x, x′) = ∏ⱼ k₁(|Δⱼ|) where δⱼ has the density
-    δ·k₁″(δ). For the Laplacian kernel exp(−γ‖Δ‖₁) that is Gamma(2), of mean 2/γ. So φ(x)ᵀφ(x′), the share of grids in
-    which the points are in one bin, is the kernel on average, with the variance k(1 − k)/D.
+    A grid has a pitch δⱼ and a shift uⱼ ~ U[0, δⱼ] for each input; the bin of x is c, cⱼ = ⌊(xⱼ − uⱼ)/δⱼ⌋. Two points
+    share a bin with probability ∏ⱼ E max(0, 1 − |Δⱼ|/δⱼ), which is k(x, x′) = ∏ⱼ k₁(|Δⱼ|) if δⱼ has the density
+    δ·k₁″(δ). For the Laplacian kernel exp(−γ‖Δ‖₁) that is Gamma(2) with the mean 2/γ. So φ(x)ᵀφ(x′), the share of grids
+    in which the points have the same bin, has the kernel as its mean, and the variance k(1 − k)/D.
 
-    ``transform`` gives a CSR matrix (n, ``n_columns_``): a column for each bin that a training row is in, grid by grid,
-    and D numbers in each row. A new row in a bin without training rows has none there, and fewer than D: the product
-    with a training row is right all the same, that of two new rows may lack it. Bins are told apart by a hash of 64
-    bits (`rffbench.linalg.bins.Grids`).
+    ``transform`` gives a CSR matrix (n, ``n_columns_``): a column for each bin that holds a training row, grid by grid,
+    and D numbers in each row. A new row has no number for a grid in which its bin holds no training row. Its products
+    with training rows are right; the product of two new rows may lack some terms. A hash of 64 bits identifies a bin
+    (`rffbench.linalg.bins.Grids`).
 
     Parameters
     ----------
-    n_components : D, the number of grids, and of numbers in a row. How many columns there are the rows decide.
+    n_components : D, the number of grids, and of numbers in a row. The rows decide the number of columns.
     kernel : 'laplacian', or another with the trait BinningKernel.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; with the same stream the first grids
@@ -49,8 +49,8 @@ class RandomBinningFeatures(FeatureMap):
 
     Notes
     -----
-    X is (n, d), float64 or float32, an array or a CSR matrix, of which only the stored numbers are gone through;
-    ``transform`` keeps the dtype. Bins are computed in float64.
+    X is (n, d), float64 or float32, an array or a CSR matrix, of which only the stored numbers are read; ``transform``
+    keeps the dtype. Bins are computed in float64.
 
     References
     ----------
@@ -93,11 +93,11 @@ class RandomBinningFeatures(FeatureMap):
         return {"R": self.n_components}
 
     def bytes_kept(self, n: int) -> int:
-        """The tables of bins, where each of n rows has a bin of its own in each grid."""
+        """The bytes of the tables of bins if each of n rows has its own bin in each grid."""
         return self.n_components * table_bytes(n)
 
     def fit(self, X: Any, y: Any = None) -> RandomBinningFeatures:
-        """Draw the grids, and give each bin that a row of X (n, d) is in a column; y is not used."""
+        """Draw the grids, and give a column to each bin that holds a row of X (n, d); y is not used."""
         self.check_parameters()
         X = self._validated(X, reset=True)
         (n, d), sequence = X.shape, seed_sequence(self.random_state)
@@ -132,8 +132,8 @@ class RandomBinningFeatures(FeatureMap):
 
 
 def _finite(block: Any) -> Any:
-    """A block of rows; ValueError where numbers are not finite, which have no bin. Only rows served on demand have not
-    been checked before."""
+    """A block of rows; ValueError for numbers that are not finite, which have no bin. Only the rows of a row source
+    have not been checked before."""
     if not np.isfinite(block.data if issparse(block) else block).all():
         raise ValueError("X contains NaN or infinity")
     return block

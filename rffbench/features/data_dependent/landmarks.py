@@ -1,8 +1,8 @@
-"""Rules that choose landmarks, rows S whose kernel values stand for all others: K ≈ K_nS·K_SS⁻¹·K_Sn.
+"""Rules that choose landmarks, rows S that approximate the kernel matrix: K ≈ K_nS·K_SS⁻¹·K_Sn.
 
-Every rule reads the rows in blocks. Of n rows and m landmarks it holds O(m² + n) numbers and a block. It computes
-O(n·m) kernel values: a rule that looks at all rows again does so when its landmarks have doubled, or when what they
-leave of the kernel has fallen by a factor. Landmarks are in the order in which they were chosen.
+Every rule reads the rows in blocks. For n rows and m landmarks it holds O(m² + n) numbers and a block, and computes
+O(n·m) kernel values. A rule passes over all rows again only when its landmarks have doubled, or when their residual has
+fallen by a factor. Landmarks are in the order in which they were chosen.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 EPSILON = float(np.finfo(np.float64).eps)
 FIRST_BLOCK = 32  # pivots of the first round of a pivoted Cholesky factor
-FEWEST_ACCEPTED = 1 / 8  # of the rows proposed: fewer, and the residuals are computed anew
+FEWEST_ACCEPTED = 1 / 8  # of the proposed rows: with fewer, the residuals are computed again
 WEAK = 0.5  # a greedy pivot has at least this share of the largest residual
 BLESS_STEP, BLESS_ROWS, BLESS_OVERSAMPLING = 2.0, 3.0, 3.0  # q, q₁ and q₂ of Rudi et al.
-KMEANS_SAMPLE, KMEANS_PASSES = 3, 2  # rows that k-means begins with, in units of m; passes over all rows
+KMEANS_SAMPLE, KMEANS_PASSES = 3, 2  # rows that k-means starts with, in units of m; passes over all rows
 
 
 class Landmarks(NamedTuple):
-    """``points`` (m, d) float64, an array or a CSR matrix, and the ``numbers`` (m,) of these rows; None of centres."""
+    """``points`` (m, d) float64, an array or a CSR matrix, and the ``numbers`` (m,) of these rows; None for centres."""
 
     points: Any
     numbers: NDArray[np.int64] | None
@@ -45,16 +45,16 @@ class Landmarks(NamedTuple):
 def choose_landmarks(rule: Rule, kernel: Kernel, X: Any, count: int, sequence: SeedSequence) -> Landmarks:
     """``count`` distinct landmarks of the rows X (n, d), an array, a CSR matrix or a row source, by a rule.
 
-    'uniform': without replacement. 'kmeans': the centres of scikit-learn's MiniBatchKMeans, which are no rows (Zhang,
+    'uniform': without replacement. 'kmeans': the centres of scikit-learn's MiniBatchKMeans, which are not rows (Zhang,
     Tsang and Kwok, ICML 2008). 'rls': by recursively estimated ridge leverage scores (Musco and Musco, NIPS 2017,
-    Algorithm 3). 'bless': by leverage scores of ever smaller λ, of a part of the rows alone (Rudi et al., NeurIPS 2018,
+    Algorithm 3). 'bless': by leverage scores of falling λ, each for a part of the rows (Rudi et al., NeurIPS 2018,
     Algorithm 1). 'rpcholesky': randomly pivoted Cholesky, each row with a probability in proportion to its residual
-    k(x, x) − k̂(x, x), in blocks by rejection, which leaves the law what it is one by one (Epperly, Tropp and Webber
-    2024; Chen, Epperly, Tropp and Webber 2022). 'greedy': the row of the largest residual or one of half that at least,
-    a weak greedy pivot (DeVore, Petrova and Wojtaszczyk 2013).
+    k(x, x) − k̂(x, x), in blocks by rejection, with the same law as one by one (Epperly, Tropp and Webber 2024; Chen,
+    Epperly, Tropp and Webber 2022). 'greedy': a row with at least half of the largest residual, a weak greedy pivot
+    (DeVore, Petrova and Wojtaszczyk 2013).
 
-    Where the kernel of the rows has a rank below ``count``, what is missing is drawn uniformly. ValueError where X has
-    fewer distinct rows than ``count``.
+    If the kernel matrix of the rows has a rank below ``count``, the missing landmarks are drawn uniformly. ValueError
+    if X has fewer distinct rows than ``count``.
     """
     check_choice("landmarks", rule, RULES)
     n, rng = X.shape[0], generator(sequence, "landmarks")
@@ -70,7 +70,7 @@ def choose_landmarks(rule: Rule, kernel: Kernel, X: Any, count: int, sequence: S
 
 
 def own_landmarks(X: Any, rows: Any) -> Landmarks:
-    """Landmarks that the user names: row numbers (m,), or points (m, d)."""
+    """Landmarks that the user gives: row numbers (m,), or points (m, d)."""
     given = rows if issparse(rows) else np.asarray(rows)
     n, d = X.shape
     if given.ndim == 2 and given.shape[1] == d and given.shape[0]:
@@ -110,7 +110,7 @@ def rows_at(X: Any, index: NDArray[np.int64]) -> Any:
 
 
 def _blocks_at(X: Any, index: NDArray[np.int64] | None) -> Iterator[tuple[slice, Any]]:
-    """The rows ``index``, ascending, of X, or all of them, in blocks; and where in ``index`` these are."""
+    """The rows ``index``, ascending, of X, or all rows, in blocks, each with its place in ``index``."""
     for rows in row_blocks(X.shape[0]):
         if index is None:
             yield rows, X[rows]
@@ -121,8 +121,8 @@ def _blocks_at(X: Any, index: NDArray[np.int64] | None) -> Iterator[tuple[slice,
 
 
 def first_distinct(X: Any, order: NDArray[np.int64], count: int, rng: Generator) -> Landmarks:
-    """The first ``count`` rows that differ in ``order``, row numbers, and then in any order. ValueError where X has
-    no ``count`` distinct rows."""
+    """The first ``count`` distinct rows in the order of the row numbers ``order``; rows that it lacks follow at random.
+    ValueError if X has fewer distinct rows."""
     rest = np.setdiff1d(np.arange(X.shape[0]), order)
     order = np.concatenate([order, rng.permutation(rest)])
     seen: set[bytes] = set()
@@ -143,7 +143,7 @@ def first_distinct(X: Any, order: NDArray[np.int64], count: int, rng: Generator)
 
 
 def _contents(rows: Any) -> Iterator[bytes]:
-    """Of each row something that equal rows share."""
+    """Bytes for each row, which are equal for equal rows."""
     if not issparse(rows):
         yield from ((row + 0.0).tobytes() for row in rows)  # −0 is 0
         return
@@ -164,10 +164,10 @@ def _stacked(parts: Sequence[Any]) -> Any:
 def residuals(
     kernel: Kernel, X: Any, points: Any, root: NDArray[np.float64], index: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """k(x, x) − ‖R⁻¹k(S, x)‖² of the rows ``index`` (ascending; None: all) of X, (n,), 0 or more: what S, ``points``
-    (m, d), leaves of them. R, ``root`` (m, m), is lower triangular, RRᵀ = K_SS (+ a penalty).
+    """The residuals k(x, x) − ‖R⁻¹k(S, x)‖² of the rows ``index`` (ascending; None: all) of X, (n,), 0 or more. S are
+    the ``points`` (m, d); R, ``root`` (m, m), is lower triangular, RRᵀ = K_SS (+ a penalty).
 
-    What rounding makes of 0 is 0.
+    Residuals at the level of rounding are set to 0.
     """
     found = np.empty(X.shape[0] if index is None else len(index))
     blocks, m = KernelBlocks(kernel, points), len(root)
@@ -194,15 +194,15 @@ def leverage_scores(
     index: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Estimates of the ridge leverage scores (K(K + penalty·I)⁻¹)_ii of the rows ``index`` (ascending; None: all) of X:
-    (k(x, x) − k_xS(K_SS + penalty·W⁻¹)⁻¹k_Sx)/penalty, S the ``points``, W their ``weights`` (m,), one over the
-    probability that each was drawn with. With all rows and weights of 1 they are exact."""
+    (k(x, x) − k_xS(K_SS + penalty·W⁻¹)⁻¹k_Sx)/penalty. S are the ``points``, and W their ``weights`` (m,), one over the
+    probability with which each was drawn. They are exact if S are all rows with weights of 1."""
     K = KernelBlocks(kernel, points)(points)
     K[np.diag_indices_from(K)] += penalty / weights
     return residuals(kernel, X, points, _root(K), index) / penalty
 
 
 def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The lower Cholesky factor of K; where rounding leaves it not positive, of K and a little of I."""
+    """The lower Cholesky factor of K, or of K plus a little of I if rounding makes K not positive definite."""
     for ridge in (0.0, 1e-14, 1e-12, 1e-10):
         try:
             return cholesky(K + ridge * np.trace(K) * np.eye(len(K)) if ridge else K, lower=True, check_finite=False)
@@ -212,7 +212,7 @@ def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def not_positive(eigenvalue: float) -> str:
-    """What is wrong with a kernel matrix that has a negative eigenvalue."""
+    """The message for a kernel matrix with a negative eigenvalue."""
     return (
         "the kernel matrix of the landmarks is not positive semi-definite: its smallest eigenvalue is "
         f"{eigenvalue:.3g}; take a kernel that is, or another bandwidth"
@@ -220,16 +220,16 @@ def not_positive(eigenvalue: float) -> str:
 
 
 def _weighted_order(weights: NDArray[np.float64], rng: Generator) -> NDArray[np.int64]:
-    """Row numbers drawn without replacement in proportion to ``weights``, those of weight 0 left out: the order of
-    exponential variables of these rates (Efraimidis and Spirakis 2006)."""
+    """Row numbers drawn without replacement in proportion to ``weights``, without those of weight 0: the order of
+    exponential variables with these rates (Efraimidis and Spirakis 2006)."""
     known = np.flatnonzero(weights > 0)
     return known[np.argsort(rng.exponential(size=len(known)) / weights[known])]
 
 
 def _by_recursive_scores(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Musco and Musco's Algorithm 3: rows are halved at random until 2m are left, and back from there each half's
-    sample estimates the scores of twice as many. λ of a level is the mean of what the k leading eigenvalues leave,
-    k = m/(4·log m), and rows are kept with probability min(1, log m·score)."""
+    """Musco and Musco's Algorithm 3: rows are halved at random until 2m are left. On the way back, the sample of each
+    half estimates the scores of the next larger level. λ of a level is the sum of all but the k largest eigenvalues,
+    over k = m/(4·log m), and rows are kept with probability min(1, log m·score)."""
     oversampling = max(1.0, np.log(count))
     k = int(np.ceil(count / (4 * oversampling)))
     levels = [np.arange(X.shape[0])]
@@ -253,7 +253,7 @@ def _by_recursive_scores(kernel: Kernel, X: Any, count: int, rng: Generator) -> 
 
 
 def _tail_mean(K: NDArray[np.float64], weights: NDArray[np.float64], k: int) -> float:
-    """(tr K_w − Σ of its k largest eigenvalues)/k of K_w = W^½·K·W^½, no less than what rounding leaves."""
+    """(tr K_w − Σ of its k largest eigenvalues)/k of K_w = W^½·K·W^½, but at least the level of rounding."""
     roots = np.sqrt(weights)
     values = eigvalsh(K * roots[:, None] * roots, check_finite=False)[::-1]
     least = len(K) * EPSILON * max(values[0], np.finfo(float).tiny)
@@ -261,9 +261,9 @@ def _tail_mean(K: NDArray[np.float64], weights: NDArray[np.float64], k: int) -> 
 
 
 def _bless(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Rudi et al.'s Algorithm 1: λ is halved from κ² on. At each λ the rows of a uniform sample of q₁·κ²/λ rows, n at
-    most, are drawn M = q₂·d_eff(λ) times in proportion to their scores, by the sample of the λ before. Where M reaches
-    m, the landmarks are drawn from that sample."""
+    """Rudi et al.'s Algorithm 1: λ is halved, starting from κ². At each λ there is a uniform sample of q₁·κ²/λ rows, n
+    at most. From it M = q₂·d_eff(λ) rows are drawn in proportion to their scores, which the draws of the λ before
+    estimate. When M reaches m, the landmarks are drawn from that sample."""
     n = X.shape[0]
     chosen, weights, penalty = np.zeros(0, np.int64), np.zeros(0), n * _largest_diagonal(kernel, X)
     bound = penalty
@@ -313,19 +313,19 @@ class _Pivots:
 
     @property
     def goal(self) -> int:
-        """How many pivots there shall be at the end of this round: twice as many, so that rounds add up to O(n·m)."""
+        """The number of pivots after this round: twice as many as before it, so that all rounds take O(n·m)."""
         return min(self.count, max(2 * len(self.index), FIRST_BLOCK))
 
     def refresh(self) -> None:
-        """Compute the residuals k(x, x) − k̂(x, x) of all rows anew."""
+        """Compute the residuals k(x, x) − k̂(x, x) of all rows again."""
         r = len(self.index)
         if r and not self.full:
             self.left = residuals(self.kernel, self.X, _stacked(self._points), self._root[:r, :r])
             self.left[self.left <= self._floor] = 0
 
     def grow(self, rows: NDArray[np.int64], wanted: int, choose: Callable[[NDArray[np.float64]], int | None]) -> int:
-        """Take pivots among ``rows`` until there are ``wanted`` or ``choose``, which is given their residuals after
-        each, says None. How many were taken."""
+        """Take pivots among ``rows`` until there are ``wanted``, or until ``choose``, which gets their residuals each
+        time, returns None. Returns how many were taken."""
         points, r = rows_at(self.X, rows), len(self.index)
         own = KernelBlocks(self.kernel, points)(points)
         root = np.zeros((len(rows), wanted))  # R's rows of these candidates
@@ -353,9 +353,9 @@ class _Pivots:
 
 
 def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Pivots of randomly pivoted Cholesky, up to ``count`` and fewer where nothing is left of the kernel. Rows are
-    proposed by the residuals of the round's beginning, and taken, one after the other, with the probability that is
-    left of theirs (Epperly, Tropp and Webber 2024)."""
+    """Pivots of randomly pivoted Cholesky, ``count`` of them, or fewer if all residuals are 0. Rows are proposed by the
+    residuals at the start of the round, and accepted one by one with the probability of their present residual over
+    that one (Epperly, Tropp and Webber 2024)."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
         p, goal = pivots.left / pivots.left.sum(), pivots.goal
@@ -374,9 +374,9 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
 
 
 def greedily_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Pivots that each have at least `WEAK` of the largest residual, up to ``count`` and fewer where nothing is left of
-    the kernel: of a random part of the rows that have, the one with most. Without that part's bound they would be those
-    of pivoted Cholesky, whose every step reads all rows."""
+    """Pivots with at least `WEAK` of the largest residual each, ``count`` of them, or fewer if all residuals are 0.
+    Each is the largest in a random part of the rows above that bound. Pivoted Cholesky would take the largest of all
+    rows, and so read all rows at every step."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
         least, goal = WEAK * pivots.left.max(), pivots.goal
@@ -397,13 +397,13 @@ def greedily_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
 
 
 def _centres(kernel: Kernel, X: Any, count: int, rng: Generator, sequence: SeedSequence) -> NDArray[np.float64]:
-    """Centres (m, d) of the rows in units of the kernel's lengths, by k-means++ on a sample and passes over blocks;
-    centres that are equal are replaced by rows."""
+    """Centres (m, d) of the rows in units of the kernel's lengths, by k-means++ on a sample and passes over blocks.
+    Repeated centres are replaced by rows."""
     from sklearn.cluster import MiniBatchKMeans  # half a second, which every command that reads a config would take
 
     n = X.shape[0]
     sample = np.sort(rng.choice(n, min(n, KMEANS_SAMPLE * count), replace=False))
-    rows = first_distinct(X, sample, count, rng).points  # or there are too few
+    rows = first_distinct(X, sample, count, rng).points  # raises if there are too few
     means = MiniBatchKMeans(count, random_state=int(sequence.generate_state(1)[0]), n_init=1)
     means.partial_fit(kernel.scaled(rows_at(X, sample)))
     for _ in range(KMEANS_PASSES):

@@ -31,12 +31,12 @@ from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 PASSES = {"kmeans": 2.0, "rls": 3.0, "bless": 2.0, "rpcholesky": 2.0, "greedy": 4.0}
-NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 is the kernel's own
+NEGATIVE = 100  # times rounding: an eigenvalue of K_ll further below 0 comes from the kernel
 
 
 class KernelValues(NamedTuple):
-    """Columns before they are mixed: φ(x) = R⁻¹·k(x), ``blocks`` the kernel's values k(x), ``root`` R (r, r), lower
-    triangular."""
+    """The columns of φ(x) = R⁻¹·k(x) before they are mixed: ``blocks`` makes the kernel values k(x), ``root`` is R
+    (r, r), lower triangular."""
 
     blocks: KernelBlocks
     root: NDArray[np.float64]
@@ -45,25 +45,25 @@ class KernelValues(NamedTuple):
 class NystroemFeatures(FeatureMap):
     """Nyström features: φ(x) = R⁻¹·k(landmarks, x), RRᵀ = K_ll, of l = ``n_components`` landmarks.
 
-    R is the pivoted Cholesky factor of the landmarks' own kernel matrix, which stops where what is left is rounding:
-    where K_ll is singular to working precision, r < l landmarks are kept, and the columns beyond r are zero. Computed
-    in float64; φ(x)ᵀφ(x′) is the kernel itself if x or x′ is a landmark. Only the landmarks are random.
+    R is the pivoted Cholesky factor of the landmarks' own kernel matrix. The factorisation stops when only rounding is
+    left: if K_ll is singular to working precision, r < l landmarks are kept, and the columns beyond r are zero.
+    Computed in float64; φ(x)ᵀφ(x′) is exactly the kernel if x or x′ is a landmark. Only the landmarks are random.
 
     Parameters
     ----------
-    n_components : l, the number of landmarks and of output columns. Where there are fewer training rows, all of
-        them are landmarks and the columns beyond are zero. Of more rows, rules other than uniform need l distinct ones.
+    n_components : l, the number of landmarks and of output columns. With fewer training rows, all rows are landmarks
+        and the columns beyond them are zero. With more rows, rules other than uniform need l distinct ones.
     landmarks : uniform, without replacement; kmeans, the centres of k-means; rls, by recursive ridge leverage scores;
         bless, by leverage scores of falling λ; rpcholesky, randomly pivoted Cholesky; greedy, large residuals. In
-        Python also one's own: row numbers (l,) or points (l, d).
+        Python also row numbers (l,) or points (l, d) of your own.
     kernel : any of `rffbench.kernels`, by its name or as a Kernel.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
 
     Attributes
     ----------
-    landmarks_ : their row numbers, (l,) or, with fewer rows, (n,), ascending where they are uniform, else in the order
-        in which they were chosen; None of centres and of given points.
+    landmarks_ : their row numbers, (l,) or, with fewer rows, (n,): ascending for uniform landmarks, else in the order
+        in which they were chosen; None for centres and for given points.
     points_ : the landmarks that are kept, (r, d) float64, an array or a CSR matrix.
     rank_ : r, the rank of K_ll to working precision.
     root_ : R, (r, r) float64, lower triangular, for the landmarks in the order of ``points_``.
@@ -98,7 +98,7 @@ class NystroemFeatures(FeatureMap):
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """As of every map; landmarks of one's own are checked against the rows."""
+        """As for every map; given landmarks are checked in ``fit``, against the rows."""
         if isinstance(self.landmarks, str):
             super().check_parameters()
             return
@@ -107,19 +107,19 @@ class NystroemFeatures(FeatureMap):
         others.check_parameters()
 
     def letters(self, d: int) -> dict[str, float]:
-        """a of the formulas: how often the rule comes to look at all rows, about."""
+        """a of the formulas: about how many times the rule passes over all rows."""
         return {"a": PASSES.get(self.landmarks, 0.0) if isinstance(self.landmarks, str) else 0.0}
 
     @property
     def bytes_to_fit(self) -> int:
-        """What ``fit`` holds at once: the landmarks' kernel matrix, its factor and copies of it, and a block of kernel
-        values; a rule that looks at the rows holds two matrices more."""
+        """The bytes that ``fit`` holds at once: the landmarks' kernel matrix, its factor and copies of it, and a block
+        of kernel values. A rule that looks at the rows holds two more matrices."""
         m = self.n_components
         return 8 * m * (8 * m + 2 * BLOCK_ROWS)
 
     @property
     def bytes_to_map(self) -> int:
-        """What mapping a block of rows holds besides its features: kernel values, and their products."""
+        """The bytes that mapping a block of rows takes besides its features: kernel values, and their products."""
         return 8 * 2 * BLOCK_ROWS * self.n_components
 
     def fit(self, X: Any, y: Any = None) -> NystroemFeatures:
@@ -136,8 +136,8 @@ class NystroemFeatures(FeatureMap):
         return self
 
     def _say_what_is_missing(self, n: int, points: Any) -> None:
-        """Warn where there are fewer rows, or fewer distinct ones, than landmarks. A rank that is low for another
-        reason, such as a large bandwidth, is in ``rank_`` alone."""
+        """Warn if there are fewer rows, or fewer distinct ones, than landmarks. A rank that is low for another reason,
+        such as a large bandwidth, shows only in ``rank_``."""
         asked = self.n_components
         if n < asked:
             warnings.warn(
@@ -147,8 +147,8 @@ class NystroemFeatures(FeatureMap):
         dense = points.toarray() if issparse(points) else points
         distinct = len({row.tobytes() for row in dense + 0.0})  # −0 is 0
         if distinct < asked:
-            told = f"of {asked} landmarks {distinct} are distinct rows: the others add nothing, and their columns are 0"
-            warnings.warn(told, Fallback, stacklevel=3)
+            text = f"of {asked} landmarks {distinct} are distinct rows: the others add nothing, and their columns are 0"
+            warnings.warn(text, Fallback, stacklevel=3)
 
     def _chosen(self, X: Any) -> Landmarks:
         n, sequence = X.shape[0], seed_sequence(self.random_state)
@@ -166,7 +166,7 @@ class NystroemFeatures(FeatureMap):
 
     @property
     def unmixed(self) -> KernelValues:
-        """What sums over rows may be made of instead of the features (`rffbench.features.hooks`)."""
+        """The columns from which sums over rows can be made instead of the features (`rffbench.features.hooks`)."""
         return KernelValues(self._blocks, self.root_)
 
     def fill(self, X: NDArray, out: NDArray) -> None:
@@ -180,9 +180,9 @@ class NystroemFeatures(FeatureMap):
 
 
 def positive_root(K: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """R (r, r), lower triangular in Fortran's order, and the rows (r,) of which it is: RRᵀ = K[rows][:, rows], by
-    Cholesky with pivots until what is left of K (m, m) is below m·ε of its largest diagonal entry. ValueError, naming
-    the eigenvalue, where K is not positive semi-definite."""
+    """R (r, r), lower triangular in Fortran order, and its rows (r,) of K (m, m): RRᵀ = K[rows][:, rows], by pivoted
+    Cholesky until the rest of K is below m·ε of its largest diagonal entry. ValueError, naming the eigenvalue, if K is
+    not positive semi-definite."""
     factor, pivots, rank, _ = dpstrf(K, lower=1)
     order, kept = pivots - 1, np.arange(rank)
     rest = order[rank:]

@@ -24,14 +24,13 @@ MOST_BITS = 16
 class LowPrecisionFeatures(FourierFeatures):
     """LP-RFF, low-precision random Fourier features: each is rounded at random to one of 2ᵇ levels, b = ``bits``.
 
-    φ(x) = Q([cos(Wᵀx) | sin(Wᵀx)]/√s), s = ``n_components``/2, with the levels −1/√s … 1/√s at equal steps δ. Q takes
-    one of the two levels beside a number, with probabilities for which its mean is the number. So of rows that differ
-    E[φ(x)ᵀφ(x′)] = k(x, x′). With c = 1/(2ᵇ − 1)², rounding adds (4c + 4c²)/D at most to the variance of random Fourier
-    features. The mean of φ(x)ᵀφ(x) is too large, by about 4c/3 of many bits: with one bit
-    it is 2.
+    φ(x) = Q([cos(Wᵀx) | sin(Wᵀx)]/√s), s = ``n_components``/2, with the levels −1/√s … 1/√s at equal steps. Q rounds a
+    number to one of the two nearest levels, with probabilities that keep its mean. So E[φ(x)ᵀφ(x′)] = k(x, x′) for rows
+    that differ. With c = 1/(2ᵇ − 1)², rounding adds at most (4c + 4c²)/D to the variance of random Fourier features.
+    The mean of φ(x)ᵀφ(x) is too large: by about 4c/3 with many bits; with one bit it is 2.
 
-    ``transform`` gives the levels as floating-point numbers, which is what solvers compute with: no trial needs less
-    memory. ``encode`` gives them packed, b bits each, D·b/8 bytes a row, and ``decode`` unpacks them.
+    ``transform`` gives the levels as floating-point numbers, because solvers compute with these: a trial needs as much
+    memory as without rounding. ``encode`` packs them, b bits each, D·b/8 bytes for a row, and ``decode`` unpacks them.
 
     Parameters
     ----------
@@ -43,14 +42,14 @@ class LowPrecisionFeatures(FourierFeatures):
     Attributes
     ----------
     frequencies_ : W, (d, s) float64.
-    metrics_ : 'row_bytes', what ``encode`` makes of a row.
-    keys_ : from which the random numbers of a column are made, (D,) uint64; those of a row are made of its numbers, as
-        float32: a row is rounded in the same way wherever it stands.
+    metrics_ : 'row_bytes', the bytes of a row from ``encode``.
+    keys_ : seeds of the columns' random numbers, (D,) uint64. A row's seed is a hash of its numbers as float32, so that
+        it is rounded in the same way in every block.
 
     References
     ----------
     J. Zhang, A. May, T. Dao, C. Ré, "Low-precision random Fourier features for memory-constrained kernel
-    approximation", AISTATS 2019, Section 4. Its circulant W is not here: FastfoodFeatures needs as little memory for W.
+    approximation", AISTATS 2019, Section 4. Its circulant W is left out: FastfoodFeatures needs as little memory for W.
 
     Examples
     --------
@@ -96,7 +95,7 @@ class LowPrecisionFeatures(FourierFeatures):
         X = self._validated(X, reset=True)
         s, d, sequence = self.n_frequencies, X.shape[1], seed_sequence(self.random_state)
         self.set_pairs(self.draw(s, d))
-        # of cosines and sines in turn, so that sizes nest
+        # for a cosine and a sine in turn, so that sizes nest
         keys = generator(sequence, "rounding").integers(2**64, size=(s, 2), dtype=np.uint64)
         self.keys_ = keys.T.reshape(-1)[: self.n_components]
         self.metrics_ = {"row_bytes": float(-(-self.n_components * self.bits // 8))}
@@ -116,7 +115,7 @@ class LowPrecisionFeatures(FourierFeatures):
         in_threads(some, len(out), worthwhile=out.nbytes > WORTH_A_THREAD)
 
     def encode(self, X: Any) -> NDArray[np.uint8]:
-        """The features of X (n, d) as numbers of levels, b bits each, packed: (n, ⌈D·b/8⌉)."""
+        """The features of X (n, d) as level numbers of b bits each, packed: (n, ⌈D·b/8⌉)."""
         levels = np.rint((self.transform(X).astype(np.float64) / self.scale_ + 1) / 2 * (2**self.bits - 1))
         places = np.arange(self.bits - 1, -1, -1)
         digits = (levels.astype(np.uint16)[:, :, None] >> places & 1).astype(np.uint8)
@@ -130,7 +129,7 @@ class LowPrecisionFeatures(FourierFeatures):
         return (levels * (2 / (2**self.bits - 1)) - 1) * self.scale_
 
     def _row_keys(self, X: Any) -> NDArray[np.uint64]:
-        """Of the rows X (n, d), an array or a CSR matrix: Σ of random multiples of the numbers' bits, mod 2⁶⁴."""
+        """A hash of each row of X (n, d), an array or a CSR matrix: Σ of random multiples of its bits, mod 2⁶⁴."""
         with np.errstate(over="ignore"):
             if not issparse(X):
                 return _as_bits(X) @ self._multipliers
@@ -141,5 +140,5 @@ class LowPrecisionFeatures(FourierFeatures):
 
 
 def _as_bits(numbers: NDArray) -> NDArray[np.uint64]:
-    """The bits of numbers, as float32: 0 of 0 and of −0."""
+    """The bits of numbers as float32; 0 and −0 both give 0."""
     return (np.ascontiguousarray(numbers, dtype=np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)

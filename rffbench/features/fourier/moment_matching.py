@@ -19,17 +19,17 @@ class MomentMatchingFeatures(FourierFeatures):
 
     φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2, W = √(s·v)·(GGᵀ)^(−1/2)·G, G (d, s) the frequencies of
     RandomFourierFeatures and v the variance of a coordinate. So the term of degree 2 of the estimate, ½Δᵀ(1/s)WWᵀΔ, is
-    the kernel's. First moments need no matching: a cosine is even. With fewer than d frequencies moments cannot match:
-    W is √(d·v) times the orthonormal columns nearest to G.
+    the kernel's. First moments need no matching, because a cosine is even. With fewer than d frequencies the moments
+    cannot match: W is √(d·v) times the orthonormal columns nearest to G.
 
-    Whitening makes W depend on all draws: the estimate has a bias of order 1/s, below its standard deviation of order
-    1/√s, and sizes do not nest. Cost: d·s a row, and d·s·min(d, s) once.
+    Whitening makes W depend on all draws. So the estimate has a bias of order 1/s, below its standard deviation of
+    order 1/√s, and sizes do not nest. Cost: d·s for a row, and d·s·min(d, s) once.
 
     Parameters
     ----------
     n_components : number of output columns, even.
-    kernel : 'gaussian' or 'cauchy'. Frequencies without a variance have no moments to match; where tails are heavy, as
-        Matérn's, matching them is no gain.
+    kernel : 'gaussian' or 'cauchy'. Frequencies of infinite variance have no moments to match; if tails are heavy, as
+        Matérn's are, matching gains nothing.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures, whose frequencies are whitened.
 
@@ -40,8 +40,8 @@ class MomentMatchingFeatures(FourierFeatures):
 
     References
     ----------
-    W. Shen, Z. Yang, J. Wang, "Random features for shift-invariant kernels with moment matching", AAAI 2017; the second
-    moments alone, of independent draws.
+    W. Shen, Z. Yang, J. Wang, "Random features for shift-invariant kernels with moment matching", AAAI 2017; here only
+    the second moments, of independent draws.
     """
 
     serves: ClassVar[MapServes] = replace(

@@ -27,8 +27,9 @@ class RandomFourierFeatures(FourierFeatures):
     ----------
     n_components : number of output columns; even for the paired form.
     form : 'paired' or 'offset'.
-    truncate : of the Gaussian kernel, the standard deviations beyond which a coordinate of a frequency is drawn again,
-        as some libraries do; the kernel is then a little wider: with 3 their variance is 0.973 times what it was.
+    truncate : for the Gaussian kernel, the number of standard deviations beyond which a coordinate of a frequency is
+        drawn again, as in some libraries. The kernel is then a little wider: with 3 the variance of a coordinate is
+        0.973 times as large.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'laplacian' (exp(−γ‖Δ‖₁)) or 'cauchy' (∏ 1/(1 + γΔⱼ²)).
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState. With the same stream the

@@ -14,8 +14,8 @@ from rffbench.parameters import WrongParameter, check_count
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-MOST_POINTS = 100  # of a rule: those of more have weights too small for a float
-LARGEST_GRID = 30  # inputs of which a message has the size of the grid in digits
+MOST_POINTS = 100  # of a rule: larger rules have weights too small for a float
+LARGEST_GRID = 30  # inputs up to which a message writes the size of the grid in digits
 
 
 class GaussHermiteFeatures(FourierFeatures):
@@ -25,13 +25,13 @@ class GaussHermiteFeatures(FourierFeatures):
     integrate polynomials of a coordinate exactly up to degree 2p − 1, and so does the grid, of √(2γ)·(h_i₁, …, h_i_d)
     with the weight q_i₁·…·q_i_d.
 
-    ``grid='dense'``: the whole grid. Cosine and sine stand for w and −w, so that it has s = ⌈pᵈ/2⌉ frequencies and is
-    fixed. ``n_components`` says p; a number that belongs to no p is refused with the nearest that do.
+    ``grid='dense'``: the whole grid, which is fixed. A cosine and a sine represent both w and −w, so that it has
+    s = ⌈pᵈ/2⌉ frequencies. ``n_components`` determines p; a number without a p is refused, naming the nearest with one.
     ``grid='subsampled'``: s points of the grid, each coordinate drawn with the weights as probabilities; c = 1. With
     p = 2 they are random signs.
 
     Either way the mean of the estimate is the grid's ∏ⱼ Σᵢ qᵢ·cos(√(2γ)·hᵢΔⱼ) in place of exp(−γ‖Δ‖²): a bias of order
-    Δⱼ^(2p), which more columns do not lessen.
+    Δⱼ^(2p), which more columns do not reduce.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class GaussHermiteFeatures(FourierFeatures):
     points : p of the subsampled grid, 2 to 100.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)); no other.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
-    random_state : as in RandomFourierFeatures; of the subsampled grid sizes nest; the dense one is fixed.
+    random_state : as in RandomFourierFeatures; sizes of the subsampled grid nest; the dense grid is fixed.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class GaussHermiteFeatures(FourierFeatures):
             raise WrongParameter("points", f"must be {MOST_POINTS} at most, got {self.points}")
 
     def check_inputs(self, d: int) -> None:
-        """WrongParameter, naming the nearest sizes, where no dense grid of d inputs has so many columns."""
+        """WrongParameter, naming the nearest sizes, if no dense grid of d inputs has ``n_components`` columns."""
         if self.grid == "dense":
             points_of_grid(self.n_components, d)
 
@@ -103,10 +103,10 @@ def gauss_hermite(p: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def half_grid(p: int, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """One of w and −w of each point of the grid pᵈ, W (d, s), and their weights times s, (s,), s = ⌈pᵈ/2⌉."""
+    """One of w and −w for each point of the grid pᵈ, W (d, s), and their weights times s, (s,), s = ⌈pᵈ/2⌉."""
     nodes, weights = gauss_hermite(p)
     s = -(-(p**d) // 2)
-    # The points counted in base p: a point and its mirror image are as far from either end, the origin in the middle.
+    # The points are numbered in base p: the mirror image of a point is as far from the end as the point from the start.
     index = np.unravel_index(np.arange(s), (p,) * d)
     both = np.full(s, 2.0)
     if p % 2:
@@ -115,7 +115,7 @@ def half_grid(p: int, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def points_of_grid(columns: int, d: int) -> int:
-    """p of the dense grid of d inputs with so many columns, the largest; or WrongParameter, naming the nearest."""
+    """The largest p whose dense grid of d inputs has these columns; WrongParameter, naming the nearest, if none."""
     largest = 2
     while largest < MOST_POINTS and columns_of_grid(largest, d) <= columns:
         largest += 1

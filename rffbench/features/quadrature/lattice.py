@@ -8,13 +8,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-WEIGHT = 0.03  # of a coordinate; with 0.3, and with weights that fall, errors in 10 and more dimensions are larger
-ROUNDING = 1e-9  # of a mean: errors that are nearer are equal, so that z does not depend on the order of sums
+WEIGHT = 0.03  # of a coordinate; with 0.3, or with falling weights, errors in 10 and more dimensions are larger
+ROUNDING = 1e-9  # of a mean: errors closer than this count as equal, so that z does not depend on the order of sums
 
 
 def lattice_points(s: int, d: int, rng: Generator) -> NDArray[np.float64]:
-    """The first s points {v(i)·z + shift} of a lattice sequence, (s, d), v(i) the digits of i in base 2 read from the
-    point on, z the generating vector, and the shift uniform on the unit cube, drawn from ``rng``.
+    """The first s points {v(i)·z + shift} of a lattice sequence, (s, d). v(i) has the binary digits of i mirrored at
+    the point, z is the generating vector, and ``rng`` draws the shift, uniform on the unit cube.
 
     Sizes nest, and the first 2ᵏ points are a whole lattice. (R. Cools, F. Kuo, D. Nuyens, "Constructing embedded
     lattice rules for multivariate integration", SIAM J. Sci. Comput. 28, 2006.)
@@ -32,17 +32,17 @@ def lattice_points(s: int, d: int, rng: Generator) -> NDArray[np.float64]:
 
 @lru_cache
 def generating_vector(d: int, bits: int) -> NDArray[np.int64]:
-    """z (d,), odd numbers below 2^bits, coordinate by coordinate and in each digit by digit, the lowest first: of two
-    digits the one with the smaller worst-case error of the lattice of 2ᵏ points that the digits so far make.
+    """z (d,), odd numbers below 2^bits. They are found coordinate by coordinate, and digit by digit, the lowest digit
+    first: each digit is the one with the smaller worst-case error of the lattice of 2ᵏ points of the digits so far.
 
-    The error is that of periodic functions with square-integrable mixed derivatives, all coordinates alike, because
-    kernels do not tell them apart: Σᵢ ∏ⱼ (1 + WEIGHT·2π²B₂({i·zⱼ/2ᵏ})), B₂(x) = x² − x + 1/6. The lower digits do not
-    depend on ``bits``. It takes about 20·d·2^bits operations. (A. Ebert, P. Kritzer, D. Nuyens, O. Osisiogu,
+    The error is that of periodic functions with square-integrable mixed derivatives, with equal weights, because
+    kernels treat all coordinates alike: Σᵢ ∏ⱼ (1 + WEIGHT·2π²B₂({i·zⱼ/2ᵏ})), B₂(x) = x² − x + 1/6. The lower digits do
+    not depend on ``bits``. It takes about 20·d·2^bits operations. (A. Ebert, P. Kritzer, D. Nuyens, O. Osisiogu,
     "Digit-by-digit and component-by-component constructions of lattice rules for periodic functions with unknown
     smoothness", J. Complexity 66, 2021.)
     """
     products = np.ones(1 << bits)  # over the coordinates so far, of the points of the largest lattice
-    products[0] = 0  # the origin is in every lattice, and outgrows all other points
+    products[0] = 0  # the origin is in every lattice, and would outgrow all other points
     z = np.ones(d, np.int64)
     for j in range(d):
         for k in range(2, bits + 1):
@@ -54,6 +54,6 @@ def generating_vector(d: int, bits: int) -> NDArray[np.int64]:
 
 
 def _bernoulli(points: NDArray[np.int64], z: np.int64, k: int) -> NDArray[np.float64]:
-    """2π²B₂({i·z/2ᵏ}) of the numbers i."""
+    """2π²B₂({i·z/2ᵏ}) for the numbers i in ``points``."""
     x = (points * z & ((1 << k) - 1)) / (1 << k)
     return 2 * np.pi**2 * (x * x - x + 1 / 6)

@@ -18,10 +18,10 @@ from rffbench.parameters import WrongParameter, check_count
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-# Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, since
-# the spectral densities' inverse distribution functions are infinite at 0 and 1.
+# Half the resolution of a 30-bit Sobol coordinate: a scrambled coordinate of exactly 0 is moved there, because the
+# spectral densities' inverse distribution functions are infinite at 0 and 1.
 _EDGE = 2.0**-31
-# Points drawn from scipy's engines at a time when most of them are leapt over.
+# Points drawn from scipy's engines at a time, if ``leap`` skips most of them.
 _CHUNK_POINTS = 1 << 16
 _RELEASED = {"sequence": "halton", "scramble": "rr2", "skip": 1000, "leap": 700}
 
@@ -37,16 +37,16 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     n_components : number of output columns, even.
     sequence : 'halton'; 'sobol', a digital net (base 2, the direction numbers of Joe and Kuo, for up to
         21,201 columns); or 'lattice', a lattice sequence of rank 1 (`rffbench.features.quadrature.lattice`), a whole
-        lattice where s is a power of two.
+        lattice if s is a power of two.
     scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
         shift for Sobol; a random shift of a lattice), which makes the estimate unbiased; 'shift', a random shift of
-        all points modulo 1, which does so, too; False, the plain sequence; 'rr2' (Halton only),
-        the reverse-radix permutation of the digits, fixed, as MATLAB's ``scramble(haltonset, 'RR2')``.
-    skip : points left out at the start; 0 of a lattice.
-    leap : points left out between two that are taken; 0 of a lattice.
-    variant : 'as-written', the sequence that the parameters above say; 'as-released', the one of RandomFeatures.m
-        in code that a third party published (`rffbench.features.weighted.pool.reweight`), which overrides them:
-        Halton, skip 1000, leap 700, 'rr2'.
+        all points modulo 1, which also makes it unbiased; False, the plain sequence; 'rr2' (Halton only), a fixed
+        reverse-radix permutation of the digits, as MATLAB's ``scramble(haltonset, 'RR2')``.
+    skip : points left out at the start; 0 for a lattice.
+    leap : points left out between two that are taken; 0 for a lattice.
+    variant : 'as-written', the sequence of the parameters above; 'as-released', the sequence of RandomFeatures.m in
+        code that a third party published (`rffbench.features.weighted.pool.reweight`), which overrides them: Halton,
+        skip 1000, leap 700, 'rr2'.
     kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters only with
         ``scramble`` True or 'shift'; the other sequences are fixed.
 
@@ -57,8 +57,8 @@ class QuasiMonteCarloFeatures(FourierFeatures):
 
     Notes
     -----
-    The point of index 0 of an unscrambled or 'rr2' sequence is the origin, which no F⁻¹ can take: with
-    ``skip=0`` those start at index 1. Other coordinates are kept within [2⁻³¹, 1 − 2⁻³¹].
+    The point of index 0 of an unscrambled or 'rr2' sequence is the origin, where F⁻¹ is infinite. With ``skip=0`` these
+    sequences start at index 1. Other coordinates are kept within [2⁻³¹, 1 − 2⁻³¹].
 
     References
     ----------
@@ -125,7 +125,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """The sequence's parameters, those of the variant."""
+        """The parameters of the sequence, by the variant."""
         asked = {name: getattr(self, name) for name in _RELEASED}
         return _RELEASED if self.variant == "as-released" else asked
 
@@ -144,7 +144,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         return make_kernel_with(ProductKernel, self.kernel, self.bandwidth).inverse_cdf(points)
 
 
-FEW_COLUMNS = 1000  # of which scipy's Halton engine holds 120 MB of permutations; of 8,000 it would 10 GB
+FEW_COLUMNS = 1000  # for these scipy's Halton engine holds 120 MB of permutations; for 8,000 it would hold 10 GB
 
 
 def low_discrepancy_points(
@@ -194,8 +194,8 @@ def _halton(index: NDArray[np.int64], d: int, *, reverse_radix: bool) -> NDArray
 
 
 def _owens_halton(index: NDArray[np.int64], d: int, rng: Generator) -> NDArray[np.float64]:
-    """Halton points of the given indices with Owen's random permutation of every digit that a float64 tells: to the
-    digit those of scipy's ``qmc.Halton``, which is quicker, and holds the permutations of all columns."""
+    """Halton points of the given indices with Owen's random permutation of every digit that a float64 holds. They are
+    exactly those of scipy's ``qmc.Halton``, which is faster but holds the permutations of all columns."""
     points = np.zeros((len(index), d))
     [rng] = rng.spawn(1)  # as scipy's engines do
     for j, base in enumerate(_primes(d)):

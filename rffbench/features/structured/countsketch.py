@@ -1,4 +1,4 @@
-"""Fourier features whose Gaussian product is faked by a sketch of the input in buckets."""
+"""Fourier features with Gaussian frequencies of a sketch of the input."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rffbench.seeds import RandomState, seed_sequence
 class CountSketchGaussianFeatures(FourierFeatures):
     """Gaussian frequencies of an input in buckets: φ(x) = [cos(GᵀSᵀx) | sin(GᵀSᵀx)]/√s, s = ``n_components``/2.
 
-    S is a CountSketch, d×B: it adds up the inputs, each with a random sign, in B random buckets; G's columns (B×s) are
-    frequencies drawn from the kernel's spectral density. Cost per point: O(d + B·s), not O(d·s). A frequency S·g has
-    N(0, 2γ) in each coordinate, but coordinates of one bucket are equal up to the sign: given S the estimate is that of
-    exp(−γ‖Sᵀ(x − x′)‖²), and ‖SᵀΔ‖² differs from ‖Δ‖² by a standard deviation of about ‖Δ‖²·√(2/B), which more
-    frequencies do not lessen.
+    S is a CountSketch, d×B: it adds up the inputs, each with a random sign, in B random buckets. The columns of G (B×s)
+    are frequencies drawn from the kernel's spectral density. Cost per point: O(d + B·s), not O(d·s). A frequency S·g
+    has N(0, 2γ) in each coordinate, but the coordinates of one bucket are equal up to the sign. Given S the estimate is
+    that of exp(−γ‖Sᵀ(x − x′)‖²), and ‖SᵀΔ‖² differs from ‖Δ‖² by a standard deviation of about ‖Δ‖²·√(2/B), which more
+    frequencies do not reduce.
 
     Parameters
     ----------

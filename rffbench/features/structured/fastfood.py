@@ -16,18 +16,18 @@ from rffbench.parts import MapServes
 class FastfoodFeatures(HadamardFeatures):
     """Fastfood: an isotropic kernel's frequencies out of Hadamard matrices, V = (1/√N)·S·H·G·Π·H·B.
 
-    B: random signs, Π: a random permutation, G: standard normal diagonal, H: the Walsh–Hadamard matrix; S makes
-    the rows' lengths those of the kernel's frequencies: drawn, and divided by ‖G‖; of the Gaussian kernel √(2γ)·χ_N.
+    B: random signs, Π: a random permutation, G: a standard normal diagonal, H: the Walsh–Hadamard matrix. S gives the
+    rows the lengths of the kernel's frequencies, which are drawn and divided by ‖G‖; √(2γ)·χ_N for the Gaussian kernel.
     φ(x) = [cos(Vx) | sin(Vx)]/√s, s = ``n_components``/2.
 
-    x is padded with zeros from d to the next power of two N, and ⌈s/N⌉ independent blocks V are stacked. Time is
-    O(s log d) and memory O(s) for a point, instead of O(s·d). Each row of V is exactly a draw from the spectral
-    density, so that the estimate of the kernel is unbiased; rows of a block are uncorrelated but not independent. The
-    error falls as 1/√s with the number of blocks.
+    x is padded with zeros from d to the next power of two N, and ⌈s/N⌉ independent blocks V are stacked. For a point,
+    time is O(s log d) and memory O(s), instead of O(s·d). Each row of V is exactly a draw from the spectral density, so
+    the estimate of the kernel is unbiased. The rows of a block are uncorrelated but not independent. The error falls as
+    1/√s with the number of blocks.
 
     Parameters
     ----------
-    n_components : number of output columns, even; any number of frequencies, also where N doesn't divide it.
+    n_components : number of output columns, even; N need not divide the number of frequencies.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState; sizes nest.

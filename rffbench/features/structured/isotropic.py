@@ -12,7 +12,7 @@ from rffbench.seeds import RandomState
 
 
 class IsotropicFeatures(FourierFeatures):
-    """Base class: paired maps of an isotropic kernel that have no parameters of their own."""
+    """Base class of paired maps of an isotropic kernel, without further parameters."""
 
     serves: ClassVar[MapServes] = MapServes(kernels=IsotropicKernel, nests=("frequencies_",))
 

@@ -1,5 +1,5 @@
-"""Orthogonal random features, and what they share with simplex ones: blocks of d frequencies, directions from one
-random rotation."""
+"""Orthogonal random features, and the base of simplex ones: blocks of d frequencies with directions from one random
+rotation."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from rffbench.seeds import RandomState, generator, seed_sequence
 class OrthogonalRandomFeatures(IsotropicFeatures):
     """Orthogonal random features: an isotropic kernel's frequencies, orthogonal in groups of d, with their own lengths.
 
-    φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each d columns of W are Q·diag(‖g₁‖, …, ‖g_d‖), with
-    G = QR the decomposition (R's diagonal positive) of the d frequencies g that RandomFourierFeatures has there.
-    Q depends on their directions alone, and is Haar distributed; so every column is a draw from the kernel's spectral
-    density, the estimate of the kernel is unbiased, and its error falls as 1/√s with a smaller factor than independent
-    frequencies have. Cost: d·s a row, as of RandomFourierFeatures, and d²·s once.
+    φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each block of d columns of W is Q·diag(‖g₁‖, …, ‖g_d‖),
+    where G = QR is the decomposition (R's diagonal positive) of the d frequencies g that RandomFourierFeatures has
+    there. Q depends only on their directions, and is Haar distributed. So every column is a draw from the kernel's
+    spectral density, and the estimate of the kernel is unbiased. Its error falls as 1/√s, with a smaller factor than
+    for independent frequencies. Cost: d·s for a row, as for RandomFourierFeatures, and d²·s once.
 
-    ``block='tall'`` is the form of Munkhoeva et al.'s code, for the Gaussian kernel and s ≥ d. Wᵀ is √(2γ)·C·Q:
-    Q (s, d) has orthonormal *columns*, C the lengths, χ of s degrees of freedom. The square of a row of Q is
-    Beta(d/2, (s − d)/2), so that again every frequency is N(0, 2γI). Sizes do not nest.
+    ``block='tall'`` is the form in Munkhoeva et al.'s code, for the Gaussian kernel and s ≥ d. Wᵀ is √(2γ)·C·Q, where
+    Q (s, d) has orthonormal *columns* and C holds the lengths, χ with s degrees of freedom. The squared length of a row
+    of Q is Beta(d/2, (s − d)/2), so that every frequency is again N(0, 2γI). Sizes do not nest.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
 
     choices: ClassVar[dict[str, tuple]] = {"block": ("square", "tall")}
     of_whole_blocks: ClassVar[bool] = False
-    """Whether a direction depends on all d columns of the rotation, so that a block is drawn as a whole, then cut."""
+    """Whether a direction depends on all d columns of the rotation, so that whole blocks are drawn and then cut."""
 
     def __init__(
         self, n_components: int = 100, *, block: str = "square", kernel: str | Kernel = "gaussian",
@@ -99,5 +99,5 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
         return self
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The directions of a block of frequencies, in its columns, of the columns Q (d, d or less) of a rotation."""
+        """The directions of a block of frequencies, as columns, from the columns Q (d, d or less) of a rotation."""
         return Q

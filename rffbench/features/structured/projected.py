@@ -1,4 +1,4 @@
-"""What maps share that project a larger number of random Fourier features."""
+"""Base of the maps that project a larger number of random Fourier features."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProjectedFeatures(FeatureMap):
     accepts_sparse = True
 
     tile_rows: ClassVar[int] = TASK_ROWS
-    """Rows whose Fourier features a thread has at a time when mapping."""
+    """Rows whose Fourier features a thread holds at a time when mapping."""
 
     expansion: float
     fourier_: RandomFourierFeatures
@@ -54,12 +54,12 @@ class ProjectedFeatures(FeatureMap):
 
     @property
     def tile_columns(self) -> int:
-        """The columns of a tile: those of F, which are the first ones, and what they are padded with."""
+        """The columns of a tile: first those of F, then padding."""
         return self.n_expanded
 
     @property
     def bytes_to_map(self) -> int:
-        """What mapping a block of rows holds besides its features: a tile for each thread."""
+        """The bytes that mapping a block of rows takes besides its features: a tile for each thread."""
         return 8 * AT_ONCE * self.tile_rows * self.tile_columns
 
     def _expand(self, X: Any) -> Any:

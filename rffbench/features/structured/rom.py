@@ -19,16 +19,16 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
     """ROM, random ortho-matrices: W = C·H·D₁·H·D₂·…·H·D_k, H the orthonormal Walsh–Hadamard matrix, D random signs.
 
     φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. The rows of H·D₁·…·H·D_k are orthonormal directions; the
-    diagonal C has their lengths. Padding from d to N and stacking as in FastfoodFeatures, at k transforms. The
-    directions are not quite uniform, so that the estimate is biased: the less, the larger N is. One product is far
-    from uniform: of an input with a single non-zero entry all projections have one size, but for C.
+    diagonal C holds their lengths. Padding from d to N and stacking are as in FastfoodFeatures, with k transforms. The
+    directions are not quite uniform, so the estimate is biased; the bias falls with N. One product is far from uniform:
+    for an input with a single non-zero entry all projections have the same size, but for C.
 
     Parameters
     ----------
     n_components : number of output columns, even.
-    products : k, 1 or more. The paper finds three enough; k = 3 is SORF.
-    lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N of the Gaussian kernel; or
-        'fixed', the paper's, all √(2γN), for the Gaussian kernel alone.
+    products : k, 1 or more. The paper finds that three suffice; k = 3 is SORF.
+    lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N for the Gaussian kernel; or
+        'fixed', the paper's, all √(2γN), only for the Gaussian kernel.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.
@@ -42,7 +42,7 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
     References
     ----------
     K. Choromanski, M. Rowland, A. Weller, "The unreasonable effectiveness of structured random orthogonal embeddings",
-    NIPS 2017, Eq. 3; of its matrices the real ones. A block that is cut has its first rows, not a sample of them.
+    NIPS 2017, Eq. 3, with real matrices. A block that is cut keeps its first rows, not a sample of them.
     """
 
     serves: ClassVar[MapServes] = replace(

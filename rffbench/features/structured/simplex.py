@@ -16,12 +16,12 @@ from rffbench.parts import MapServes
 class SimplexRandomFeatures(OrthogonalRandomFeatures):
     """Simplex random features: frequencies whose directions point, in groups of d, to the corners of a regular simplex.
 
-    As OrthogonalRandomFeatures, with √(d/(d−1))·Q·(I − 11ᵀ/d) in the place of Q: unit vectors, every two of them at the
-    angle arccos(−1/(d−1)), as far apart as d directions can be. Each is uniform on the sphere, so that the estimate of
-    the kernel is unbiased. Its error falls as 1/√s. A cosine is even, so that an obtuse angle is no better for Fourier
-    features than the acute one beside it, and their error is above that of orthogonal ones: by little in many
-    dimensions, by much in two, where both frequencies of a group have one direction. It is positive features that gain
-    by it. Cost: as OrthogonalRandomFeatures.
+    As OrthogonalRandomFeatures, with √(d/(d−1))·Q·(I − 11ᵀ/d) in place of Q: unit vectors at the angle arccos(−1/(d−1))
+    to each other, as far apart as d directions can be. Each is uniform on the sphere, so that the estimate of the
+    kernel is unbiased. Its error falls as 1/√s. A cosine is even, so an obtuse angle is no better for Fourier features
+    than the acute angle beside it. Their error is above that of orthogonal ones: by little in many dimensions, by much
+    in two, where both frequencies of a group have the same direction. Positive features gain by the simplex. Cost: as
+    OrthogonalRandomFeatures.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class SimplexRandomFeatures(OrthogonalRandomFeatures):
 
     References
     ----------
-    I. Reid, K. Choromanski, V. Likhosherstov, A. Weller, "Simplex random features", ICML 2023, Section 3. Its simplex
-    is another one, which the random rotation turns into this one.
+    I. Reid, K. Choromanski, V. Likhosherstov, A. Weller, "Simplex random features", ICML 2023, Section 3. The paper's
+    simplex differs from this one by a rotation.
     """
 
     serves: ClassVar[MapServes] = replace(OrthogonalRandomFeatures.serves, source="Reid et al., ICML 2023")

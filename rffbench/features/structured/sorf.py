@@ -14,15 +14,16 @@ from rffbench.seeds import RandomState
 class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
     """SORF, structured orthogonal random features: W = C·H·D₁·H·D₂·H·D₃, H the orthonormal Walsh–Hadamard matrix.
 
-    Three random sign diagonals D, and the lengths C; φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding
-    from d to N and stacking as in FastfoodFeatures, with three transforms. With the paper's fixed lengths, √N/σ, the
-    estimate of the kernel is biased by O(1/√N). With drawn ones what is left is that directions are not quite uniform.
+    D are three diagonals of random signs, C holds the lengths; φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2.
+    Padding from d to N and stacking are as in FastfoodFeatures, with three transforms. With the paper's fixed lengths,
+    √N/σ, the estimate of the kernel has a bias of O(1/√N). With drawn lengths there is still a small bias, because the
+    directions are not quite uniform.
 
     Parameters
     ----------
     n_components : number of output columns, even.
-    lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N of the Gaussian kernel; or
-        'fixed', the paper's, all √(2γN), for the Gaussian kernel alone.
+    lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N for the Gaussian kernel; or
+        'fixed', the paper's, all √(2γN), only for the Gaussian kernel.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.

@@ -1,4 +1,4 @@
-"""Frequencies of one randomised Hadamard transform, SRHT."""
+"""Frequencies from one randomised Hadamard transform, SRHT."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rffbench.parts import MapServes
 
 
 class SRHTFeatures(HadamardFeatures):
-    """Frequencies out of a single randomised Hadamard transform: W = (1/σ)·H·D, entries ±1/σ, 1/σ = √(2γ).
+    """Frequencies from a single randomised Hadamard transform: W = (1/σ)·H·D, entries ±1/σ, 1/σ = √(2γ).
 
     D: random signs, H: the Walsh–Hadamard matrix. φ(x) = [cos(Wx) | sin(Wx)]/√s, s = ``n_components``/2. Padding and
-    stacking as in FastfoodFeatures. A projection wᵀx has mean 0 and variance ‖x‖²/σ², and is close to normal for an x
-    with many entries of similar size. For an x with few that are not 0 it takes few values, and the estimate of the
-    kernel is biased: at Δ = t·e₁ it is cos(t/σ) for every s. To avoid that, FastfoodFeatures and
-    StructuredOrthogonalFeatures transform two and three times.
+    stacking are as in FastfoodFeatures. A projection wᵀx has mean 0 and variance ‖x‖²/σ², and is close to normal if x
+    has many entries of similar size. If x has few non-zeros, it takes few values, and the estimate of the kernel is
+    biased: at Δ = t·e₁ it is cos(t/σ) for every s. To avoid that, FastfoodFeatures and StructuredOrthogonalFeatures
+    transform two and three times.
 
     Parameters
     ----------

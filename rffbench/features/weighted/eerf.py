@@ -19,14 +19,14 @@ from rffbench.seeds import RandomState
 class EnergyBasedFeatures(SurrogateLeverageFeatures):
     """EERF, energy-based exploration of random features: the frequencies that correlate most with the targets.
 
-    Of l = ``pool``·s frequencies drawn from the spectral density the s are kept whose score |Σⱼ yⱼ z(wᵢ, xⱼ)|², the
-    complex modulus, is largest; φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s of those. Nothing is weighted: φ(x)ᵀφ(x′) estimates
-    another kernel, made for these targets. The more frequencies are drawn, the farther it is from the given one.
+    l = ``pool``·s frequencies are drawn from the spectral density, and the s with the largest scores |Σⱼ yⱼ z(wᵢ, xⱼ)|²
+    are kept: φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s. There are no weights, so φ(x)ᵀφ(x′) estimates another kernel, which fits
+    these targets. The more frequencies are drawn, the farther it is from the given kernel.
 
     Parameters
     ----------
     n_components : number of output columns, even; s = ``n_components``/2.
-    pool : l/s, the frequencies drawn to choose from, as a multiple of those chosen; 1 or more. Of 1 nothing is chosen.
+    pool : l/s, the frequencies drawn to choose from, as a multiple of those chosen; 1 or more. With 1 all are kept.
     kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
 
     Attributes
@@ -36,14 +36,14 @@ class EnergyBasedFeatures(SurrogateLeverageFeatures):
 
     Notes
     -----
-    ``fit`` needs targets y, as SurrogateLeverageFeatures does, and costs what that does: n·l·(d + 2). It sees the rows
-    that it is given and no others. Where a solver then chooses λ on folds of these rows, the choice of frequencies has
-    seen the targets of each fold.
+    ``fit`` needs targets y, as in SurrogateLeverageFeatures, at the same cost, n·l·(d + 2). It sees only the rows that
+    it is given. If a solver then chooses λ on folds of these rows, the choice of frequencies has already seen the
+    targets of each fold.
 
     References
     ----------
     S. Shahrampour, A. Beirami, V. Tarokh, "On data-dependent random features for improved generalization in supervised
-    learning", AAAI 2018, Algorithm 1; there single cosines with a phase are chosen, here pairs.
+    learning", AAAI 2018, Algorithm 1, which chooses single cosines with a phase; here pairs are chosen.
     """
 
     serves: ClassVar[MapServes] = replace(

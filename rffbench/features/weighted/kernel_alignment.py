@@ -23,7 +23,7 @@ def aligned_probabilities(scores: NDArray[np.float64], divergence: float) -> NDA
 
     It is q ∝ max(0, score − τ): of the k largest scores, with mean m and variance v, the divergence holds with equality
     where τ = m − √(v/((1 + divergence)·k/l − 1)), and k is the most for which τ is below all of them. Where even the
-    scores equal to the largest don't come to it, these have q alike.
+    scores equal to the largest don't come to it, these have equal q.
     """
     relative, count = scores / scores.max(), len(scores)
     falling, k = np.sort(relative)[::-1], np.arange(1, count + 1)
@@ -40,9 +40,9 @@ def aligned_probabilities(scores: NDArray[np.float64], divergence: float) -> NDA
 class KernelAlignmentFeatures(EnergyBasedFeatures):
     """Kernel-alignment features: frequencies re-sampled with the probabilities that align the kernel with the targets.
 
-    Of l = ``pool``·s frequencies drawn from the spectral density, with scores vᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the complex
-    modulus, q has the largest alignment yᵀK_q·y = Σ qᵢvᵢ with a χ² divergence l·Σ qᵢ² − 1 of ``divergence`` at most.
-    s frequencies are drawn by q, and not weighted: φ(x)ᵀφ(x′) estimates K_q, another kernel, made for these targets.
+    l = ``pool``·s frequencies are drawn from the spectral density; vᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|² are their scores. q are the
+    probabilities with the largest alignment yᵀK_q·y = Σ qᵢvᵢ whose χ² divergence l·Σ qᵢ² − 1 is at most ``divergence``.
+    s frequencies are drawn by q, without weights: φ(x)ᵀφ(x′) estimates K_q, another kernel, which fits these targets.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class KernelAlignmentFeatures(EnergyBasedFeatures):
 
     Notes
     -----
-    Targets, cost, and what is seen of them: as EnergyBasedFeatures.
+    Targets, cost and the rows that ``fit`` sees are as in EnergyBasedFeatures.
 
     References
     ----------

@@ -33,29 +33,29 @@ def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
 class LeverageScoreFeatures(PooledFeatures):
     """Leverage-score features: frequencies chosen by their ridge leverage scores on the training data.
 
-    l frequencies are drawn from the spectral density; with B their base features (n, 2l), the scores are the
-    diagonal of BᵀB(BᵀB + nλI)⁻¹; a frequency's is the sum of its two columns'. y is not used.
+    l frequencies are drawn from the spectral density. With B their base features (n, 2l), the scores are the diagonal
+    of BᵀB(BᵀB + nλI)⁻¹; a frequency's score is the sum of those of its two columns. y is not used.
 
     Parameters
     ----------
     n_components : number of output columns, even; s = ``n_components``/2.
-    variant : 'as-written', s frequencies re-sampled by the scores and weighted by p/q (see ``resample``), the
-        pairs [cos | sin] kept whole; 'reweighted', a deterministic choice of columns as published by J. Li (see
-        ``reweight`` for the source); 'as-released' is an older name of it.
-    score_lambda : λ of the scores; 0.05 unless given, as in leverageRFF.m, independent of the solver's.
+    variant : 'as-written', s frequencies drawn again by the scores and weighted by p/q (see ``resample``), in whole
+        pairs [cos | sin]; 'reweighted', a deterministic choice of columns as published by J. Li (see ``reweight`` for
+        the source); 'as-released' is its older name.
+    score_lambda : λ of the scores, independent of the solver's; 0.05 by default, as in leverageRFF.m.
     pool : l/s, the frequencies drawn to choose from, as a multiple of those chosen; 1 or more. None is 1.
     kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
 
     Attributes
     ----------
     frequencies_ : as-written (d, s), each frequency as often as it was drawn; reweighted (d, 2s), one per column.
-    weights_, probabilities_ : p/q and pᵢ/L of the chosen, (s,); reweighted 1/q and q of each column, (2s,).
+    weights_, probabilities_ : p/q and pᵢ/L of the chosen frequencies, (s,); reweighted 1/q and q of each column, (2s,).
     offset_ : None; reweighted the phases, (2s,).
 
     Notes
     -----
-    Cost: 2nl² + 8l³/3 multiplications after mapping the pool, streamed by row blocks; memory about 2l²
-    numbers, one triangle of the Gram matrix.
+    Cost: 2nl² + 8l³/3 multiplications after mapping the pool, streamed by row blocks. Memory: about 2l² numbers, one
+    triangle of the Gram matrix.
 
     References
     ----------

@@ -1,10 +1,9 @@
-"""What maps share that choose their frequencies from a pool by scores: the pool, the choice, the map of the chosen.
+"""Base of the maps that choose their frequencies from a pool by scores: the pool, the choice, the map of the chosen.
 
-They draw a pool of l frequencies, score them on the training data, and choose from the pool. Scoring and
-choosing are functions of small arrays alone: the base features B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l of the
-pool enter through their Gram matrix BᵀB (2l, 2l) and through Bᵀy (2l,). What is chosen is a ``Selection``:
-each column of the map is one column of the pool, rephased and rescaled. So one pass over the data serves
-every method and size that share a pool.
+They draw a pool of l frequencies, score them on the training data, and choose from the pool. Scoring and choosing need
+only small arrays: the base features of the pool, B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l, enter through their Gram matrix
+BᵀB (2l, 2l) and through Bᵀy (2l,). The choice is a ``Selection``: each column of the map is one column of the pool with
+another phase and factor. So one pass over the data serves every method and size that share a pool.
 
 Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 the sines.
 """
@@ -31,19 +30,19 @@ from rffbench.parts import MapServes
 from rffbench.rowsource import BLOCK_ROWS, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
-# Scores are known to their rounding error only. Below it they are held there, so that a reweighted column's weight
-# 1/q of a column that vanishes on the data stays finite.
+# Scores are known only up to rounding. They are kept above that level, so that the weight 1/q of a reweighted column
+# stays finite if the column vanishes on the data.
 EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which columns of a pool make a map, with what phase and factor.
+    """The columns of a pool that make a map, each with its phase and factor.
 
-    ``index`` (2s,): the pool's frequency of each output column, the s cosines first; ``offset`` (2s,) their
-    phases in radians, or None; ``amplitude`` (2s,) their factors, 1/√s included. ``weights`` are the
-    importance weights and ``probabilities`` those of the choice: (s,), one per drawn frequency, where pairs stay
-    whole; (2s,), one per column, where columns are chosen singly.
+    ``index`` (2s,): the pool's frequency of each output column, the s cosines first; ``offset`` (2s,): the phases in
+    radians, or None; ``amplitude`` (2s,): the factors, including 1/√s. ``weights`` are the importance weights, and
+    ``probabilities`` those of the choice: (s,), one per drawn frequency, if pairs stay whole; (2s,), one per column, if
+    single columns are chosen.
     """
 
     index: NDArray[np.int64]
@@ -73,7 +72,7 @@ class Selection:
 
 
 def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selection:
-    """All of the pool's frequencies, unweighted, with phases where given: the base features B."""
+    """All of the pool's frequencies, unweighted, with the given phases: the base features B."""
     return Selection(
         index=np.tile(np.arange(pool), 2),
         amplitude=np.full(2 * pool, 1 / np.sqrt(pool)),
@@ -85,7 +84,7 @@ def whole_pool(pool: int, offsets: NDArray[np.float64] | None = None) -> Selecti
 
 @dataclass(frozen=True)
 class Distinct:
-    """A map without its equal columns, and which of the whole map's columns became which of its own."""
+    """A map without its equal columns, and the correspondence of the whole map's columns with its own."""
 
     features: FourierFeatures
     columns: EqualColumns
@@ -97,11 +96,11 @@ def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
-    """As-written choice: s of the pool's l frequencies, drawn with replacement, probabilities pᵢ/L.
+    """As-written choice: s of the pool's l frequencies, drawn with replacement with the probabilities pᵢ/L.
 
-    A drawn frequency's importance weight is p/q = L/(l·pᵢ) (Eq. 9 and Algorithm 1 of Liu et al. 2020), so
-    that the map's kernel estimate is, on average over the drawing, the pool's own. A frequency drawn twice
-    makes two pairs of columns. ``scores`` (l,) are the unnormalised pᵢ.
+    A drawn frequency's importance weight is p/q = L/(l·pᵢ) (Eq. 9 and Algorithm 1 of Liu et al. 2020), so that the mean
+    of the map's kernel estimate over this draw is the pool's own estimate. A frequency that is drawn twice makes two
+    pairs of columns. ``scores`` (l,) are the unnormalised pᵢ, L their sum.
     """
     probabilities = normalised(scores)
     drawn = np.repeat(np.arange(len(scores)), rng.multinomial(s, probabilities))
@@ -116,7 +115,7 @@ def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
 
 
 def unweighted(chosen: NDArray[np.int64], probabilities: NDArray[np.float64] | None = None) -> Selection:
-    """The frequencies ``chosen`` (s,) of a pool, alike, with their ``probabilities``; 1/s where nothing was drawn."""
+    """The frequencies ``chosen`` (s,) of a pool with equal weights; ``probabilities`` are 1/s if nothing was drawn."""
     s = len(chosen)
     return Selection(
         index=np.tile(chosen, 2),
@@ -128,18 +127,18 @@ def unweighted(chosen: NDArray[np.int64], probabilities: NDArray[np.float64] | N
 
 
 def reweight(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.float64]) -> Selection:
-    """Reweighted choice: the 2s best columns of the pool, by falling score, nothing drawn.
+    """Reweighted choice: the 2s columns of the pool with the largest scores, in falling order; nothing is drawn.
 
-    This is what the MATLAB routines leverageRFF.m and SERLSRFF.m do that J. Li published with "Optimal convergence for
+    The MATLAB routines leverageRFF.m and SERLSRFF.m do this. J. Li published them with "Optimal convergence for
     agnostic kernel learning with random features" (github.com/superlj666/Agnostic-RF, commit 56bbd66, 2023, without
-    a licence). They are a third party's: whether Liu et al. (2020) ran the same isn't known.
+    a licence). They are a third party's: it is not known whether Liu et al. (2020) ran the same.
 
-    With q the normalised score of the *column*: the frequencies of the first s columns in that order make the
-    cosines and those of the last s the sines, no matter which they were; column j of either block has phase
-    ``offsets[j]``, its new position's; its factor is √(1/q)/√s. These weights are not normalised: 1/q
-    averages 2l or more, where an unweighted column has 1. ``column_scores`` (2l,) are of the pool's features
-    with the phases inside; with l = s, as published, all the pool's columns are kept. q is held at ε² or
-    above, the rounding level of a squared sum.
+    q is the normalised score of the *column*. The frequencies of the first s columns in that order make the cosines and
+    those of the last s the sines, whatever these columns were in the pool. Column j of either block has the phase
+    ``offsets[j]`` of its new position and the factor √(1/q)/√s. These weights are not normalised: 1/q averages 2l or
+    more, while an unweighted column has 1. ``column_scores`` (2l,) are those of the pool's features with their phases;
+    with l = s, as published, all the pool's columns are kept. q is kept at ε² or above, the rounding level of a squared
+    sum.
     """
     q = np.maximum(normalised(column_scores), EPS**2)
     kept = np.argsort(-q, kind="stable")[: 2 * s]
@@ -153,7 +152,7 @@ def reweight(column_scores: NDArray[np.float64], s: int, offsets: NDArray[np.flo
 
 
 def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores over their sum; ValueError where that is 0 or not finite."""
+    """Scores over their sum; ValueError if the sum is 0 or not finite."""
     total = scores.sum()
     if total == 0:
         raise ValueError(
@@ -208,7 +207,7 @@ class PooledFeatures(FourierFeatures):
 
     def choose(self, column_scores: NDArray[np.float64], s: int, sequence: SeedSequence) -> Selection:
         """The s frequencies, or 2s columns, that this variant chooses by the scores (2l,) of the pool's columns, with
-        the stream's numbers."""
+        random numbers from the stream."""
         if self.reweighted:
             return reweight(column_scores, s, draw_phases(s, sequence))
         return resample(frequency_scores(column_scores), s, generator(sequence, "resampling"))
@@ -217,7 +216,7 @@ class PooledFeatures(FourierFeatures):
         """Install the map that ``selection`` makes of the pool's frequencies (d, l)."""
         columns = slice(None)
         cos, sin = np.split(np.stack([selection.index, selection.amplitude]), 2, axis=1)
-        if np.array_equal(cos, sin):  # whole pairs: a frequency serves its cosine and its sine
+        if np.array_equal(cos, sin):  # whole pairs: one frequency for its cosine and its sine
             columns = slice(len(selection.index) // 2)
         self.frequencies_ = self.laid_out(pool_frequencies[:, selection.index[columns]])
         self.scale_ = selection.amplitude[columns]
@@ -226,10 +225,10 @@ class PooledFeatures(FourierFeatures):
         self.probabilities_ = selection.probabilities
 
     def distinct(self) -> Distinct | None:
-        """This fitted map without the copies of frequencies that were drawn more than once; None without such."""
+        """This fitted map without the copies of repeated frequencies; None if no frequency is repeated."""
         if self.reweighted:
             return None
-        W = self.frequencies_  # a frequency's copies stand side by side
+        W = self.frequencies_  # copies of a frequency are side by side
         merged = EqualColumns.side_by_side(W)
         first, of, root, left = merged.first, merged.of, merged.root, len(merged.first)
         if left == W.shape[1]:
@@ -246,18 +245,19 @@ class PooledFeatures(FourierFeatures):
         return "random"
 
     def pool_phases(self, pool: int) -> NDArray[np.float64] | None:
-        """The phases (l,) inside the cosines and sines that are scored: the reweighted variant has them."""
+        """The phases (l,) of the cosines and sines that are scored; None unless the variant is reweighted."""
         return draw_phases(pool, seed_sequence(self.random_state)) if self.reweighted else None
 
     @property
     def bytes_to_fit(self) -> int:
-        """What ``fit`` holds at once: a block of the pool's features, and their Gram matrix where it is needed."""
+        """The bytes that ``fit`` holds at once: a block of the pool's features, and their Gram matrix if needed."""
         columns = 2 * self.pool_size(self.n_frequencies)
         return 16 * BLOCK_ROWS * columns + ("gram" in self.needs) * TriangleStack.bytes_needed(1, columns)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What of the pool's features B ``column_scores`` takes: of 'gram' BᵀB, 'right_side' Bᵀy, 'squared_norms'."""
+        """The statistics of the pool's features B that ``column_scores`` takes: 'gram' BᵀB, 'right_side' Bᵀy or
+        'squared_norms'."""
         raise NotImplementedError
 
     def column_scores(self, n: int, **statistics: Any) -> NDArray[np.float64]:
@@ -271,7 +271,7 @@ class PooledFeatures(FourierFeatures):
     def fit_pool(self, n: int, d: int, gather: Callable[[int], dict[str, Any]]) -> None:
         """Draw a pool for n rows of d columns, score it, and install the s frequencies that are chosen.
 
-        ``gather(2l)`` sums the statistics in ``needs`` over the rows; this map is the pool's 2l columns then.
+        ``gather(2l)`` sums the statistics in ``needs`` over the rows, while this map has the pool's 2l columns.
         """
         s = self.n_frequencies
         pool = self.pool_size(s)
@@ -282,10 +282,10 @@ class PooledFeatures(FourierFeatures):
 
     def _gathered(self, X: Any, y: NDArray[np.float64] | None, columns: int) -> dict[str, Any]:
         """The statistics in ``needs`` of the pool's features, which ``fill`` now makes, over all rows. y is (n,), or
-        (n, t) of several targets."""
+        (n, t) for several targets."""
         if y is not None and y.ndim == 1 and self.needs == ("right_side",) and not self.reweighted:
-            # Scores that only decide a random choice do with single precision. Reweighted they do not: there the
-            # column with the least score has the largest factor.
+            # Single precision suffices for scores that only decide a random choice. It does not for reweighted
+            # columns: there the column with the least score has the largest factor.
             W, _, _ = self._columns_in(X.dtype)
             products = np.zeros((2, columns // 2))
             for rows in row_blocks(X.shape[0]):

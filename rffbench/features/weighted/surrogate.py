@@ -43,14 +43,14 @@ def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0
 class SurrogateLeverageFeatures(PooledFeatures):
     """Surrogate leverage features: frequencies chosen by their correlation with the labels.
 
-    l frequencies are drawn from the spectral density; a frequency's score is pᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the
-    complex modulus: both its columns' squares (Algorithm 1, Eq. 15). No matrix is inverted.
+    l frequencies are drawn from the spectral density. A frequency's score is pᵢ = |Σⱼ yⱼ z(wᵢ, xⱼ)|², the squared
+    modulus of a complex number: the sum of the squares of its two columns (Algorithm 1, Eq. 15). No matrix is inverted.
 
     Parameters
     ----------
     n_components : number of output columns, even; s = ``n_components``/2.
     variant : 'as-written' or 'reweighted', as in LeverageScoreFeatures; reweighted scores single columns.
-    form : 'eq14', the score above, which the paper runs; 'eq12' adds n‖zᵢ‖², the surrogate it analyses.
+    form : 'eq14', the score above, which the paper's experiments use; 'eq12' adds n‖zᵢ‖², the surrogate of its theory.
     pool : l/s, the frequencies drawn to choose from, as a multiple of those chosen; 1 or more. None is 1.
     kernel, gamma, random_state : as in RandomFourierFeatures, whose frequencies the pool's are.
 
@@ -60,12 +60,12 @@ class SurrogateLeverageFeatures(PooledFeatures):
 
     Notes
     -----
-    ``fit`` needs targets y. Labels (n,) are text, booleans, integers, and floats that are two to MOST_CLASSES
-    different whole numbers: two classes are −1 and +1; of more each is scored against the rest, and the scores are
-    summed. Other floats (n,), and anything (n, t), are values, taken as they are; the estimators of this package
+    ``fit`` needs targets y. Labels (n,) are text, booleans, integers, or floats with two to MOST_CLASSES different
+    whole numbers. Two classes become −1 and +1; of more classes each is scored against the rest, and the scores are
+    summed. Other floats (n,), and any array (n, t), are values and are used unchanged. The estimators of this package
     give (n, t), so that a regression is never taken for classes. Cost: one pass over the base features, n·l·(d + 2)
-    multiplications; memory one row block of them. As written, for one target, the scores of 'eq14' have single
-    precision for every dtype of X: this hardly ever changes what is drawn, and changes the weights by a few 1e-6.
+    multiplications, and memory for one row block of them. As written, for one target, the scores of 'eq14' have single
+    precision for every dtype of X: this hardly ever changes the draw, and changes the weights by a few 1e-6.
 
     References
     ----------
