@@ -112,8 +112,9 @@ class Reference(_Strict):
 
     @property
     def claims(self) -> Path:
-        """The file of the paper's claims."""
-        return FOLDER / f"{self.paper}_claims.yaml"
+        """The file of the paper's claims, or of those of the table alone where it has a file of its own."""
+        own = FOLDER / f"{self.paper}_{self.key}_claims.yaml"
+        return own if own.exists() else FOLDER / f"{self.paper}_claims.yaml"
 
     def metric_of(self, dataset: str) -> str | None:
         """What a dataset is compared by, as trials name it; None: by its own score."""
@@ -146,13 +147,14 @@ class Reference(_Strict):
         return yamlfile.place(FOLDER / "references.yaml", *above, *(where[1:] if where[:1] == ("..",) else where))
 
     def dataset_statistics(self) -> pd.DataFrame:
-        """What the paper says of its datasets' sizes, by its names; empty where it says nothing."""
+        """What the paper says of its datasets' sizes, by its names, for all of its tables; empty where it says nothing."""
         path = FOLDER / f"{self.paper}_datasets.csv"
         if not path.exists():
             return pd.DataFrame()
         counts = ["n_features", "n_train", "n_test"]
         printed = csvfile.load(path, text=["dataset"], numbers=counts[:1], optional=counts)
-        csvfile.check_names(path, printed, "dataset", set(self.datasets.values()))
+        of_paper = [each.datasets for each in references().values() if each.paper == self.paper]
+        csvfile.check_names(path, printed, "dataset", {name for datasets in of_paper for name in datasets.values()})
         csvfile.check_once(path, printed, ["dataset"])
         return printed.astype({name: int for name in counts if name in printed}).set_index("dataset")
 

@@ -42,6 +42,12 @@ def test_numbers_are_in_the_suites_units_and_under_its_names():
     assert yen.loc[("Cod-RNA", "Sparse-RF laplacian"), "model_size"] == 1195
 
 
+@pytest.mark.parametrize("name", sorted(references()))
+def test_the_sizes_of_a_papers_datasets_serve_each_of_its_tables(name):
+    statistics = load_reference(name).dataset_statistics()
+    assert statistics.index.is_unique
+
+
 def test_a_paper_is_a_reference_with_its_claims_and_no_numbers():
     assert load_reference("chen2015").numbers().empty
     assert load_reference("liu2020").claims == load_reference("liu2020-table3").claims
