@@ -147,7 +147,7 @@ class Reference(_Strict):
         return yamlfile.place(FOLDER / "references.yaml", *above, *(where[1:] if where[:1] == ("..",) else where))
 
     def dataset_statistics(self) -> pd.DataFrame:
-        """What the paper says of its datasets' sizes, by its names, for all of its tables; empty where it says nothing."""
+        """What the paper says of its datasets' sizes, by its names, for all its tables; empty where it says nothing."""
         path = FOLDER / f"{self.paper}_datasets.csv"
         if not path.exists():
             return pd.DataFrame()
