@@ -38,6 +38,7 @@ def conjugate_gradients(
     most_steps: int,
     precondition: Callable[[Block, Columns], Block] | None = None,
     after_step: Callable[[Block, NDArray[np.float64]], bool] | None = None,
+    reorthogonalize: bool = False,
 ) -> Found:
     """Solve (A + cI)x = b for every column b of B (n, t) and every c ≥ 0 of ``shifts`` (m,), A symmetric and positive
     semi-definite, until √(rᵀP⁻¹r) ≤ ``tolerance``·√(bᵀP⁻¹b), r = b − (A + cI)x.
@@ -50,10 +51,16 @@ def conjugate_gradients(
     Several shifts take P = I: conjugate gradients at the smallest one, whose residuals those of the others are
     multiples ζ of (B. Jegerlehner, "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44), so that
     one product a step serves all. NotPositive where a direction shows that A + cI is not positive definite.
+
+    In exact arithmetic the residuals are orthogonal, rᵢᵀP⁻¹rⱼ = 0. Rounding undoes that once a part of the solution has
+    converged: then more steps are needed, and what is left after a given one is that of rounding, up to a factor.
+    ``reorthogonalize`` takes each residual's share in all earlier ones off, twice. It needs two blocks (n, t) a step.
     """
     shifts, t = np.asarray(shifts, dtype=np.float64), B.shape[1]
     if precondition is not None and len(shifts) > 1:
         raise ValueError("several shifts take no preconditioner")
+    if reorthogonalize and len(shifts) > 1:
+        raise ValueError("several shifts cannot be reorthogonalized")
     seed, least = int(np.argmin(shifts)), float(shifts.min())
     others = [index for index in range(len(shifts)) if index != seed]
     above = (shifts - least)[:, None]
@@ -69,13 +76,16 @@ def conjugate_gradients(
     zeta, before = np.ones((len(shifts), t)), np.ones((len(shifts), t))
     step_before, turn = np.ones(t), np.zeros(t)
     left = np.where(norm > 0, np.ones((len(shifts), t)), 0.0)
+    earlier: list[tuple[Block, Block]] = []  # residuals r and P⁻¹r, with rᵀP⁻¹r = 1
     for steps in range(most_steps + 1):
         live = zeta * np.sqrt(squared) > wanted[at]
         if not (keep := live.any(axis=0)).all():
             at, live, zeta, before = at[keep], live[:, keep], zeta[:, keep], before[:, keep]
             residual, direction, squared = residual[:, keep], direction[:, keep], squared[keep]
+            scaled = scaled[:, keep]
             step_before, turn = step_before[keep], turn[keep]
             directions = {index: each[:, keep] for index, each in directions.items()}
+            earlier = [(each[:, keep], of_it[:, keep]) for each, of_it in earlier]
         if not len(at) or steps == most_steps:
             break
         product = multiply(direction, at) + least * direction
@@ -88,7 +98,12 @@ def conjugate_gradients(
         after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
         shrinks = np.divide(after, zeta, out=np.zeros_like(zeta), where=live)
         X[seed][:, at] += step * direction
+        if reorthogonalize:
+            size = np.sqrt(squared)
+            earlier.append((residual / size, scaled / size))
         residual -= step * product
+        for each, of_it in 2 * earlier:
+            residual -= np.einsum("ij,ij->j", of_it, residual) * each
         scaled = residual if precondition is None else precondition(residual, at)
         new = np.einsum("ij,ij->j", residual, scaled)
         turn = new / squared

@@ -92,3 +92,31 @@ def test_a_matrix_that_is_not_positive_names_an_eigenvalue(rng):
     with pytest.raises(NotPositive, match=r"has an eigenvalue of -0.* or below") as caught:
         conjugate_gradients(lambda V, _: A @ V, rng.normal(size=(30, 1)), tolerance=1e-9, most_steps=30)
     assert -0.2501 <= caught.value.eigenvalue <= 0
+
+
+def test_reorthogonalized_what_is_left_after_a_step_does_not_depend_on_the_order_of_sums(rng):
+    Q, _ = np.linalg.qr(rng.normal(size=(200, 200)))
+    A = Q * np.geomspace(1, 1e-6, 200) @ Q.T
+    B, order = rng.normal(size=(200, 2)), rng.permutation(200)
+    curves = {}
+    for name, rows in (("in order", np.arange(200)), ("in another", order)):
+        matrix = A[np.ix_(rows, rows)]
+        for reorthogonalize in (False, True):
+            found = []
+            conjugate_gradients(
+                lambda V, _, M=matrix: M @ V, B[rows], tolerance=1e-12, most_steps=120,
+                precondition=lambda R, _: 2 * R, reorthogonalize=reorthogonalize,
+                after_step=lambda X, left, found=found: bool(found.append(left[0].copy())),
+            )  # fmt: skip
+            curves[name, reorthogonalize] = np.array(found)
+    np.testing.assert_allclose(curves["in order", True], curves["in another", True], rtol=1e-6)
+    ratios = curves["in order", False] / curves["in another", False]
+    assert np.abs(np.log(ratios)).max() > 100 * 1e-6
+    assert (curves["in order", True][-1] < 0.5 * curves["in order", False][-1]).all()
+
+
+def test_several_shifts_are_not_reorthogonalized(rng):
+    with pytest.raises(ValueError, match="several shifts"):
+        conjugate_gradients(
+            lambda V, _: V, rng.normal(size=(3, 1)), [0.0, 1.0], tolerance=0.1, most_steps=2, reorthogonalize=True
+        )

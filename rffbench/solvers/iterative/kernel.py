@@ -171,6 +171,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         preconditioner: str | None = None, rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n",
         center: Center = True, scoring: Scoring = None, budget: Mapping[str, Any] | None = None,
         record: bool = False, memory: int | None = None, random_state: RandomState = None,
+        reorthogonalize: bool = False,
     ) -> None:  # fmt: skip
         self.alphas = alphas
         self.kernel = kernel
@@ -185,6 +186,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         self.record = record
         self.memory = memory
         self.random_state = random_state
+        self.reorthogonalize = reorthogonalize
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
@@ -233,7 +235,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         rank = self._rank(n)
         return {
             "preconditioner": 0 if self._kind == "none" else 8 * (2 * n * rank + (self.folds + 4) * rank**2),
-            "vectors": 8 * problems * (VECTORS + AT_ONCE) * n,
+            "vectors": 8 * problems * (VECTORS + AT_ONCE) * n + self._residuals_kept(n, problems),
             "blocks": AT_ONCE * max(itemsize * BLOCK**2, 8 * Tiles.rows_of(n) * n) + 2 * 8 * n * d,
         }
 
@@ -258,7 +260,8 @@ class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     preconditioner : None, 'rpcholesky', 'uniform', 'greedy' or 'none'
         The rule, of `choose_landmarks`, by which F's landmarks are chosen among the rows; None is 'rpcholesky'.
     rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
-    folds, lambda_scale, center, scoring, budget, record, memory : as in `PCGRidgeCV`.
+    folds, lambda_scale, center, scoring, budget, record, memory, reorthogonalize : as in `PCGRidgeCV`. Here two vectors
+        a step are little beside what K takes to be computed again.
     random_state : what the landmarks are drawn from.
 
     Attributes

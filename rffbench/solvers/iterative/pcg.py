@@ -35,6 +35,7 @@ class _PCGRidge(IterativeRidge):
         rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True,
         scoring: Scoring = None, budget: Mapping[str, Any] | None = None, record: bool = False,
         memory: int | None = None, random_state: RandomState = None, blocks: Blocks = None,
+        reorthogonalize: bool = False,
     ) -> None:  # fmt: skip
         self.alphas = alphas
         self.features = features
@@ -49,6 +50,7 @@ class _PCGRidge(IterativeRidge):
         self.memory = memory
         self.random_state = random_state
         self.blocks = blocks
+        self.reorthogonalize = reorthogonalize
 
     def check_parameters(self) -> None:
         """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
@@ -95,7 +97,9 @@ class _PCGRidge(IterativeRidge):
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
             "preconditioner": 8 * of_rank[self._kind],
-            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n) + block * (itemsize * (p + problems) + 16 * d),
+            "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n)
+            + block * (itemsize * (p + problems) + 16 * d)
+            + self._residuals_kept(p, problems),
             "map": int(hook(self.features, "bytes_to_map")),
         }
 
@@ -137,6 +141,9 @@ class PCGRidgeCV(_PCGRidge, Regressor):
         'dask': the workers of a dask cluster make the passes, as in `BlockedRidgeCV`. They are sent the rows, or where
         the rows are, once; each pass sends the vectors and returns their products. The digits are the same for any
         number of workers. A sketch is refused.
+    reorthogonalize : whether each step's residual is made orthogonal to all earlier ones, which rounding otherwise
+        undoes. It takes fewer steps, and what is left after a given step is no matter of rounding; it needs two vectors
+        a step for each fold, λ and target.
 
     Attributes
     ----------
@@ -169,6 +176,7 @@ def make_pcg(
     lambda_scale: LambdaScale = "n", center: Center = True, scoring: Scoring = None,
     preconditioner: Literal["nystroem", "sketch", "rpcholesky", "uniform", "greedy", "none"] | None = None,
     rank: int | None = None, budget: dict[str, Any] | None = None, record: bool = False, blocks: Blocks = None,
+    reorthogonalize: bool = False,
 ) -> PCGRidgeCV | PCGRidgeClassifierCV | PCGKernelRidgeCV | PCGKernelRidgeClassifierCV:  # fmt: skip
     """Ridge on features, or on the kernel, by preconditioned conjugate gradients; no matrix of all columns or rows.
 
@@ -185,6 +193,7 @@ def make_pcg(
     budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster, on features.
+    reorthogonalize : whether residuals are kept orthogonal to all earlier ones: fewer steps, two more vectors a step.
     """
     check_scoring(scoring, task)
     on_kernel = features is None
@@ -195,6 +204,7 @@ def make_pcg(
     settings: dict[str, Any] = {
         "preconditioner": preconditioner, "rank": rank, "folds": folds, "lambda_scale": lambda_scale, "center": center,
         "scoring": scoring, "budget": budget, "record": record, "memory": memory, "random_state": random_state,
+        "reorthogonalize": reorthogonalize,
     }  # fmt: skip
     if on_kernel and blocks is not None:
         raise WrongParameter("blocks", f"must be null without a feature map, got {blocks!r}")

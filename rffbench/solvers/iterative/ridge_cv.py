@@ -84,6 +84,7 @@ class IterativeRidge:
     record: bool
     memory: int | None
     blocks: Blocks = None
+    reorthogonalize: bool = False
     timing_: dict[str, float]
     _eval_set: tuple[Any, Any] | None = None
     _passes: int
@@ -96,6 +97,7 @@ class IterativeRidge:
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification" if isinstance(self, Classifier) else "regression")
         check_choice("record", self.record, (True, False))
+        check_choice("reorthogonalize", self.reorthogonalize, (True, False))
         check_blocks(self.blocks)
         check_memory(self.memory)
         Budget.of(self.budget)
@@ -168,7 +170,7 @@ class IterativeRidge:
             with blas_for(float(system.right.size) * RANK):
                 found = conjugate_gradients(
                     system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
-                    precondition=system.precondition, after_step=after_step,
+                    precondition=system.precondition, after_step=after_step, reorthogonalize=self.reorthogonalize,
                 )  # fmt: skip
         except NotPositive as error:
             raise ValueError(self._not_positive(error, problems)) from error
@@ -236,6 +238,10 @@ class IterativeRidge:
 
     def _not_positive(self, error: NotPositive, problems: Problems) -> str:
         return f"{error}; take a larger lambda than {min(problems.alphas):g}"
+
+    def _residuals_kept(self, size: int, problems: int) -> int:
+        """Bytes of the residuals (size, problems) that reorthogonalization keeps, if all steps are taken."""
+        return 16 * size * problems * min(Budget.of(self.budget).passes, size) if self.reorthogonalize else 0
 
     def _check_budget(self, what: str, needed: float) -> None:
         if self.memory is not None and needed > self.memory:

@@ -1,6 +1,7 @@
 """Exact kernel ridge by conjugate gradients: as solved directly, with K computed in blocks and never held."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,8 @@ from rffbench.kernels import Kernel, make_kernel
 from rffbench.linalg import kernel_blocks
 from rffbench.solvers import make_solver
 from rffbench.solvers.iterative import kernel as kernel_module
-from rffbench.solvers.iterative.kernel import KernelMatrix, PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
+from rffbench.solvers.iterative.kernel import KernelMatrix, KernelSystem, PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
+from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.ridge.exact import ExactKernelRidgeClassifierCV, ExactKernelRidgeCV
 
 rng = np.random.default_rng(0)
@@ -120,3 +122,68 @@ def test_in_a_config_pcg_without_a_map_learns_on_the_kernel():
     assert (type(model), model.kernel, model.gamma) == (PCGKernelRidgeCV, "laplacian", 2.0)
     with pytest.raises(ConfigError, match="rpcholesky, uniform, greedy, none without a feature map, got 'nys"):
         make_solver({"name": "pcg", "preconditioner": "nystroem"}, task="regression")
+
+
+# ---- The preconditioner --------------------------------------------------------------------------------------
+
+
+def system(F, alphas, folds, center):
+    """That of folds of len(F) rows preconditioned with FFᵀ, whose kernel matrix is not asked for."""
+    problems = Problems(np.ones((len(F), 1)), alphas, folds, 1, center)
+    found = KernelSystem(SimpleNamespace(times=lambda V: V), problems, lambda: None)
+    found.use(F.copy())
+    return found, problems
+
+
+def spanned(n, spectrum):
+    """F (n, r) whose columns are orthogonal, and whose singular values are the roots of these."""
+    U, _ = np.linalg.qr(rng.normal(size=(n, len(spectrum))))
+    V, _ = np.linalg.qr(rng.normal(size=(len(spectrum), len(spectrum))))
+    return U, U * np.sqrt(spectrum) @ V
+
+
+def solved(A, B):
+    """A⁻¹B by elimination in extended precision."""
+    A, B = A.astype(np.longdouble), B.astype(np.longdouble)
+    for k in range(len(A)):
+        for i in range(k + 1, len(A)):
+            share = A[i, k] / A[k, k]
+            A[i, k:] -= share * A[k, k:]
+            B[i] -= share * B[k]
+    X = np.zeros_like(B)
+    for k in range(len(A) - 1, -1, -1):
+        X[k] = (B[k] - A[k, k + 1 :] @ X[k + 1 :]) / A[k, k]
+    return X
+
+
+@pytest.mark.parametrize("center", [False, "both"])
+@pytest.mark.parametrize("penalty", [1e-1, 1e-10])
+def test_a_preconditioner_is_the_inverse_for_every_fold_and_penalty(penalty, center):
+    n, spectrum = 40, np.geomspace(1, 1e-6, 8)
+    _, F = spanned(n, spectrum)
+    found, problems = system(F, [penalty, 10 * penalty], 3, center)
+    R = rng.normal(size=(n, len(problems)))
+    every = np.arange(len(problems))
+    R = found._projected(R, every)
+    ours = found.precondition(R, every)
+    for column, (fold, c) in enumerate(zip(problems.fold, problems.penalties, strict=True)):
+        D = np.ones((n, 1))
+        D[problems.held_out(fold)] = 0
+        part = D * F
+        if center:
+            part = D * (part - part.sum(axis=0) / D.sum())
+        wanted = solved(part.astype(np.longdouble) @ part.T + c * np.eye(n), R[:, [column]])[:, 0]
+        np.testing.assert_allclose(ours[:, column], wanted.astype(float), rtol=1e-6, atol=1e-9 * abs(wanted).max())
+
+
+def test_reorthogonalized_it_takes_fewer_passes_to_the_same_solution():
+    def fitted(reorthogonalize):
+        return PCGKernelRidgeCV(
+            [1e-6, 1e-5], gamma=5.0, folds=2, preconditioner="uniform", rank=5, random_state=0,
+            budget={"tolerance": 1e-8}, reorthogonalize=reorthogonalize,
+        ).fit(X, Y)  # fmt: skip
+
+    plain, ours = fitted(False), fitted(True)
+    assert ours.metrics_["passes"] < 0.8 * plain.metrics_["passes"]
+    np.testing.assert_allclose(ours.predict(NEW), plain.predict(NEW), atol=1e-5)
+    assert ours.bytes_to_fit(10_000, 3) - plain.bytes_to_fit(10_000, 3) == 16 * 10_000 * 6 * 1000
