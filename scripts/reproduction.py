@@ -31,6 +31,7 @@ from rffbench.report.escape import from_csv_cell
 ROOT = Path(__file__).resolve().parent.parent
 VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
 FOLDER = ROOT / "docs" / "reproduction"  # of the papers' pages
+FLAWS = ROOT / "results" / "protocol-flaws.csv"  # of scripts/protocol_flaws.py
 MOST_DIFFERENT = 5  # cells named of those that differ
 VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
 NOT_COMPARABLE = ("data not here", "method not here", "no number", "no spread", "other rows")
@@ -45,7 +46,7 @@ NO_PROTOCOL = (
 )  # fmt: skip
 MARK, LEANS = "†", "Do the differences lean to one side?"
 HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
-IN_WORDS = {HOLDS: "hold", REFUTED: "do not", OPEN: "are open"}
+IN_WORDS = {HOLDS: ("holds", "hold"), REFUTED: ("does not hold", "do not hold"), OPEN: ("is open", "are open")}
 TITLES = {
     "accuracy": "accuracy in %",
     "rmse": "RMSE",
@@ -62,9 +63,14 @@ TITLES = {
 INTRODUCTION = """\
 # What came out
 
-Does it reproduce? One row for each paper; the name leads to its experiments. Each paper also has a page of its own,
-with what had to be assumed, what is off, and every cell and claim. `make reproduction` writes all of them from
-`results/`; no number here is typed by hand, and `tests/test_findings.py` computes those in sentences.
+Do papers' numbers come out here? The table has a row for each paper; its name links to the experiments. Each paper also
+has a page of its own, with the assumptions, the differences, and every cell and claim. `make reproduction` writes these
+pages from `results/`. No number is typed by hand: `tests/test_findings.py` computes those in sentences.
+"""
+
+FLAWS_INTRODUCTION = """\
+`python scripts/protocol_flaws.py` runs each protocol with its flaw and without, all else the same. The difference has
+its 95 % interval over the runs; accuracies differ in points, errors in percent of the error without the flaw.
 """
 
 EXPLANATION = """\
@@ -77,38 +83,39 @@ reproduced within a factor of two of the paper's, and differs where the other me
 
 Where numbers were released with the spread of their runs, a cell is *reproduced* where the two means differ by no more
 than runs of one protocol do: t₉₅·s·√(1/n₁ + 1/n₂) and half a unit of the last decimal, with the pooled spread s of n₁
-runs there and n₂ trials here. Of right protocols 95 % of the cells are. The mean signed difference stands beside the
-count, because wide intervals can hide that all numbers are too large. A released number whose data or method is not
-here is *not comparable*, and counted as that.
+runs there and n₂ trials here. With the right protocol 95 % of the cells are reproduced. The page also gives the mean
+signed difference, because wide intervals can hide that all numbers are too large. A released number whose data or
+method is not here is *not comparable*, and is counted as that.
 
-**Protocols tried** are those that were run to find the one that comes nearest to a paper's numbers; 1 where the first
-was as released or as the text has it. A protocol that was chosen by the numbers proves less by them.
+**Protocols tried** counts the protocols that were run to find the one nearest to a paper's numbers. It is 1 where the
+released code or the text gave the protocol. Numbers that chose the protocol are weaker evidence for it.
 
-Where the table has it, a line says how many cells would come out with **other methods' columns**: one method's numbers
-everywhere, or two methods exchanged. A count that is hardly higher than these says little.
+A line below some tables says how many cells would agree with **other methods' columns**: with one method's numbers
+everywhere, or with two methods exchanged. If the true count is hardly higher, it says little.
 
-**Claims** are the paper's sentences, each with the range that its words ask for. A trial's number is the mean over
-sizes of its differences (accuracy, in points) or of the logarithms of its ratios (errors, times, sizes), and the 95 %
-interval of its mean over trials is Student's. A claim *holds* where the whole interval lies in the range and *does not
-hold* where none of it does; else there is *not enough evidence*, and the page says how many trials with the same mean
-and spread would settle it. A range with two bounds asks for equivalence, by two one-sided tests (Schuirmann 1987): the
-90 % interval has to lie within. A claim that means every size is judged at each: it holds where it holds at all of
-them, and fails where it fails at any, after Holm's correction; the page also says what the mean over sizes would give.
-What was not measured, or in a single trial, is not judged.
+**Claims** are the paper's sentences, each with a range for its number. A trial's number is the mean over sizes of its
+differences (accuracy, in points) or of the logarithms of its ratios (errors, times, sizes), and the 95 % interval of
+its mean over trials is Student's. A claim *holds* where the whole interval lies in the range and *does not hold* where
+none of it does. Otherwise there is *not enough evidence*, and the page says how many trials with the same mean and
+spread would settle it. A range with two bounds asks for equivalence, by two one-sided tests (Schuirmann 1987): the 90
+% interval has to lie within. A claim about every size is judged at each size: it holds where it holds at all of them,
+and fails where it fails at any, after Holm's correction. The page also says what the mean over sizes would give. A
+claim is not judged without measurements, or with a single trial.
 
-**What an interval covers** stands beside it. *This dataset*: other random splits of the same rows, and other draws of
-the features. *Draws only*: the split is given, so all trials have the same rows. *New rows*: other rows of this kind.
+**What an interval covers** is one of three things. *This dataset*: other random splits of the same rows, and other
+draws of the features. *Draws only*: the split is given, so all trials have the same rows. *New rows*: other rows of
+this kind.
 Random halves of one dataset overlap, so the spread over trials understates what other rows would change; Nadeau and
 Bengio (Machine Learning 52, 2003) multiply the variance of the mean over J trials by 1 + J·n_test/n_train. Claims are
-judged for this dataset; where new rows would change the verdict on a score, the page says so. No number of trials
-settles a claim about new rows.
+judged for this dataset; where new rows would change the verdict on a score, the page says so. More trials on one
+dataset cannot settle a claim about new rows.
 
-**In brackets** stand the claims that hold, or don't, when all claims of an experiment are taken together: of these
-verdicts no more than 5 % are expected to be wrong (Benjamini and Yekutieli, Annals of Statistics 29, 2001), however
+**Numbers in brackets** count the claims that hold, or do not, when all claims of an experiment are judged together. At
+most 5 % of these verdicts are expected to be wrong (Benjamini and Yekutieli, Annals of Statistics 29, 2001), however
 the claims depend on one another.
 
-**Minutes** are the wall-clock time of an experiment's runs, repeated ones too. `rffbench plot results/NAME` makes the
-figures that are not shown here, and the tables as CSV and TeX.
+**Minutes** are the wall-clock time of all runs of an experiment, also of repeated ones and under load.
+`rffbench plot results/NAME` makes the figures that are not shown here, and the tables as CSV and TeX.
 """
 
 
@@ -122,7 +129,7 @@ def main() -> int:
         verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
         verdicts += [f"{note}\n" for note in paper.get("notes", [])]
         rows.append(in_a_row(paper, experiments))
-    pages[VERDICT_PAGE] = "\n".join([INTRODUCTION, in_short(rows), *verdicts, EXPLANATION])
+    pages[VERDICT_PAGE] = "\n".join([INTRODUCTION, in_short(rows), *verdicts, flaws(), EXPLANATION])
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
         if "--check" not in sys.argv[1:]:
@@ -227,8 +234,13 @@ class Experiment:
     def within(self) -> str:
         if self.both.empty:
             return ""
+        return f"{self.agreeing} of {len(self.both)}{self.besides}"
+
+    @property
+    def besides(self) -> str:
+        """How many cells were not measured, and how many are not comparable: a comma and the number of each."""
         rest = {"not measured": self.missing, "not comparable": self.not_comparable}
-        return f"{self.agreeing} of {len(self.both)}" + "".join(f", {n} {what}" for what, n in rest.items() if n)
+        return "".join(f", {n} {what}" for what, n in rest.items() if n)
 
     @property
     def missing(self) -> int:
@@ -297,11 +309,11 @@ def protocols_tried(experiments: list[Experiment]) -> int:
 
 def overview(experiments: list[Experiment], page: Path) -> str:
     """The experiments of a paper, one row each, which leads to its ``page``: reproductions, and apart what is none."""
-    lines = []
+    lines, tried = [], f", {number_of(protocols_tried(experiments), 'protocol')} tried"
     for role, title in ROLES.items():
         if mine := [each for each in experiments if each.role == role]:
             lines += [
-                f"**{title}**" + (f", {protocols_tried(experiments)} protocols tried" if not role else "") + ":",
+                f"**{title}**{tried if not role else ''}:",
                 "",
             ]
             lines += [*_rows_of(mine, page), ""]
@@ -335,7 +347,7 @@ def answers(experiments: list[Experiment]) -> str:
         lines += [f"- {each.link()}:", *(f"  - {assumption}" for assumption in each.assumed)]
     off = [(each, said) for each in experiments if (said := deviations(each))]
     if off:
-        lines += ["", "**What is off?**", ""]
+        lines += ["", "**What differs?**", ""]
         for each, said in off:
             lines += [f"- {each.link()}:", *(f"  - {one}" for one in said)]
     return "\n".join([*lines, ""])
@@ -344,18 +356,18 @@ def answers(experiments: list[Experiment]) -> str:
 def outcome(each: Experiment) -> str:
     if not each.run:
         return "not run yet."
-    said = [f"{each.within} cells within the tolerance"] if each.within else []
+    said = [f"{each.agreeing} of {len(each.both)} cells agree{each.besides}"] if each.within else []
     if judged := sum(each.verdicts[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
-        said.append(f"of {judged} claims {each.verdicts[HOLDS]} hold, {each.verdicts[REFUTED]} do not")
-        said[-1] += f", {each.verdicts[OPEN]} are open" if each.verdicts[OPEN] else ""
+        said.append(f"of {number_of(judged, 'claim')} {in_words(each.verdicts)}")
         together = Counter(each.claims["verdict_adjusted"])
         if (together[HOLDS], together[REFUTED]) != (each.verdicts[HOLDS], each.verdicts[REFUTED]):
-            said[-1] += f" (all together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
-        said += [f"{each.stood_in} of them were judged on stand-in data"] * bool(each.stood_in)
-    if each.verdicts[NOT_MEASURED]:
-        said.append(f"{each.verdicts[NOT_MEASURED]} claims were not measured")
+            said[-1] += f" (judged together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
+        said += [f"{each.stood_in} of them on stand-in data"] * bool(each.stood_in)
+    if count := each.verdicts[NOT_MEASURED]:
+        said.append(f"{number_of(count, 'claim')} not measured")
     if not said:
-        said = ["protocols are ranked by their distance to the paper"] if each.searched else ["nothing to compare with"]
+        ranked = "protocols are ranked by their distance to the paper"
+        said = [ranked if each.searched else "there is no number to compare with"]
     return "; ".join(said) + "."
 
 
@@ -370,21 +382,22 @@ def deviations(each: Experiment) -> list[str]:
         for row in shown.to_dict("records"):
             by_reason.setdefault(reason(row, each.explained), []).append(miss(row))
         if each.role == "":
-            said += [f"{len(names)} cells differ, {why}: {'; '.join(names)}" for why, names in by_reason.items()]
+            for why, names in by_reason.items():
+                said.append(f"{number_of(len(names), 'cell')} that differ, {why}: {'; '.join(names)}")
         else:
             names = [name for each_reason in by_reason.values() for name in each_reason]
-            said.append(f"{len(different)} cells differ, furthest {'; '.join(names)}")
+            said.append(f"{number_of(len(different), 'cell')} that differ, the furthest {'; '.join(names)}")
     wrong = each.ratios[each.ratios["verdict"] == "differs"]
     if len(wrong):
         kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
         named = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
-        said.append(f"in {len(wrong)} ratios of costs the other method is the cheaper: {named}")
+        said.append(f"{number_of(len(wrong), 'cost ratio')} in which the other method is cheaper: {named}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
         found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
-        said.append(f"does not hold on {', '.join(dict.fromkeys(found))}: {claim}; asked for {asked}")
+        said.append(f"a claim does not hold on {', '.join(dict.fromkeys(found))}: *{claim}*, {in_range(asked)}")
     if each.missing:
-        said.append(f"{each.missing} cells of the paper are not measured")
+        said.append(f"{number_of(each.missing, 'cell')} without a measurement")
     return said
 
 
@@ -402,6 +415,45 @@ def reason(row: dict[str, Any], explained: list[dict[str, Any]]) -> str:
         if all(row[key] in values for key, values in wanted.items()):
             return f"explained ({rule['because']})"
     return "open"
+
+
+# ---- Words ------------------------------------------------------------------------------------------------
+
+
+def number_of(count: int, what: str) -> str:
+    """``1 claim``, ``2 claims``."""
+    return f"{count} {what}" + "s" * (count != 1)
+
+
+def in_words(verdicts: Counter[str]) -> str:
+    """``1 holds, 4 are open``."""
+    words = {verdict: forms[verdicts[verdict] != 1] for verdict, forms in IN_WORDS.items()}
+    return ", ".join(f"{verdicts[verdict]} {each}" for verdict, each in words.items() if verdicts[verdict])
+
+
+def in_all(verdicts: Counter[str]) -> str:
+    """``Here it holds``, or of several cases ``Of 5 cases 1 holds, 4 are open``."""
+    cases = verdicts.total()
+    words = in_words(verdicts)
+    return f"Here it {words.removeprefix('1 ')}" if cases == 1 else f"Of {cases} cases {words}"
+
+
+def in_range(asked: str) -> str:
+    """``less than 1``, or of two bounds ``between 10 and 12``."""
+    low, found, high = asked.partition(" to ")
+    return f"between {low} and {high}" if found else asked
+
+
+def flaws() -> str:
+    """What flaws of released protocols are worth: each protocol without the flaw and with it."""
+    lines = ["## What flaws of released protocols are worth", "", FLAWS_INTRODUCTION]
+    lines += ["| source | flaw | dataset | without | with | difference | runs |", "|---|---|---|--:|--:|--:|--:|"]
+    for row in read(FLAWS).to_dict("records"):
+        gap = f"{row['effect']:+.2f} {row['unit']} ({row['low']:+.2f} to {row['high']:+.2f})"
+        score = f"{row['dataset']}, {TITLES.get(row['metric'], row['metric'])}"
+        without, flawed = (f"{row[which]:.4g}" for which in ("without", "with"))
+        lines.append(f"| {row['source']} | {row['flaw']} | {score} | {without} | {flawed} | {gap} | {row['runs']} |")
+    return "\n".join([*lines, ""])
 
 
 # ---- The details -------------------------------------------------------------------------------------------
@@ -492,7 +544,10 @@ def size_of(row: dict[str, Any]) -> str:
     """``16d``, or a count where the reference's sizes are counts."""
     if row["multiple"] > 0:
         return f"{int(row['multiple'])}d"
-    return str(row.get("size", "")) if pd.notna(row.get("size")) and pd.isna(row.get("trial")) else ""
+    size = row.get("size")
+    if pd.isna(size) or pd.notna(row.get("trial")):
+        return ""
+    return f"{size:.0f}" if isinstance(size, float) else str(size)
 
 
 def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
@@ -528,18 +583,20 @@ def claims(each: Experiment) -> list[str]:
     judged = each.claims[each.claims["verdict"] != NOT_MEASURED]
     told = judged["claim"].map(lambda claim: each.sentences.get(claim, claim)) if len(judged) else judged["claim"]
     for (sentence, where, asked), rows in judged.groupby([told, "where", "asked"], sort=False):
-        verdicts = Counter(rows["verdict"])
-        counts = ", ".join(f"{verdicts[verdict]} {words}" for verdict, words in IN_WORDS.items() if verdicts[verdict])
-        lines += [f"**{sentence}** ({where}). Asked for: {asked}, {rows['because'].iloc[0]}. {counts}.", ""]
+        lines += [
+            f"**{sentence}** ({where}). It holds for a number {in_range(asked)} ({rows['because'].iloc[0]}). "
+            f"{in_all(Counter(rows['verdict']))}.",
+            "",
+        ]
         lines += [*matrix(rows), ""]
     if lines:
         lines.append(
-            f"Each cell has what was measured, with its 95 % interval; {MARK} marks a verdict that does not stay when "
-            f"all claims are taken together. [compare.md]({there(each.folder)}/compare.md) has the evidence.\n"
+            f"Each cell has the verdict, the number and its 95 % interval. {MARK} marks a verdict that changes when "
+            f"all claims are judged together. [compare.md]({there(each.folder)}/compare.md) has the evidence.\n"
         )
     unjudged = each.claims[each.claims["verdict"] == NOT_MEASURED]
     if len(unjudged):
-        lines += ["Claims not judged, and why:", ""]
+        lines += ["Claims that were not judged, and why:", ""]
         for why, rows in unjudged.groupby("evidence", sort=False):
             names = dict.fromkeys(rows["claim"].map(lambda claim: each.sentences.get(claim, claim)))
             first, count = next(iter(names)), len(rows)

@@ -3,6 +3,7 @@
 import csv
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from tests.helpers.findings import ROOT, finding, mean_of, results, span
 
@@ -38,3 +39,45 @@ def rff_by_order_of_magnitude() -> str:
         theirs = np.mean([float(row["rmse"]) for row in rows])
         parts.append(f"{mean_of('potapczynski2021', card, 'RFF', 'relative_rmse'):.3f} against {theirs:.3f} on {name}")
     return f"The error of RFF, in units of the target's spread, is {', '.join(parts)}."
+
+
+@finding(PAGE_OF_NOTES)
+def what_few_bits_lose_on_covtype() -> str:
+    means = results("zhang2019").trials.groupby(["method", "n_features"])["accuracy"].mean().unstack("method")
+    lost = {bits: (means["FP-RFF"] - means[f"LP-RFF {bits}"]).dropna() for bits in (8, 4, 2, 1)}
+    assert lost[8].abs().max() < 0.1
+    assert (lost[4] > 0.5).all()
+    assert (lost[2] > 2 * lost[4].max()).all()
+    parts = [f"{bits} bit{'s' * (bits > 1)} {span(list(lost[bits]), 1)}" for bits in (4, 2, 1)]
+    return f"Less accurate than full precision at equal columns, in points: {', '.join(parts)}."
+
+
+def _correlations(table: list[tuple[float, ...]]) -> str:
+    """Of the test error with Δ, the Frobenius and the spectral error."""
+    error, *others = zip(*table, strict=True)
+    return "{:.2f}, {:.2f} and {:.2f}".format(*(spearmanr(error, each).statistic for each in others))
+
+
+@finding(PAGE_OF_NOTES)
+def what_goes_with_the_test_error_on_covtype() -> str:
+    rows = released("zhang2019_lprff.csv", dataset="covtype-sub", study="kernel-error")
+    draft = [tuple(float(row[key]) for key in ("value", "delta", "frobenius", "spectral")) for row in rows]
+    names = ["accuracy", "delta_error", "frobenius_error", "spectral_error"]
+    cells = results("zhang2019").trials.groupby(["method", "n_features"])[names].mean()
+    here = [(100 - accuracy, *errors) for accuracy, *errors in cells.itertuples(index=False)]
+    return (
+        f"The Spearman correlation of the test error with Δ, the Frobenius and the spectral error is "
+        f"{_correlations(here)} over the {len(here)} cells here, and {_correlations(draft)} over the {len(draft)} of the "
+        f"draft."
+    )
+
+
+@finding(PAGE_OF_NOTES)
+def whose_scaling_it_is_not() -> str:
+    cell = {"dataset": "covtype-sub", "study": "kernel-error", "method": "FP-RFF", "n_features": "500"}
+    (row,) = released("zhang2019_lprff.csv", **cell)
+    here = results("zhang2019").trials.query("method == 'FP-RFF' and n_features == 612")["accuracy"].mean()
+    return (
+        f"LIBSVM's file with γ = 0.6 is not what the draft's numbers are of: FP-RFF has {100 - here:.1f} % errors here "
+        f"with 612 columns, and {100 * float(row['value']):.1f} % there with 500."
+    )

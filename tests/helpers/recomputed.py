@@ -7,6 +7,7 @@ import csv
 import json
 import lzma
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np
     return {name: np.array([each[name] for each in numbers]) for name in numbers[0]}
 
 
+@cache
 def covtype() -> tuple[np.ndarray, np.ndarray]:
     """LIBSVM's scaled covtype, lines of ``label index:value …`` with indices from 1: X (n, 54), the labels 0 and 1."""
     X, labels = np.zeros((581_012, 54)), np.zeros(581_012)

@@ -1,0 +1,148 @@
+"""Measure what flaws of released protocols are worth: python scripts/protocol_flaws.py
+
+Each protocol is run with its flaw and without, all else the same, and the differences become
+results/protocol-flaws.csv: a row for each flaw and dataset, with the mean of the paired runs and its 95 %
+interval. scripts/reproduction.py shows them in docs/reproduction.md. Accuracies differ in points, errors in percent of
+the error without the flaw.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffbench import RandomBinningFeatures, RandomFourierFeatures, StreamedRidgeClassifier, data
+from rffbench.report.significance import interval_of
+from rffbench.solvers.gaussian_process import FeatureGPClassifier, FeatureGPRegressor
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "results" / "protocol-flaws.csv"
+Rows = NDArray[np.float64]
+
+
+class Flaw(NamedTuple):
+    """``run`` gives pairs of scores, without the flaw and with it, of independent draws."""
+
+    flaw: str
+    source: str
+    dataset: str
+    metric: str
+    run: Callable[[], Iterator[tuple[float, float]]]
+
+
+# ---- Wacker et al. 2022: the test rows of every seed are appended to the rows that the next seed splits ----
+
+
+def appended(name: str, columns: int, noise: float) -> Iterator[tuple[float, float]]:
+    """The mean over ten seeds, as the script's loop has them: one part of the rows is appended anew at each of them."""
+    found = data.load(name)
+    X, y = np.asarray(found.X, float), np.asarray(found.y, float)
+    for repeat in range(20):
+        rng = np.random.default_rng([2022, repeat])
+        grown, part = np.split(rng.permutation(len(y)), [int(0.9 * len(y))])
+        scores = []
+        for seed in range(10):
+            order = rng.permutation(len(y))
+            right = _of_process(X, y, order, columns, noise, [repeat, seed], found.card.task)
+            grown = np.concatenate([grown, part])
+            flawed = _of_process(X, y, rng.permutation(grown), columns, noise, [repeat, seed], found.card.task)
+            scores.append((right, flawed))
+        right, flawed = np.mean(scores, axis=0)
+        yield float(right), float(flawed)
+
+
+def _of_process(
+    X: Rows, y: Rows, order: NDArray[np.int64], columns: int, noise: float, seed: list[int], task: str
+) -> float:
+    """The accuracy in %, or the mean squared error, of a Gaussian process on the first nine tenths of these rows."""
+    train, test = np.split(order, [int(0.9 * len(order))])
+    mean, deviation = X[train].mean(axis=0), X[train].std(axis=0, ddof=1)
+    A, B = ((X[rows] - mean) / np.where(deviation > 0, deviation, 1) for rows in (train, test))
+    made = FeatureGPClassifier if task == "classification" else FeatureGPRegressor
+    features = RandomFourierFeatures(columns, gamma="median", random_state=np.random.SeedSequence(seed))
+    predicted = made(noise, features=features).fit(A, y[train]).predict(B)
+    if task == "classification":
+        return 100 * float(np.mean(predicted == y[test]))
+    return float(np.mean((predicted - y[test]) ** 2))
+
+
+# ---- Wu et al. 2016: the bins of test rows are columns, too ----
+
+
+def with_bins_of_test_rows(name: str, grids: int, gamma: float) -> Iterator[tuple[float, float]]:
+    """Ridge with λ = 0.01 on the columns [0, 1], with the map fitted to the training rows and to all rows."""
+    split = data.train_test(name, seed=0, trial=0, preprocess=["minmax"])
+    A, B = (np.asarray(rows[: len(rows)], float) for rows in (split.X_train, split.X_test))
+    y = np.asarray(split.y_train)
+    for seed in range(5):
+        scores = []
+        for rows in (A, np.concatenate([A, B])):
+            features = RandomBinningFeatures(grids, gamma=gamma, random_state=seed).fit(rows)
+            model = StreamedRidgeClassifier(0.01, features=None, lambda_scale=1, center=False)
+            predicted = model.fit(features.transform(A), y).predict(features.transform(B))
+            scores.append(100 * float(np.mean(predicted == split.y_test)))
+        yield scores[0], scores[1]
+
+
+# ---- Büchel et al. 2024: the kernel error of cod-RNA is that of the first 1,000 test rows ----
+
+
+def on_the_first_rows(name: str, frequencies: int, gamma: float) -> Iterator[tuple[float, float]]:
+    """‖K − ZZᵀ‖/‖K‖ on 1,000 test rows at random, and on the first 1,000; each part is standardised by itself."""
+    split = data.train_test(name, seed=0, trial=0)
+    X = np.asarray(split.X_test[: len(split.X_test)], float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    for seed in range(20):
+        rng = np.random.default_rng([2024, seed])
+        features = RandomFourierFeatures(2 * frequencies, gamma=gamma, random_state=seed).fit(X)
+        errors = []
+        for rows in (X[np.sort(rng.choice(len(X), 1000, replace=False))], X[:1000]):
+            Z = features.transform(rows)
+            squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+            K = np.exp(-gamma * squares)
+            errors.append(float(np.linalg.norm(K - Z @ Z.T) / np.linalg.norm(K)))
+        yield errors[0], errors[1]
+
+
+APPENDED = "test rows are appended to the rows of the next seed"
+FLAWS = [
+    Flaw(APPENDED, "wacker2022", "magic04", "accuracy", lambda: appended("magic04", 80, 0.01)),
+    Flaw(APPENDED, "wacker2022", "kin8nm", "mse", lambda: appended("kin8nm", 40, 0.03125)),
+    Flaw(APPENDED, "wacker2022", "concrete", "mse", lambda: appended("concrete", 40, 64)),
+    Flaw(APPENDED, "wacker2022", "housing-gp", "mse", lambda: appended("housing-gp", 80, 8)),
+    Flaw("bins of test rows are columns, too", "wu2016", "penbased", "accuracy",
+         lambda: with_bins_of_test_rows("penbased", 16, 0.56)),
+    Flaw("the error is that of the first 1,000 test rows", "buchel2024", "cod-rna", "frobenius_error",
+         lambda: on_the_first_rows("cod-rna", 30, 0.05)),
+]  # fmt: skip
+
+
+def main() -> int:
+    rows = []
+    for flaw in FLAWS:
+        without, with_it = np.array(list(flaw.run())).T
+        in_points = flaw.metric == "accuracy"
+        effects = with_it - without if in_points else 100 * (with_it / without - 1)
+        low, high = interval_of(float(effects.mean()), float(effects.std(ddof=1)), len(effects))
+        rows.append({
+            "flaw": flaw.flaw, "source": flaw.source, "dataset": flaw.dataset, "metric": flaw.metric,
+            "runs": len(effects),
+            "without": f"{without.mean():.6g}", "with": f"{with_it.mean():.6g}", "unit": "points" if in_points else "%",
+            "effect": f"{effects.mean():.4g}", "low": f"{low:.4g}", "high": f"{high:.4g}",
+        })  # fmt: skip
+        print(rows[-1], flush=True)
+    with FILE.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
