@@ -26,3 +26,15 @@ def covtype_by_conjugate_gradients() -> str:
         f"{ours['accuracy']:.3f} % and {direct['accuracy']:.3f} %. The trial took {seconds:.0f} s alone on two cores and its process held "
         f"{ours['peak_memory_bytes'] / 1e9:.1f} GB; the direct solve held {direct['peak_memory_bytes'] / 1e9:.1f} GB."
     )
+
+
+@finding(PAGE_OF_ESTIMATORS)
+def protein_by_conjugate_gradients() -> str:
+    found = {row["method"]: row for row in results("protein-pcg").trials.to_dict("records")}
+    exact, falkon = found["kernel ridge"], found["falkon"]
+    assert exact["lambda"] == min(results("protein-pcg").config["solver"]["lambda"])
+    return (
+        f"On the 41,157 training rows of protein (`rffbench run protein-pcg`, three λ and five folds) it needed {exact['passes']:.0f} passes and "
+        f"{exact['peak_memory_bytes'] / 1e9:.1f} GB, where the kernel matrix alone takes 13.6 GB. Its test RMSE is {exact['rmse']:.2f}, at the "
+        f"smallest λ of the grid; that of falkon with 2,000 landmarks is {falkon['rmse']:.2f}."
+    )
