@@ -136,6 +136,13 @@ def test_a_test_part_that_leaks_into_the_scaling_turns_it_red(tmp_path):
 AGAIN = [
     ("li2019-distributed", {"method": "features 500", "n_features": 50}, "accuracy", 1e-3),
     ("potapczynski2021", {"dataset": "pol-gp"}, "relative_rmse", 1e-3),
+    ("buchel2024", {"dataset": "magic04", "method": "orf rbf", "n_features": 38}, "frobenius_error", 1e-3),
+    (
+        "wacker2022-polynomial",
+        {"dataset": "magic04", "method": "product srht", "n_features": 48},
+        "frobenius_error",
+        1e-3,
+    ),
     ("zhang2019", {"method": "LP-RFF 4", "n_features": 306}, "accuracy", 1e-3),
     ("lin2023", {"dataset": "elevators-gp", "method": "RFF", "n_features": 512}, "rmse", 1e-3),
     ("wacker2022-gaussian", {"dataset": "magic04", "method": "SORF", "n_features": 48}, "frobenius_error", 1e-3),

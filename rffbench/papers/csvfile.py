@@ -74,10 +74,11 @@ def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[
 
 def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
     """ConfigError, with the line, where two rows of a loaded file have the same in all of the columns."""
-    repeated = table.duplicated(list(columns))
-    for line, twice, row in zip(lines_of(table), repeated, table[list(columns)].to_numpy(), strict=True):
-        if twice:
-            raise ConfigError(f"{path}, line {line}: a second row of {', '.join(map(str, row))}")
+    first: dict[tuple[object, ...], int] = {}
+    for line, row in zip(lines_of(table), table[list(columns)].itertuples(index=False, name=None), strict=True):
+        cell = tuple(f"{value:.15g}" if isinstance(value, float) else str(value) for value in row)
+        if (before := first.setdefault(cell, line)) != line:
+            raise ConfigError(f"{path}, line {line}: a second row of {', '.join(cell)}; the first is line {before}")
 
 
 def lines_of(table: pd.DataFrame) -> list[int]:
