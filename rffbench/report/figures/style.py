@@ -450,17 +450,21 @@ def _thin_out(axis: Axis, gap: float) -> None:
 
 
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Write the figure into a results folder, as ``figures/<stem>.<format>``; the paths.
+    """Write the figure into a results folder as ``figures/<stem>.<format>``. Returns the paths.
 
-    A PNG that shows the same numbers and words stays as it is, so that git sees no change where another version of the
-    drawing library places a pixel otherwise. Remove it to have it drawn again.
+    A PNG with the same numbers and words is kept, so that git sees no change if another version of the drawing library
+    moves a pixel. Remove the PNG to draw it again. Drawing one format moves the layout of the next, so a kept PNG is
+    still drawn if another format follows.
     """
     stem = re.sub(r"[^\w.-]+", "_", stem)
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
     paths[0].parent.mkdir(exist_ok=True)
     shown = fingerprint(figure)
-    for path, drawn in zip(paths, rendered(figure, *formats, shown=shown), strict=True):  # drawing one moves the next
-        if path.suffix != ".png" or _fingerprint_in(path) != shown:
+    new = [path.suffix != ".png" or _fingerprint_in(path) != shown for path in paths]
+    while new and not new[-1]:
+        new.pop()
+    for path, drawn, wanted in zip(paths, rendered(figure, *formats[: len(new)], shown=shown), new, strict=False):
+        if wanted:
             files.replace(path, drawn)
     return paths
 

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from rffbench import __version__
 from rffbench.errors import ConfigError
 from rffbench.report.page.render import own_file, render
 from rffbench.report.page.watch import Watch
@@ -30,7 +31,9 @@ def make_server(place: Path, port: int = 0) -> ThreadingHTTPServer:
     """
     watch = Watch(place)
     script = own_file("tables.js") + own_file("live.js")
-    page = render("live.html", [script], may_ask="'self'", place=str(place), seconds=SECONDS).encode()
+    page = render(
+        "live.html", [script], may_ask="'self'", version=__version__, title=str(place), seconds=SECONDS
+    ).encode()
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "rffbench", ""
