@@ -1,8 +1,8 @@
-"""What trials cost, before they run: multiply-adds, seconds besides them, and bytes of memory. The map and the solver
-say it, by the formulas in their ``serves`` (`rffbench.parts`).
+"""The cost of trials before they run: multiply-adds, other seconds, and bytes of memory. The formulas come from
+``serves`` of the map and the solver (`rffbench.parts`).
 
-Counts are in multiply-adds of a matrix product; what is slower than one, such as a cosine, is worth several. A solver
-whose work depends on the data's values has a usual count, or none: None.
+Counts are in multiply-adds of a matrix product; a slower operation, such as a cosine, counts as several. A solver whose
+work depends on the data's values has a usual count, or None.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ TIMED = 2  # sections of BRIEF_S that a trial of `timing: features` is timed in,
 
 
 def operations(spec: TrialSpec) -> float | None:
-    """Multiply-adds of one trial alone, as its row's seconds have them: all rows' features, a Gram triangle, a Cholesky
-    for each λ and fold."""
+    """Multiply-adds of one trial alone, for the seconds in its row: the features of all rows, a Gram triangle, a
+    Cholesky factorisation for each λ and fold."""
     own = _own_operations(spec)
     if own is None:
         return None
@@ -56,8 +56,9 @@ def operations(spec: TrialSpec) -> float | None:
 
 
 def group_operations(specs: Sequence[TrialSpec]) -> float:
-    """Multiply-adds of trials that are done together: of maps that are columns of one draw, the features and the Gram
-    matrix of the largest are made once, unless there are more than two classes. Trials without a count are left out."""
+    """Multiply-adds of trials that run together. For maps that are columns of one draw, the features and the Gram
+    matrix of the largest are computed once, unless there are more than two classes. Trials without a count are left
+    out."""
     counted = [(spec, alone) for spec in specs if (alone := operations(spec)) is not None]
     first = specs[0]
     card = load_card(first.dataset)
@@ -89,7 +90,7 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
 
 
 def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
-    """Multiply-adds of choosing the bandwidth that all sizes of a method, or all methods, have
+    """Multiply-adds of choosing the bandwidth for all sizes of a method, or for all methods
     (`rffbench.trials.tuning`)."""
     if not isinstance(specs[0].kernel["gamma"], dict):
         return 0.0
@@ -100,7 +101,7 @@ def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
 
 
 def measuring_operations(spec: TrialSpec) -> float:
-    """Multiply-adds of the measures of the trial's map, which no seconds of its row have."""
+    """Multiply-adds of the measures of the trial's map, which the seconds of its row do not include."""
     features = _features(spec)
     if features is None:
         return 0.0
@@ -112,8 +113,8 @@ def measuring_operations(spec: TrialSpec) -> float:
 
 
 def aside_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
-    """Seconds of one processor, at ``pace`` seconds a multiply-add, that trials done together take besides what their
-    rows say: starting and measuring."""
+    """Seconds of one processor that trials which run together need beyond those in their rows, for starting and
+    measuring, at ``pace`` seconds per multiply-add."""
     seconds = GROUP_S
     for spec in specs:
         seconds += TRIAL_S + _bandwidths(spec) * measuring_operations(spec) * pace
@@ -134,7 +135,7 @@ def timing_seconds(specs: Sequence[TrialSpec], pace: float) -> float:
 
 
 def shares(specs: Iterable[TrialSpec]) -> dict[str, float]:
-    """By trial's key, about the seconds of one processor that it takes, for how much of a run is done."""
+    """By key, about the seconds of one processor that each trial takes, to estimate the progress of a run."""
     seconds: dict[Hashable, float] = {}
     found = {}
     for spec in specs:
@@ -146,7 +147,8 @@ def shares(specs: Iterable[TrialSpec]) -> dict[str, float]:
 
 
 def in_order(specs: Sequence[TrialSpec]) -> tuple[list[list[TrialSpec]], list[list[TrialSpec]]]:
-    """The tasks of these trials, and those of the long among them, which come last: most of a table is there soon."""
+    """The tasks of these trials, and the tasks of the long trials, which come last, so that most of a table is ready
+    early."""
     seconds = shares(specs)
     brief, long = (
         [spec for spec in specs if (seconds[spec.key] > LONG_S) is is_long] for is_long in (False, True)
@@ -155,7 +157,7 @@ def in_order(specs: Sequence[TrialSpec]) -> tuple[list[list[TrialSpec]], list[li
 
 
 def _share(spec: TrialSpec) -> float:
-    """Of a solver whose work depends on the data as if it made a Gram matrix."""
+    """For a solver whose work depends on the data, the count as if it made a Gram matrix."""
     try:
         count = operations(spec)
         if count is None:
@@ -167,11 +169,11 @@ def _share(spec: TrialSpec) -> float:
 
 
 def bytes_needed(spec: TrialSpec, memory: int | None = None) -> int | None:
-    """About what one trial comes to hold besides its process and the rows, within a budget of ``memory`` bytes.
+    """About the bytes that one trial needs besides its process and the rows, within a budget of ``memory`` bytes.
 
-    It is what the solver says of a fit, or the kernel matrix of the points on which the map is measured and what the
-    measures take; a block of rows; the frequencies, as drawn and as kept; and what else the map keeps. None of a solver
-    that cannot say, and where a GPU does the work. Raises MemoryBudgetError if the budget is too small.
+    They are the solver's estimate for a fit, or the kernel matrix of the points on which the map is measured and the
+    memory of the measures; a block of rows; the frequencies, as drawn and as kept; and what else the map keeps. None if
+    the solver has no estimate, or if a GPU does the work. Raises MemoryBudgetError if the budget is too small.
     """
     if spec.device != "cpu":
         return None
@@ -229,7 +231,7 @@ def _held_out(spec: TrialSpec) -> int:
 
 
 def _own_operations(spec: TrialSpec) -> float | None:
-    """What a trial does by itself also where others share its draw: solve, map the test rows."""
+    """Multiply-adds of the work that a trial never shares, even if others share its draw: solve, map the test rows."""
     solver, sparse = served(spec.solver["name"]), makes_sparse(_features(spec))
     cost = solver.sparse_cost if sparse and spec.solver["name"] != NONE else solver.cost
     if _features(spec) is None and solver.without_map:
@@ -241,19 +243,19 @@ def _own_operations(spec: TrialSpec) -> float | None:
 
 
 def _sums(spec: TrialSpec, n: int, columns: int) -> float:
-    """Multiply-adds of the sums over n rows that the solver takes, of features with so many columns."""
+    """Multiply-adds of the solver's sums over n rows, for features with this number of columns."""
     if makes_sparse(_features(spec)):  # all of it is in the cost
         return 0.0
     return evaluated(served(spec.solver["name"]).sums, {**_letters(spec), "n": n, "p": columns})
 
 
 def is_usual(spec: TrialSpec) -> bool:
-    """Whether the data decides how much work a trial is, so that its count is a usual one."""
+    """Whether the data decides the amount of work of a trial, so that its count is only a usual one."""
     return served(spec.solver["name"]).iterative or makes_sparse(_features(spec))
 
 
 def _mapping(spec: TrialSpec, rows: int) -> float:
-    """Multiply-adds of the features of so many rows."""
+    """Multiply-adds of the features of this number of rows."""
     features = _features(spec)
     return 0.0 if features is None else rows * evaluated(hook(features, "serves").row_cost, _letters(spec))
 
@@ -287,13 +289,13 @@ def _bandwidths(spec: TrialSpec) -> int:
 
 
 def _columns(spec: TrialSpec) -> int:
-    """The columns of the spec's features; of the inputs where it has no map."""
+    """The columns of the spec's features; of the inputs if it has no map."""
     return int(getattr(_features(spec), "n_components", inputs(spec)))
 
 
 def map_columns(spec: TrialSpec) -> int | None:
-    """The columns of the spec's features; None if it has no map, or one that does not tell, and where the training
-    rows decide."""
+    """The columns of the spec's features; None if it has no map, if the map does not say, or if the training rows
+    decide."""
     columns = getattr(_features(spec), "n_components", None)
     return None if columns is None or rows_decide(spec) else int(columns)
 
@@ -304,7 +306,7 @@ def rows_decide(spec: TrialSpec) -> bool:
 
 
 def _gamma(spec: TrialSpec) -> float:
-    """Some γ: no cost depends on it."""
+    """An arbitrary γ: no cost depends on it."""
     gamma = spec.kernel["gamma"]
     return float(gamma) if isinstance(gamma, (int, float)) else 1.0
 

@@ -1,9 +1,9 @@
-"""What a run would do, without doing it: the grid, its size, and an estimate of its time and memory.
+"""The dry run: the grid of a run, its size, and an estimate of its time and memory.
 
-Seconds come from the results folder where a cell was measured before. Other cells are counted in multiply-adds, at the
-pace of the measured ones, or, if none was measured, of this machine's matrix product. To either come what no row's
-seconds have: starting, and measuring the map. Where the data decides how many steps a solver takes, the usual ones are
-counted, and that is said. What was not measured and cannot be counted is said not to be estimated.
+The seconds of a cell come from the results folder if it was measured before. The multiply-adds of other cells are
+counted, at the speed of the measured cells, or else of this machine's matrix product. Starting and measuring the map,
+which no row's seconds include, are added. If the data decides the number of a solver's steps, the usual number is
+counted, and the output says so. It also names trials without an estimate.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ MATRIX_PRODUCTS = 100  # of which the quickest tells the speed: on a busy machin
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of all trials but those that are not estimated: the ``seconds`` with every processor at work, the seconds of one
-    processor ``aside`` from them, which several workers share, those of ``timing`` features alone on the machine, and
-    the memory of the ``largest`` in bytes (None: none is estimated)."""
+    """Sums over all trials with an estimate: the ``seconds`` with every processor at work, the seconds of one processor
+    ``aside`` from them, which several workers share, the seconds of ``timing`` features alone on the machine, and the
+    memory of the ``largest`` trial in bytes (None if no trial has an estimate)."""
 
     seconds: float
     aside: float
@@ -95,10 +95,10 @@ def estimate(
     memory: int | None = None,
     rate: Callable[[], float] | None = None,
 ) -> Estimate:
-    """Time and memory of the trials ``specs``, within a budget of ``memory`` bytes, from the log's ``rows`` as far as
-    these go.
+    """Time and memory of the trials ``specs``, within a budget of ``memory`` bytes, using the log's ``rows`` if there
+    are any.
 
-    Trials that are done together take as much less than alone as their multiply-adds are fewer. ``rate`` gives
+    The time of trials that run together is reduced in proportion to their multiply-adds. ``rate`` returns the
     multiply-adds per second with all processors (default: measured here).
     """
     seconds: dict[Cell, list[float]] = {}
@@ -158,8 +158,8 @@ def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
 
 @cache
 def multiply_adds_per_second() -> float:
-    """This machine's speed with all threads: the best of some float64 matrix products on one, the others being
-    disturbed, times the threads; a product on all of them waits for the one that is disturbed most."""
+    """This machine's speed with all threads: that of the fastest of some float64 matrix products on one thread, times
+    the number of threads. Slower products were disturbed, and a product on all threads waits for the slowest."""
     import numpy as np
     from threadpoolctl import threadpool_limits
 
@@ -185,7 +185,7 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
     if source:
         lines.append(f"time: about {duration(_seconds(estimate, workers))} with {workers_text} (trials: {source})")
     if estimate.timing:
-        lines.append(f"of that, about {duration(estimate.timing)} to time features, while all other trials stand still")
+        lines.append(f"of that, about {duration(estimate.timing)} to time features, while all other trials pause")
     if estimate.usual:
         lines.append(f"it may be half or twice that, for the data decides: {_listed(estimate.usual)}")
     if estimate.untimed:
@@ -200,7 +200,7 @@ def _estimate_lines(estimate: Estimate, workers: int, budget: int | None) -> lis
 
 
 def run_seconds(specs: Sequence[TrialSpec], workers: int, rows: Iterable[Row] = ()) -> float:
-    """About how long a run of these trials takes, with the log's ``rows`` of earlier ones; what is not estimated is
+    """About the time of a run of these trials, with the log's ``rows`` of earlier ones; trials without an estimate are
     left out."""
     return _seconds(estimate(specs, rows), workers)
 

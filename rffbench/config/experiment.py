@@ -1,6 +1,6 @@
-"""An experiment: the YAML config as pydantic models, and the grid of trials it stands for.
+"""An experiment: the YAML config as pydantic models, and its grid of trials.
 
-It checks every name and value, so that a wrong config is refused before anything starts; it knows nothing of
+The models check every name and value, so that a wrong config is refused before anything starts. They know nothing about
 how trials run.
 """
 
@@ -86,7 +86,7 @@ from rffbench.yamlfile import Misplaced, pattern
 if TYPE_CHECKING:
     from rffbench.kernels import Kernel as ExactKernel
 
-# Maps that look at no data: what significance is tested against unless the config says otherwise.
+# Maps that use no data: the default baselines of significance.
 BASELINE_FEATURES = ("fourier", "qmc")
 
 
@@ -102,25 +102,25 @@ class Kernel(BaseModel):
 
     name: KernelName = Field(
         default="gaussian",
-        description="The kernel's name (see: rffbench methods), or ./mine.py:MyKernel for a class in a file of one's "
-        "own, found from the config's folder.",
+        description="The kernel's name (see: rffbench methods), or ./mine.py:MyKernel for a class in your own file, "
+        "relative to the config's folder.",
     )
     sigma: Sigmas | None = Field(
         default=None,
-        description="Bandwidth σ; what γ is of it depends on the kernel, 1/(2σ²) for the gaussian. 1 if gamma is not "
-        "given. median: the median distance between training rows. {times_median: […], columns: …, rows: …}: what "
-        "cross-validation chooses once for all sizes.",
+        description="Bandwidth σ, from which the kernel computes γ, 1/(2σ²) for the gaussian. 1 if gamma is not "
+        "given. median: the median distance between training rows. {times_median: […], columns: …, rows: …}: "
+        "cross-validation chooses σ once for all sizes.",
     )
     gamma: Gammas | None = Field(
         default=None,
-        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows where γ is one over a "
+        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows, if γ is one over a "
         "squared length; or median, as for sigma.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _under_its_own_name(cls, kernel: Any) -> Any:
-        """An alias is the kernel that it stands for."""
+        """Replace an alias by the name of its kernel."""
         if not isinstance(kernel, dict):
             return kernel
         from rffbench.kernels import ALIASES
@@ -165,8 +165,8 @@ class Kernel(BaseModel):
                 return make_kernel(self.name, **(self.model_extra or {}))
 
     def spec(self) -> dict[str, Any]:
-        """The name, γ, and the other parameters but those that are null. γ is a number, a list of them, or what the
-        data shall give: None, a rule's name, or a mapping (`rffbench.config.values.ChosenBandwidth`)."""
+        """The name, γ, and the other parameters except null ones. γ is a number, a list of numbers, or, if it comes
+        from the data, None, the name of a rule, or a mapping (`rffbench.config.values.ChosenBandwidth`)."""
         made = self._made()
         gamma: Any = self.gamma
         if isinstance(self.gamma, ChosenBandwidth):
@@ -189,8 +189,8 @@ class Method(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     features: FeaturesName = Field(
-        description="The feature map's name (see: rffbench methods), ./mine.py:MyFeatures for a class in a file of "
-        "one's own, found from the config's folder, or none for solvers that need none."
+        description="The feature map's name (see: rffbench methods), ./mine.py:MyFeatures for a class in your own "
+        "file, relative to the config's folder, or none for solvers that need no map."
     )
     solver: Annotated[dict[str, Any] | None, BeforeValidator(by_key("name"))] = Field(
         default=None,
@@ -245,7 +245,7 @@ class Solver(BaseModel):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """As a trial's spec holds it: `rffbench.solvers.spec`."""
+        """The solver in the form of a trial's spec: `rffbench.solvers.spec`."""
         from rffbench.solvers import spec
 
         return spec({"name": self.name, **(self.model_extra or {})})
@@ -262,16 +262,16 @@ class Significance(_Strict):
 
 
 class RunsOn(BaseModel):
-    """Where trials run, unless the command says otherwise: an executor by its name, with its options beside it. Nothing
-    that is measured depends on it."""
+    """Where trials run, unless the command overrides it: the name of an executor and its options. Results do not depend
+    on it."""
 
     model_config = ConfigDict(extra="allow")
 
-    name: StrictStr = Field(description="The executor's name, as --executor has it.")
+    name: StrictStr = Field(description="The executor's name, as for --executor.")
 
 
 def known(cards: dict[str, Card]) -> dict[str, Card]:
-    """The cards are found by their names from here on."""
+    """Register the cards, so that they are found by their names."""
     for name, card in cards.items():
         if name != card.name:
             raise Misplaced(f"the card's name is {card.name!r}; it must be its key, {name!r}", name)
@@ -282,7 +282,7 @@ def known(cards: dict[str, Card]) -> dict[str, Card]:
 
 
 def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-    """Datasets that a sweep gives by path are given by name, as those of the experiment are."""
+    """Replace the paths of datasets in a sweep by names, as in the experiment."""
     for axis, labels in sweep.items():
         for label, patch in labels.items():
             for key in patch:
@@ -402,32 +402,33 @@ class Experiment(_Strict):
     seed: Annotated[StrictInt, Field(ge=0)] = Field(default=0, description="All random numbers derive from it.")
     reference: Reference | None = Field(
         default=None,
-        description="What to compare with: a paper's numbers, for example liu2020-table3, or a CSV file that `rffbench "
-        "record` wrote, its path relative to this config's folder.",
+        description="The reference to compare with: a paper's numbers, for example liu2020-table3, or a CSV file that "
+        "`rffbench record` wrote, as a path relative to this config's folder.",
     )
     significance: Significance = Field(default_factory=Significance, description='The "•" of the tables.')
     kernel_error_points: Annotated[
         dict[str, Annotated[StrictInt, Field(ge=0)]],
         BeforeValidator(by_default, json_schema_input_type=int | dict[str, int]),
     ] = Field(
-        default={DEFAULT: 1000}, description="Points on which ‖K−K̃‖₂/‖K‖₂ is measured; 0: it is not. Per dataset too."
+        default={DEFAULT: 1000},
+        description="Points on which ‖K−K̃‖₂/‖K‖₂ is measured; 0: not measured. Per dataset too.",
     )
     kernel_error_rows: Literal["train", "test"] = Field(
-        default="train", description="Which rows these points are among: the training rows or the test rows."
+        default="train", description="Whether these points are training rows or test rows."
     )
     kernel_error_draw: Annotated[
         dict[str, Literal["random", "first", "fixed"]],
         BeforeValidator(by_default, json_schema_input_type=str | dict[str, str]),
     ] = Field(
         default={DEFAULT: "random"},
-        description="Which of these rows the points are: random ones, drawn anew in each trial; the first in the data; "
-        "or fixed: random ones, as far as the split lets them the same in all trials. Per dataset too.",
+        description="How the points are chosen from these rows: random, anew in each trial; the first in the data; "
+        "or fixed: random, and the same in all trials as far as the split allows. Per dataset too.",
     )
     timing: Timing = Field(
         default="shared",
-        description="shared: trials run beside each other and share work; their seconds cannot be compared. features: "
+        description="shared: trials run at the same time and share work; their seconds cannot be compared. features: "
         "the same, but generating the features and predicting are timed alone, while all other trials pause. "
-        "exclusive: one trial at a time, sharing nothing.",
+        "exclusive: one trial at a time, without shared work.",
     )
     time_limit: Seconds | None = Field(
         default=None, description='The longest that a trial may take: seconds, or "30m".'
@@ -443,12 +444,12 @@ class Experiment(_Strict):
     )
     scores: Annotated[list[ScoreName], AfterValidator(once)] = Field(
         default=[],
-        description="What predictions are scored by besides accuracy or RMSE: auc, average_precision, "
+        description="Scores of predictions besides accuracy or RMSE: auc, average_precision, "
         "balanced_accuracy, log_loss, brier, calibration_error, mae, mse, r2.",
     )
     figures: Annotated[list[FigureName], AfterValidator(once), Field(min_length=1)] = Field(
         default=list(USUAL_FIGURES),
-        description="What is drawn, where it was measured: scores against the size, lambda (scores at every λ), "
+        description="The figures to draw, if measured: scores against the size, lambda (scores at every λ), "
         "progress of a solver, scores against time and cost, sweep (scores against a swept number); and analyses of "
         "single papers: error-bounds, crossover (from which dimension on a map is quicker), lambda-scales, "
         "leverage-theory.",
@@ -493,8 +494,8 @@ class Experiment(_Strict):
     @model_validator(mode="before")
     @classmethod
     def _with_paths(cls, config: Any, info: ValidationInfo) -> Any:
-        """Files of feature maps are named from the config's folder; of a config without one, from the current one.
-        Plain lists of a sweep are spelled out."""
+        """Make the paths of feature maps' files absolute: they start from the config's folder, or from the current one.
+        Spell out plain lists of a sweep."""
         return methodfiles.found_from(spelled_out(config), (info.context or {}).get("folder", Path()))
 
     @model_validator(mode="after")
@@ -527,8 +528,8 @@ class Experiment(_Strict):
         return self
 
     def protocols(self) -> list[tuple[dict[str, str], Experiment]]:
-        """Every combination of the sweep: its labels, one per axis, and the experiment without a sweep that it
-        stands for. Just this experiment, without labels, if nothing is swept."""
+        """Every combination of the sweep: its labels, one per axis, and its experiment without a sweep. Only this
+        experiment, without labels, if nothing is swept."""
         if not self.sweep:
             return [({}, self)]
         if self._protocols is None:
@@ -569,22 +570,22 @@ class Experiment(_Strict):
         return list({spec.key: spec for spec in specs}.values()) if self.sweep else list(specs)
 
     def files(self) -> list[Path]:
-        """The files of the user's own that hold feature maps."""
+        """The user's own files with feature maps."""
         return methodfiles.files(self.to_dict())
 
     def size(self) -> int:
-        """How many trials the grid has; they are counted by the cell, and not made."""
+        """The number of trials of the grid, counted by cells without making the trials."""
         cells: dict[str, int] = {}  # protocols of a sweep may share cells
         for first, count in self._cells():
             cells[first.key] = max(count, cells.get(first.key, 0))
         return sum(cells.values())
 
     def solvers(self) -> list[dict[str, Any]]:
-        """Every solver that a trial has, once."""
+        """The distinct solvers of the trials."""
         return list({canonical_json(first.solver): first.solver for first, _ in self._cells()}.values())
 
     def _cells(self) -> Iterator[tuple[TrialSpec, int]]:
-        """The first trial of every cell, and how many the cell has."""
+        """The first trial of every cell, and the cell's number of trials."""
         for _, experiment in self.protocols():
             yield from Grid(experiment.to_dict()).cells()
 
@@ -593,14 +594,14 @@ class Experiment(_Strict):
         return (first for first, _ in self._cells())
 
     def runs_on(self, executor: str | None = None) -> tuple[str, dict[str, Any]]:
-        """The executor's name and its options: ``executor`` where it is given, with the config's options if it is the
-        same; else the config's, or ``local``."""
+        """The executor's name and its options: ``executor`` if given, with the config's options if it is the same;
+        otherwise the config's executor, or ``local``."""
         if self.executor is None or executor not in (None, self.executor.name):
             return executor or "local", {}
         return self.executor.name, dict(self.executor.model_extra or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """The resolved config: as the YAML would say it, every default written out but those of settings that came
+        """The resolved config in the form of the YAML. All defaults are written out, except those of settings that came
         after the first release."""
         from rffbench.features import later_defaults
 
@@ -636,22 +637,22 @@ class Experiment(_Strict):
         return resolved
 
     def _kernel_there(self, dataset: str) -> dict[str, Any]:
-        """What the experiment's kernel has another value of on a dataset, as a trial's spec holds it."""
+        """The values of the experiment's kernel that are different on a dataset, in the form of a trial's spec."""
         own = self.kernel.model_dump(by_alias=True, exclude_unset=True)
         given = patched({"kernel": own}, {"kernel": self.kernel_of[dataset]})["kernel"]
         there = placed(Kernel.model_validate, given, "kernel_of", dataset).spec()
         return {key: value for key, value in there.items() if self.kernel.spec().get(key) != value}
 
     def _solver_of(self, label: str, own: dict[str, Any]) -> dict[str, Any]:
-        """A method's solver: its own settings in the place of the experiment's, all of them with another name."""
+        """A method's solver: its own settings replace the experiment's; with another name, they replace all of them."""
         if own.get("name", self.solver.name) != self.solver.name:
             return placed(Solver.model_validate, own, "methods", label, "solver").spec()
         written = self.solver.model_dump(by_alias=True, exclude_unset=True)
         return placed(Solver.model_validate, written | own, "methods", label, "solver").spec()
 
     def to_yaml(self, folder: Path | None = None) -> str:
-        """The resolved config as YAML that ``load_experiment`` reads back to an equal experiment, where the ``files``
-        lie beside it; a reference that is a file of the user's own as its path from ``folder``, where the YAML goes."""
+        """The resolved config as YAML. ``load_experiment`` reads it back to an equal experiment if the ``files`` are
+        beside it. The path of the user's own reference file is relative to ``folder``, the folder of the YAML."""
         resolved = methodfiles.portable(self.to_dict())
         if folder and self.reference and os.path.isabs(self.reference):
             resolved["reference"] = os.path.relpath(self.reference, folder.resolve())
@@ -659,7 +660,8 @@ class Experiment(_Strict):
 
 
 def _check_sweep(sweep: dict[str, dict[str, Any]]) -> None:
-    """Misplaced where two labels of an axis say the same, or two axes the same setting, so that one has no effect."""
+    """Misplaced if two labels of an axis are equal, or if two axes change the same setting, so that one has no
+    effect."""
     by_setting: dict[tuple[str, ...], str] = {}
     for axis, labels in sweep.items():
         for index, (label, patch) in enumerate(labels.items()):
@@ -672,7 +674,7 @@ def _check_sweep(sweep: dict[str, dict[str, Any]]) -> None:
 
 
 def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
-    """The paths of what a patch sets."""
+    """The paths of the settings in a patch."""
     for key, value in patch.items():
         if isinstance(value, dict) and value:
             yield from _settings(value, *above, key)
@@ -681,9 +683,9 @@ def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
 
 
 def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """``config`` with the values of ``patch`` in place of its own, mapping by mapping. A bandwidth replaces the
-    one there was, be it written as σ or as γ. Another solver's settings replace all of the former's; of another kernel
-    the bandwidth alone stays."""
+    """``config`` with the values of ``patch`` merged into it, mapping by mapping. A bandwidth replaces the old one,
+    whether written as σ or as γ. Another solver replaces all settings of the old one; another kernel keeps only the
+    bandwidth."""
     result = dict(config)
     for key, value in patch.items():
         before = result.get(key)

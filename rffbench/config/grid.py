@@ -1,11 +1,11 @@
-"""The grid of trials that a config stands for: what a config means is read here, and nowhere else.
+"""The grid of trials of a config: the only place that interprets a config.
 
-A run takes its trials from it; a report asks it which rows of a log are the config's. It reads the resolved config, as
-config.yaml holds it and ``Experiment.to_dict`` gives it. To judge a row it needs no card: so results of older versions,
-of older cards, and of datasets that this version does not know are still read.
+A run takes its trials from the grid; a report asks it which rows of a log belong to the config. It reads the resolved
+config, from config.yaml or ``Experiment.to_dict``. It judges rows without a card, so results of older versions, older
+cards and unknown datasets can still be read.
 
 A setting, such as ``dtype``, is a field of TrialSpec that the config gives under the same name. A new one needs its
-place in the model of the config and in TrialSpec, and the code that heeds it.
+place in the model of the config and in TrialSpec, and the code that uses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
-# Fields of a spec that a config says in other words.
+# Fields of a spec that a config expresses differently.
 _DERIVED = ("features", "source", "kernel_source", "score_sources", "timing", "parameters_hash")
 SETTINGS = tuple(each.name for each in fields(TrialSpec) if each.name not in (*_OF_CELL, *_DERIVED))
 
@@ -46,11 +46,11 @@ class Grid:
 
     @property
     def timing(self) -> Timing:
-        """Which of the trials' seconds are comparable."""
+        """The config's ``timing``: which of the trials' seconds are comparable."""
         return next((each for each in get_args(Timing) if each == self.config.get("timing")), "shared")
 
     def datasets_of(self, method: str) -> list[str]:
-        """The datasets that a method is for: those it names, or all."""
+        """The datasets of a method: those it names, or all."""
         return [dataset for dataset in self.datasets if method in self.methods_on(dataset)]
 
     def methods_on(self, dataset: str) -> list[str]:
@@ -63,7 +63,7 @@ class Grid:
         return self.config["methods"][method].get(name) is not None
 
     def features(self, method: str) -> dict[str, Any]:
-        """A method's feature map: its name and the parameters that the config gives it, as trials' keys have them."""
+        """A method's feature map: its name and its parameters from the config, in the form of trials' keys."""
         own = self.config["methods"][method]
         given = {key: value for key, value in own.items() if key not in OF_METHOD}
         return stored_features({"name": own.get("features"), **given})
@@ -128,7 +128,7 @@ class Grid:
         return all(self._agrees(name, row) for name in cell.settings)
 
     def _has_place_for(self, row: Mapping[str, Any]) -> bool:
-        """Whether there is a cell for a row, and so many trials in it."""
+        """Whether the grid has the row's cell and enough trials in it."""
         cell = self._cells.get((row["dataset"], row["method"]))
         if cell is None:
             return False
@@ -137,7 +137,7 @@ class Grid:
         return size is not None and row["trial"] < self.planned_trials(size)
 
     def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
-        """Whether a row was measured with the cell's setting, or the one or the other does not state it."""
+        """Whether a row was measured with the cell's setting, or one of them does not state it."""
         settings = self._cells[row["dataset"], row["method"]].settings
         if name not in settings:
             return True
@@ -152,16 +152,16 @@ class Grid:
                 yield from (next(trials) for trials, count in cells if trial < count)
 
     def cells(self) -> Iterator[tuple[TrialSpec, int]]:
-        """The first trial of every method at every size of every dataset, and how many trials there are of it."""
+        """The first trial of every method at every size of every dataset, and the cell's number of trials."""
         for dataset in self.datasets:
             yield from self._cells_of(dataset)
 
     def states(self, stated: Mapping[str, Any]) -> bool:
-        """Whether the config says all that ``stated`` says; a value stands for a list of itself."""
+        """Whether the config contains everything in ``stated``; a single value equals a list of it."""
         return _says(self.config, stated)
 
     def identity(self, *, without: tuple[str, ...]) -> str:
-        """What two configs have in common that differ in the keys ``without`` alone."""
+        """A form of the config that is equal for configs which differ only in the keys ``without``."""
         return canonical_json({key: value for key, value in self.config.items() if key not in without})
 
     def _cells_of(self, dataset: str) -> Iterator[tuple[TrialSpec, int]]:
@@ -197,7 +197,7 @@ class Grid:
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str], _Cell]:
-        """Of every dataset and method: the sizes as text, the feature map, and the settings that are stated."""
+        """For every dataset and method: the sizes as text, the feature map, and the stated settings."""
         return {
             (dataset, method): _cell(map(str, self.sizes(dataset, method)), self._settings(dataset, method))
             for method in self.methods
@@ -217,13 +217,13 @@ def _parameters_hash(table: str | None) -> str | None:
 
 
 def _source(part: Mapping[str, Any] | None) -> str | None:
-    """The hash of the file that a map or a kernel is in, where that is the user's own."""
+    """The hash of the user's own file of a map or a kernel."""
     name = (part or {}).get("name")
     return ownfile.source_hash(str(name)) if ownfile.is_own(name) else None
 
 
 class _Cell(NamedTuple):
-    """``first`` are the settings of the first release, ``all_later`` says that all others have their default."""
+    """``first`` are the settings of the first release; ``all_later`` says that all others have their default."""
 
     sizes: set[str]
     settings: dict[str, Any]
@@ -238,9 +238,9 @@ def _cell(sizes: Iterable[str], settings: dict[str, Any]) -> _Cell:
 
 
 class Sweep:
-    """The grids of a sweep, asked together which of them want a row: each as `Grid.wants` has it.
+    """Asks all grids of a sweep which of them want a row, as `Grid.wants` does.
 
-    A log of many protocols has few values of a setting, so what a grid says of one is remembered.
+    A log of many protocols has few values of a setting, so a grid's answer for each value is remembered.
     """
 
     def __init__(self, grids: Sequence[Grid]) -> None:

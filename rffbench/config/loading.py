@@ -1,4 +1,4 @@
-"""A config by its path or name, that of a results folder, and the part of a grid that is asked for."""
+"""Loads a config by its path or name, or from a results folder, and selects the requested part of a grid."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
 
 
 def _placed_reference(experiment: Experiment, config: Path) -> str | None:
-    """The experiment's reference as an absolute path, where it is one of the user's own files; all its lines must be of
-    cells of the experiment."""
+    """The experiment's reference, as an absolute path if it is the user's own file. All its lines must belong to cells
+    of the experiment."""
     from rffbench.papers.recorded import is_path, load_own, place
 
     reference = experiment.reference
@@ -85,8 +85,8 @@ def _find(config: str | Path) -> Path:
 
 
 def load_resolved(path: Path) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """The resolved configs of a results folder's config.yaml: of each combination of a sweep, with its labels, one an
-    axis; without a sweep the one that is there, as it is, whatever this version makes of its names.
+    """The resolved configs of a results folder's config.yaml: one for each combination of a sweep, with its labels, one
+    per axis. Without a sweep the only one, unchanged, even if this version does not know its names.
 
     ResultsError if the file cannot be read or is no experiment.
     """

@@ -1,5 +1,5 @@
-"""The files of feature maps, kernels and scores that a config names: found from its folder, and written down by their
-own names; and files of numbers, which become the numbers in them."""
+"""The files of feature maps, kernels and scores in a config: their paths start from its folder, and results store only
+their names. Files of numbers are replaced by their numbers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Place = tuple[str, ...]
 
 
 def found_from(config: Any, folder: Path) -> Any:
-    """``config``, as YAML gives it, with every file's whole path: ``./mine.py`` lies in ``folder``. A kernel's
-    ``lengths`` in a file are the numbers in it."""
+    """``config``, as loaded from YAML, with absolute paths; ``./mine.py`` is in ``folder``. A file of a kernel's
+    ``lengths`` is replaced by its numbers."""
 
     def change(place: Place, value: str) -> Any:
         if place[-1] == "lengths":
@@ -28,7 +28,7 @@ def found_from(config: Any, folder: Path) -> Any:
 
 
 def portable(config: Config) -> Config:
-    """``config`` with every file by its own name, as the results folder has it, where a copy lies beside it."""
+    """``config`` with only the name of every file, for the results folder, which holds copies of the files."""
     renamed: Config = _changed(config, lambda _, value: ownfile.portable(value))
     return renamed
 
@@ -68,8 +68,8 @@ def numbers_of(path: Path, place: Place) -> list[float]:
 
 
 def _changed(config: Any, change: Callable[[Place, str], Any], *above: str) -> Any:
-    """``config`` with ``change(place, value)`` for each name of a map, kernel or score, and each file of lengths; the
-    same for what the labels of its sweep change."""
+    """``config`` with ``change(place, value)`` applied to each name of a map, kernel or score, and to each file of
+    lengths; also within the labels of its sweep."""
     if not isinstance(config, dict):
         return config
     result = dict(config)
@@ -111,7 +111,7 @@ def _kernel(kernel: Any, change: Callable[[Place, str], Any], *place: str) -> An
 
 
 def _names(config: Config) -> Iterator[tuple[Place, str]]:
-    """Each name of a map, a kernel or a score, and where it is."""
+    """Each name of a map, a kernel or a score, and its place."""
     found: list[tuple[Place, str]] = []
     _changed(config, lambda place, name: found.append((place, name)))
     yield from found

@@ -1,4 +1,4 @@
-"""The JSON Schema of a config, in which every feature map and solver there is lists its own keys."""
+"""The JSON Schema of a config, with the keys of every feature map and solver."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rffbench.solvers import SOLVERS
 Schema = dict[str, Any]
 
 OWN_FILE: Schema = {
-    "title": "a class in a file of one's own",
-    "description": "./mine.py:MyFeatures, found from the config's folder; its parameters beside it",
+    "title": "a class in your own file",
+    "description": "./mine.py:MyFeatures, relative to the config's folder; its parameters beside it",
     "type": "object",
     "properties": {"features": {"type": "string", "pattern": r"\.py:"}},
     "required": ["features"],
@@ -27,7 +27,7 @@ OWN_FILE: Schema = {
 
 
 def json_schema() -> Schema:
-    """The schema of a config: a method's keys are those of its map, a solver's those of the solver it names."""
+    """The schema of a config: a method has the keys of its map, a solver those of the solver it names."""
     schema = Experiment.model_json_schema()
     definitions = schema["$defs"]
     default = Solver().name
@@ -49,7 +49,7 @@ def json_schema() -> Schema:
 
 
 def _alternatives(registry: Registry, key: str, common: Schema) -> list[Schema]:
-    """A schema for each name, which ``key`` gives: its own keys and the ``common`` ones, and no other."""
+    """A schema for each name, the value of ``key``: it allows the name's own keys and the ``common`` ones."""
     return [
         {
             "title": row["name"],
@@ -64,7 +64,7 @@ def _alternatives(registry: Registry, key: str, common: Schema) -> list[Schema]:
 
 
 def _without_a_name(solvers: list[Schema]) -> Schema:
-    """A method's settings of the experiment's solver, whichever that is."""
+    """A method's settings of the experiment's solver, for any solver."""
     keys: dict[str, list[Schema]] = {}
     for solver in solvers:
         for key, each in solver["properties"].items():
@@ -86,7 +86,7 @@ def _keys(registry: Registry, name: str) -> dict[str, Schema]:
 
 
 def _value(parameter: Parameter) -> Schema:
-    """What is known of a parameter's value."""
+    """The schema of a parameter's value."""
     schema: Schema = {"description": parameter.description} if parameter.description else {}
     if parameter.choices is not None:
         schema["enum"] = list(parameter.choices)

@@ -32,10 +32,10 @@ from rffbench.errors import ConfigError, RffbenchError, unknown
 from rffbench.text import BYTES, SECONDS, number, quantity
 from rffbench.yamlfile import Misplaced, pattern, shown
 
-MOST_FEATURES = 1_000_000  # 256 rows of so many are 4 GB
+MOST_FEATURES = 1_000_000  # 256 rows with this many columns are 4 GB
 Value = TypeVar("Value", bound=Hashable)
 
-DEFAULT = "default"  # the key of a per-dataset or per-size mapping that stands for all the others
+DEFAULT = "default"  # the key for all other entries of a per-dataset or per-size mapping
 
 
 def registered(check: Callable[[str], object]) -> Callable[[str], str]:
@@ -71,7 +71,7 @@ PositiveInt = Annotated[StrictInt, Field(gt=0)]
 
 
 class OwnData(BaseModel):
-    """A user's own data, where its path alone leaves too much to guess."""
+    """A user's own data, with the details that its path leaves open."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,7 +80,7 @@ class OwnData(BaseModel):
         "these packed as .gz, .bz2 or .xz. Or a folder of .npy or .parquet shards, or its URL."
     )
     name: Annotated[StrictStr, pattern(r"^\w[\w.-]*$", "letters, digits, '_', '.' or '-'")] | None = Field(
-        default=None, description="What tables call it. [default: the file's name]"
+        default=None, description="The name in tables. [default: the file's name]"
     )
     target: Column | None = Field(
         default=None,
@@ -97,14 +97,14 @@ class OwnData(BaseModel):
         default=[], description="Columns that are neither input nor target, by name or number."
     )
     categories: list[StrictStr | StrictInt] = Field(
-        default=[], description="Columns whose numbers stand for words, by name or number; see the step onehot."
+        default=[], description="Columns whose numbers are codes for words, by name or number; see the step onehot."
     )
     header: StrictBool | None = Field(default=None, description="Whether the first line has names. [default: guessed]")
 
 
 def dataset_name(value: Any, info: ValidationInfo) -> Any:
-    """The name of a dataset given by its name or, as a user's own, by a path; such a file is looked at, and its card
-    known by the name from here on. A path is relative to the config's folder."""
+    """The name of a dataset, given by name or as the path of a user's own file. Such a file is read, and its card is
+    registered under its name. A path is relative to the config's folder."""
     from rffbench.data.cards import add_card, is_card, read_card
     from rffbench.data.openml import SCHEME
     from rffbench.data.shards import is_url
@@ -149,7 +149,7 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
 
 
 def _of_shards(own: OwnData) -> dict[str, Any]:
-    """What is said of a folder of shards, which takes less than a file does."""
+    """Check the keys of a folder of shards, which has fewer than a file."""
     for key in ("ignore", "header", "categories"):
         if getattr(own, key) != OwnData.model_fields[key].default:
             raise Misplaced(f"{own.path} is a folder of shards, for which there is no {key}", key)
@@ -204,7 +204,7 @@ def check_parameters_from(name: str) -> None:
 
 
 def check_reference(name: str) -> None:
-    """A file is checked where it is known which folder its path starts from: `rffbench.config.loading`."""
+    """A file is checked later, when the folder of its path is known: `rffbench.config.loading`."""
     from rffbench.papers import load_reference
     from rffbench.papers.recorded import is_path
 
@@ -220,14 +220,14 @@ def once(value: list[Any]) -> list[Any]:
 
 
 def none_alone(steps: list[str]) -> list[str]:
-    """Steps, or none of them."""
+    """Steps of preprocessing, or only ``none``."""
     if "none" in steps and len(steps) > 1:
         raise ValueError("none means no step at all, and cannot be combined with others")
     return steps
 
 
 def repeated(values: Iterable[Value]) -> Value | None:
-    """The first of the values that came before."""
+    """The first value that occurs twice."""
     seen: set[Value] = set()
     for value in values:
         if value in seen:
@@ -237,7 +237,7 @@ def repeated(values: Iterable[Value]) -> Value | None:
 
 
 def check_registered_map(name: str) -> None:
-    """A map that is in no file of the user's own."""
+    """A map that is not in the user's own file."""
     from rffbench.features import MAPS
     from rffbench.plugins.registry import NONE
 
@@ -251,21 +251,21 @@ class ChosenBandwidth(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     times_median: Annotated[list[PositiveNumber], AfterValidator(once), Field(min_length=2)] = Field(
-        description="What σ may be, in multiples of the median distance between training rows."
+        description="The values of σ to choose from, in multiples of the median distance between training rows."
     )
-    columns: PositiveInt = Field(description="The columns of the features with which it is chosen.")
-    rows: PositiveInt = Field(description="At most how many training rows it is chosen on, the first of them.")
+    columns: PositiveInt = Field(description="The number of columns of the features for this choice.")
+    rows: PositiveInt = Field(description="The most training rows for this choice; the first ones are used.")
     and_lambda: StrictBool = Field(
-        default=False, description="Whether the λ that was chosen with it is kept, and not chosen again on all rows."
+        default=False, description="Whether to keep the λ chosen with it, instead of choosing λ again on all rows."
     )
     features: Annotated[StrictStr, AfterValidator(registered(check_registered_map))] | None = Field(
         default=None,
-        description="A feature map, by its registered name, whose columns it is chosen with, so that all methods have "
-        "the same bandwidth. [default: each method's own map]",
+        description="The registered name of a feature map to choose it with, so that all methods have the same "
+        "bandwidth. [default: each method's own map]",
     )
 
     def spec(self) -> dict[str, Any]:
-        """As a trial's spec holds it."""
+        """The form of a trial's spec."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -307,7 +307,7 @@ def size(value: object) -> str | int:
 
 
 def listed(value: object) -> object:
-    """A single value as a list of it; nothing, and a mapping, stay what they are."""
+    """A single value as a list of it; None and mappings are unchanged."""
     return value if value is None or isinstance(value, (list, dict)) else [value]
 
 
@@ -317,14 +317,14 @@ def by_default(value: object) -> object:
 
 
 def split_by_default(value: object) -> object:
-    """One split for all, a rule's name or a mapping with it, as the mapping ``{default: split}``; of a mapping by
-    dataset, each rule that is a name alone as a mapping."""
+    """One split for all, a rule's name or a mapping with it, as the mapping ``{default: split}``. In a mapping by
+    dataset, each bare rule becomes a mapping."""
     splits = value if isinstance(value, dict) and "rule" not in value else {DEFAULT: value}
     return {dataset: {"rule": split} if isinstance(split, str) else split for dataset, split in splits.items()}
 
 
 def by_key(key: str) -> Callable[[object], object]:
-    """A validator that takes a bare value for the mapping ``{key: value}``."""
+    """A validator that rejects a bare value where a mapping is expected, and suggests ``{key: value}``."""
 
     def validate(value: object) -> object:
         if isinstance(value, str):
@@ -335,7 +335,7 @@ def by_key(key: str) -> Callable[[object], object]:
 
 
 def swept(value: object) -> object:
-    """An axis of a sweep: its labels, each with what it changes."""
+    """An axis of a sweep: its labels, each with its changes."""
     if not isinstance(value, dict) or not all(isinstance(patch, dict) for patch in value.values()):
         example = "{narrow: {kernel: {sigma: 1}}, wide: {kernel: {sigma: 4}}}"
         plain = "kernel.sigma: [1, 4]"
@@ -346,8 +346,8 @@ def swept(value: object) -> object:
 
 
 def spelled_out(config: Any) -> Any:
-    """``config`` with the axes of its sweep that are plain lists, ``kernel.sigma: [1, 4]``, as labels and what each
-    changes: ``kernel.sigma: {'1': {kernel: {sigma: 1}}, '4': {kernel: {sigma: 4}}}``. Misplaced where a value is given
+    """``config`` with the axes of its sweep that are plain lists, ``kernel.sigma: [1, 4]``, as labels with their
+    changes: ``kernel.sigma: {'1': {kernel: {sigma: 1}}, '4': {kernel: {sigma: 4}}}``. Misplaced if a value is given
     twice."""
     if not isinstance(config, dict) or not isinstance(sweep := config.get("sweep"), dict):
         return config

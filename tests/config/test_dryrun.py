@@ -238,7 +238,7 @@ def test_what_no_row_s_seconds_have_is_estimated_too():
     for timing, told in (("features", True), ("shared", False)):
         each = experiment(**one, timing=timing)
         text = describe(each, each.grid(), [], Path("results/small"), workers=2)
-        line = r"\nof that, about \d+ (s|min) to time features, while all other trials stand still\n"
+        line = r"\nof that, about \d+ (s|min) to time features, while all other trials pause\n"
         assert bool(re.search(line, text)) is told
     logged = rows_of(experiment(**one).grid(), 2.0)
     assert estimate(experiment(**one).grid(), logged, rate=lambda: 1e10).aside == measured.aside

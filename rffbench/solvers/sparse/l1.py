@@ -232,18 +232,11 @@ class SquaredHinge(L1Problem):
         return self.y * residual > 0
 
 
-def solve_l1_svm(
-    Z: NDArray, y: ArrayLike, penalty: float, *, start: ArrayLike | None = None, tol: float = 1e-6,
-    random_state: RandomState = None,
-) -> tuple[NDArray[np.float64], Minimum]:  # fmt: skip
-    """The weights w (p,) for features Z (N, p) and labels y (N,), −1 and 1; otherwise as `solve_lasso`."""
-    return solve(SquaredHinge(np.array(y, dtype=np.float64), penalty), Z, start, tol, random_state)
-
-
 def solve_by_liblinear(
     Z: NDArray, y: ArrayLike, penalty: float, *, tol: float = 1e-4, most_iterations: int = 1000, seed: int = 0
 ) -> NDArray[np.float64]:
-    """The same weights by LIBLINEAR's coordinate descent (its solver 5), which begins at 0 each time.
+    """The weights w (p,) of `SquaredHinge` for features Z (N, p) and labels y (N,), −1 and 1, by LIBLINEAR's coordinate
+    descent (its solver 5), which begins at 0 each time.
 
     LIBLINEAR minimises ‖w‖₁ + C Σ max(0, …)², so C = 1/(λN). ``tol`` is its own ε, relative to the violation of
     optimality at 0; it copies Z, at 16 bytes per number.

@@ -31,13 +31,9 @@ class WorkingSet:
         """φ_j(x_i), (m, N): a view, not to be held while the set changes."""
         return self._values[: len(self)]
 
-    def bytes_with(self, added: int) -> int:
-        """Bytes that the values take once ``added`` functions have joined."""
-        return (len(self) + added) * self.n * self._values.itemsize
-
     def add(self, functions: Functions, names: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
-        """Let ``functions`` join, with weight 0 where no ``weights`` are given; ``names`` tell them apart. ValueError
-        where their values are not finite."""
+        """Add ``functions``, with weight 0 unless ``weights`` are given; ``names`` identify them. ValueError if their
+        values are not finite."""
         before, after = len(self), len(self) + len(names)
         if after > len(self._values):
             self._values.resize((after, self.n), refcheck=False)
