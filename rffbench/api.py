@@ -242,7 +242,7 @@ class Results:
         """What changed from ``other``, older results of the same experiment, to these, cell by cell.
 
         ``other`` is `Results`, a folder, ``folder@REVISION``, the folder as a git commit has it, or
-        ``folder@source:1``, with the first version of a file of one's own. ResultsError if the two have no cell in
+        ``folder@source:1``, with the first version of your own file. ResultsError if the two have no cell in
         common.
         """
         from rffbench.report.diff import diff

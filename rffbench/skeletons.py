@@ -12,9 +12,9 @@ from rffbench.errors import ConfigError
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
 METHOD = '''\
-"""A feature map of one's own. A config measures it by `features: ./{name}.py:{class_name}`.
+"""Your own feature map. A config measures it by `features: ./{name}.py:{class_name}`.
 
-`rffbench check-method ./{name}.py:{class_name}` says whether it keeps to what a map must keep to.
+`rffbench check-method ./{name}.py:{class_name}` checks the rules for feature maps.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ class {class_name}(TransformerMixin, BaseEstimator):
     scale : what a parameter does; a config sets it beside `features`, and `rffbench methods` shows this text
     """
 
-    # unbiased = False    # for a map that is biased by design: its rate is told by check-method, and not judged
+    # unbiased = False    # for a map that is biased by design: check-method shows its rate without judging it
 
     # Of these n_components is a must. kernel (a name), gamma (exp(-gamma*|x-x'|^2)) and random_state are given where
     # the constructor has them; all others are parameters of the map, with defaults. The constructor only stores.
@@ -64,7 +64,7 @@ class {class_name}(TransformerMixin, BaseEstimator):
 '''
 
 CARD = """\
-# A dataset of one's own. A config takes it as `datasets: [./{name}.yaml]`, its path from the config's folder, or by its
+# Your own dataset. A config takes it as `datasets: [./{name}.yaml]`, its path from the config's folder, or by its
 # name where RFFBENCH_DATASETS names this folder. {name}.csv is an example; put your own file in its place.
 name: {name}                # as this file's
 title: {name}
@@ -83,7 +83,7 @@ files:
     checksum: sha256:{checksum} # sha256sum {name}.csv
     urls: ["file:{name}.csv"]   # from this card's folder; https://... too
 licence: not stated
-citation: one's own data
+citation: own data
 """
 
 EXPERIMENT = """\
@@ -96,7 +96,7 @@ preprocess: minmax          # none, minmax, standard, clip, sample-l2, ...; a li
 kernel: {{name: gaussian, sigma: 2.0}}   # exp(-|x-x'|^2/(2*sigma^2)); median: from the data
 n_features: [32, 2d, 4d]    # columns; 2d is twice the input dimension
 count: columns              # every method gets as many; without it, frequencies: RFF makes two columns of each
-methods:                    # label: feature map (rffbench methods), or one's own: ./mine.py:MyFeatures
+methods:                    # label: feature map (rffbench methods), or your own: ./mine.py:MyFeatures
   RFF: {{features: fourier}}
   QMC: {{features: qmc}}
 solver:

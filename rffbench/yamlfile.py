@@ -123,7 +123,9 @@ class _Loader(yaml.SafeLoader):
             raise
         except Exception:  # what a tag such as !!bool makes of any text
             kind = node.tag.removeprefix(STANDARD)
-            raise _at(node.start_mark, f"what stands behind the tag !!{kind} is none; leave the tag out") from None
+            raise _at(
+                node.start_mark, f"the value behind the tag !!{kind} is not of that kind; leave the tag out"
+            ) from None
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:
         base = {"0o": 8, "0x": 16}.get(node.value[:2], 10)

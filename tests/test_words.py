@@ -93,3 +93,41 @@ def test_what_the_words_call_code_is_in_the_code():
 )
 def test_names_that_code_gives_are_found(source, names):
     assert [each.name for each in names_in(source, "", "")] == names
+
+
+# ---- Plain English -----------------------------------------------------------------------------------------
+
+MANNERED = re.compile(r"\b(so many|one's own|what becomes of|what stands|(stands?|stood) still)\b")
+REVIEWED = ("rffbench", "docs", "README.md", "CONTRIBUTING.md")
+OTHERS = (  # edited elsewhere, and the tables made from them
+    *("rffbench/features", "rffbench/kernels", "rffbench/papers", "rffbench/report/board", "rffbench/cli/board.py"),
+    *("docs/board", "docs/reproduction", "docs/cli.md", "docs/config.md", "docs/estimators.md", "docs/maps.md"),
+)
+
+
+def mannered(text: str) -> list[str]:
+    """Each line with a turn of phrase that a plainer one can replace."""
+    return [f"{number}: {line.strip()}" for number, line in enumerate(text.splitlines(), 1) if MANNERED.search(line)]
+
+
+def test_docs_docstrings_and_messages_are_in_plain_english():
+    """Say "this number of columns", "your own file", "the other workers pause"."""
+    files = [ROOT / place for place in REVIEWED]
+    files = [each for place in files for each in ([place] if place.is_file() else sorted(place.rglob("*")))]
+    found = {
+        path: lines
+        for each in files
+        if each.suffix in (".py", ".md", ".html")
+        and not (path := each.relative_to(ROOT).as_posix()).startswith((*OTHERS, "docs/_build"))
+        and (lines := mannered(each.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("line", "is_mannered"),
+    [("a file of one's own", True), ("within so many seconds", True), ("the others stand still", True),
+     ("a file of your own", False), ("so that many rows fit", False), ("standstill", False)],
+)  # fmt: skip
+def test_a_mannered_phrase_is_found(line, is_mannered):
+    assert bool(mannered(line)) is is_mannered

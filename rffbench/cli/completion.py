@@ -125,7 +125,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
     def format_completion(self, item: CompletionItem) -> str:
         value, parts = item.value, set("=:") & set(os.environ["COMP_WORDBREAKS"])
         behind = 1 + max((self._begun.rfind(each) for each in parts), default=-1)
-        for start in range(0 if self._quoted else behind):  # what stands before = may be the option's name
+        for start in range(0 if self._quoted else behind):  # the part before = may be the option's name
             if value.startswith(before := self._begun[start:behind]):
                 value = value.removeprefix(before)
                 break

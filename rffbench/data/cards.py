@@ -492,7 +492,7 @@ def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
     for part in ("train", "test"):
         if isinstance(share := rule.get(part), float | str):
             if isinstance(share, str) or not 0 < share < 1:
-                what = f"so many rows, or a share of them, such as 0.8, not {share!r}"
+                what = f"a number of rows, or a share of them, such as 0.8, not {share!r}"
                 raise ConfigError(f"split: {part} must be {what}")
             rule[part] = round(share * rows)
     if isinstance(train := rule.get("train"), int) and rule.get("test") is None:

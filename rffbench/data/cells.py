@@ -43,8 +43,8 @@ def label_text(value: float) -> str:
 
 
 def identity(labels: Iterable[str]) -> Callable[[str], Hashable]:
-    """What two spellings of the same label have in common. Labels that are all numbers are told apart by their values,
-    so that ``1``, ``1.0``, ``01`` and ``1e0`` are one; all others by their text."""
+    """A key that is equal for spellings of the same label. If all labels are numbers, they are compared by value, so
+    that ``1``, ``1.0``, ``01`` and ``1e0`` are one label; otherwise by text."""
     return _exact if all(map(is_finite, labels)) else str.strip
 
 

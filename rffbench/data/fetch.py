@@ -77,7 +77,7 @@ def raw_path(card: Card, file: File) -> Path:
 def locked(folder: Path) -> Iterator[None]:
     """Lock ``folder`` against other processes; the lock ends with its holder, even if that is killed.
 
-    Who waits longer than a moment is told for which process.
+    After a short wait a message names the process that holds the lock.
     """
     files.make_folder(folder)
     with open(files.open_lock(folder / ".lock"), "r+b", buffering=0) as file:

@@ -145,7 +145,7 @@ class Clip:
             n, d = n + len(X), X.shape[1]
         self.low, self.high = np.empty(d), np.empty(d)
         columns = max(1, QUANTILE_VALUES // n)
-        for start in range(0, d, columns):  # a pass for so many columns as memory shall hold
+        for start in range(0, d, columns):  # each pass handles as many columns as memory allows
             some = slice(start, min(start + columns, d))
             values = np.concatenate([X[:, some].copy() for X in blocks()])
             self.low[some], self.high[some] = np.quantile(values, [CLIPPED, 1 - CLIPPED], axis=0)

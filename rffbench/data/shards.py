@@ -149,7 +149,7 @@ def _opened(place: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _reading(place: str) -> Iterator[None]:
-    """What goes wrong in reading is told of the file."""
+    """In the block, errors of reading name the file."""
     try:
         yield
     except RffbenchError:

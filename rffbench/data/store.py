@@ -33,7 +33,7 @@ from rffbench.data.parse import read_blocks, read_folds
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
 
-TRUSTED = (0,)  # users whose files are taken like one's own: root
+TRUSTED = (0,)  # users whose files are trusted like those of this user: root
 
 _log = logging.getLogger(__name__)
 

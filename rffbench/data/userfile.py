@@ -53,14 +53,14 @@ KINDS = {
 LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
 NAMES_SHOWN = 12  # of the inputs, in a description
 CLASSES_SHOWN = 40  # in a description
-MOST_COLUMNS = 1_000_000  # rows are kept whole, zeros and all: one of so many takes 8 MB
+MOST_COLUMNS = 1_000_000  # rows are kept whole, with all zeros: one row of that width takes 8 MB
 
 Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of a file: its content, and what it is taken for."""
+    """The facts about a file: its content, and how it is interpreted."""
 
     path: Path
     name: str
@@ -384,7 +384,7 @@ def openml_card(reference: str) -> Card:
 
 
 def described(seen: Seen) -> list[tuple[str, str]]:
-    """What is seen in a file, as a person would say it: (what, value) each."""
+    """The description of a file for a reader: (what, value) each."""
     content, layout = seen.content, seen.content.format
     rows = len(content.target)
     said = [("file", seen.path.name), ("format", layout["kind"]), ("rows", f"{rows}"), ("inputs", f"{content.columns}")]

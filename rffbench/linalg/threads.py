@@ -66,8 +66,9 @@ SMALL_PRODUCT = 1e8  # multiply-adds
 
 
 def blas_for(multiply_adds: float) -> AbstractContextManager[object]:
-    """In the block BLAS has one thread, if its products are small, of so many multiply-adds: threads that wait for each
-    other make such products hardly faster, and 20 times slower where another process has one of their processors."""
+    """In the block BLAS has one thread, if its products, of this number of multiply-adds, are small: threads that wait
+    for each other make such products hardly faster, and 20 times slower where another process has one of their
+    processors."""
     return _blas().limit(limits=1) if multiply_adds < SMALL_PRODUCT else nullcontext()
 
 
@@ -91,7 +92,7 @@ LONG = 1e9  # multiply-adds: some tenths of a second
 
 
 def interruptibly(work: Callable[[], Result], multiply_adds: float = LONG) -> Result:
-    """What ``work`` returns, one call of a library that takes so many ``multiply_adds``: Ctrl-C does not wait for it.
+    """What ``work`` returns, one call of a library that takes ``multiply_adds``: Ctrl-C does not wait for it.
 
     Python sees Ctrl-C in the main thread, between two of its own steps. There a long call is made by another thread,
     which goes on by itself after Ctrl-C; its result is dropped. The call must release the GIL.

@@ -50,7 +50,7 @@ Tiles = Callable[[slice, slice, NDArray], None]
 
 
 def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> None:
-    """``in_threads`` where phases of so many bytes are worth it; else BLAS has one thread all the same: for a
+    """``in_threads`` if phases of this number of bytes are worth it; else BLAS has one thread all the same: for a
     tile's product a second does not pay."""
     if size > WORTH_A_THREAD and thread_count() > 1:
         in_threads(work, count)

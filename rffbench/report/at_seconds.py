@@ -1,4 +1,4 @@
-"""The table at a budget of training time: what each method reaches in at most so many seconds."""
+"""The table at a budget of training time: what each method reaches within it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _cell(
     results: Results,
     seconds: bool,
 ) -> tuple[str, float]:
-    """What the method of these trials reaches, as text and as a number; NaN where it reaches nothing."""
+    """The best score of these trials within the budget, as text and as a number; NaN without any."""
     measured = trials[(trials["status"] == "ok") & trials[metric.name].notna() & trials[timed].notna()]
     if measured.empty:
         return f"— ({failures(trials) or 'not measured'})", math.nan

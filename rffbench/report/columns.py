@@ -1,4 +1,4 @@
-"""How many columns the features of each cell have: what a size means for each method."""
+"""The number of columns of each cell's features: the meaning of a size for each method."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rffbench.report.text_table import LEAD, Table, lead
 
 
 def columns_of(results: Results) -> Cells:
-    """The columns of every cell's features, as its rows say. Rows of older versions don't say: for those the map is
-    asked, unless it is in a file of one's own. Methods without a map are left out."""
+    """The columns of every cell's features, from its rows. Rows of older versions lack the number: then the map is
+    asked, unless it is in an own file. Methods without a map are left out."""
 
     @cache
     def told(method: str, n_features: int, dataset: str) -> int | None:

@@ -39,7 +39,7 @@ WIDTH = 80
 
 
 def to_text(difference: Difference) -> str:
-    """What changed, one line per cell, and one line for what did not."""
+    """One line per changed cell, and one line for the unchanged ones."""
     lines = _wrapped(f"{difference.title}: {difference.old} → {difference.new}")
     lines += [line for note in difference.notes for line in _wrapped(note)]
     for kind in (LOST, WORSE, BETTER, CHANGED):
@@ -82,7 +82,7 @@ def summary(difference: Difference) -> str:
 
 
 def to_json(differences: Sequence[Difference]) -> str:
-    """A list with one object per experiment; numbers in full precision, null where there is none."""
+    """A list with one object per experiment; numbers in full precision, null if missing."""
     return json.dumps(
         [
             {

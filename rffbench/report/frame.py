@@ -45,7 +45,7 @@ class Results:
     for every trial of that config in the log and
     the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
     trial, status, contended (bool), and one float column a metric of ``metrics``: accuracy in %, times in
-    seconds, memory in bytes, NaN where there is none. ``curves`` has a row for every point of the trials' curves:
+    seconds, memory in bytes, NaN if missing. ``curves`` has a row for every point of the trials' curves:
     dataset, n_features, multiple, method, trial, and the curves' own columns. ``metrics`` are those known here, and
     behind them what else the trials' maps and solvers measured, as their rows describe it. ``edges`` has a row for
     every tuned value that is the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda or gamma), and
@@ -312,7 +312,7 @@ class _Rows:
         return [last[cell] for cell in ordered]
 
     def column(self, name: str, rows: list[int]) -> NDArray[np.float64]:
-        """The numbers of a metric; NaN where there is none."""
+        """The numbers of a metric; NaN if missing."""
         whole = np.full(len(self.cells), np.nan)
         if known := self.numbers.get(name):
             whole[: len(known)] = known

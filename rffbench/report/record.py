@@ -1,4 +1,4 @@
-"""What an experiment came to as a reference file of one's own, for `compare` to hold later runs against.
+"""Writes an experiment's results as an own reference file, with which `compare` compares later runs.
 
 A cell's expected score is its mean over trials. Its tolerance is the half-width of Student's 95 % interval of the
 difference of two such means, t(n − 1)·s·√(2/n): a run with other seeds is within it in 19 cells of 20. It is at least

@@ -1,5 +1,5 @@
-"""A results folder as it is, as a git commit has it, ``results/table3@HEAD~3``, or with an earlier version of a file of
-one's own, ``results/mine@source:1``."""
+"""Opens a results folder, the folder of a git commit, ``results/table3@HEAD~3``, or a folder with an earlier version of
+an own file, ``results/mine@source:1``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MEASURED = (
     "manifest.json",
     "trials.jsonl",
     "trials.jsonl.xz",
-)  # all else is derived, but for files of one's own
+)  # everything else is derived, except own files
 
 
 @contextmanager
 def results_at(place: str) -> Iterator[Path]:
     """The folder that ``place`` names: a folder, ``FOLDER@REVISION``, a folder as a git commit has it, or
-    ``FOLDER@source:NUMBER``, one with the rows of a version of a file of one's own (`rffbench.report.versions`).
+    ``FOLDER@source:NUMBER``, one with the rows of a version of an own file (`rffbench.report.versions`).
 
     A revision is what git takes for one (``HEAD~3``, a tag, a branch, a hash). What was measured is copied to a
     temporary folder, which is gone after the ``with`` block. ResultsError if there is no git, no such revision or

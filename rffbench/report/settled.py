@@ -55,9 +55,9 @@ class Change:
         return max(map(abs, self.interval)) <= tolerance + _ROUNDING
 
     def settling_trials(self, tolerance: float, cells: int) -> int | None:
-        """How many trials would settle it among so many cells: with these a change of twice the tolerance, or of the
-        mean difference where there is no tolerance, is found with a chance of ``POWER``. None if they would be more
-        than ``MOST_TRIALS``, and from a single trial, which says nothing of the noise.
+        """The number of trials that would settle it among ``cells`` cells: with these a change of twice the tolerance,
+        or of the mean difference where there is no tolerance, is found with a chance of ``POWER``. None if they would
+        be more than ``MOST_TRIALS``, and from a single trial, which says nothing of the noise.
 
         The noise is known from few trials, so that it may be larger: taken is the upper end of its one-sided interval
         at ``POWER``.

@@ -65,7 +65,7 @@ def significantly_better(results: Results, dataset: str, metrics: Sequence[Metri
 def _by_trial(
     trials: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str]
 ) -> tuple[list[int], NDArray[np.float64]]:
-    """The sizes of a dataset's trials, and their numbers by metric, size, method and trial; NaN where there is none."""
+    """The sizes of a dataset's trials, and their numbers by metric, size, method and trial; NaN if missing."""
     sizes, size = np.unique(trials["n_features"].to_numpy(int), return_inverse=True)
     numbers, trial = np.unique(trials["trial"].to_numpy(int), return_inverse=True)
     method = [methods.index(name) for name in trials["method"]]

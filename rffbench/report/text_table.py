@@ -221,7 +221,7 @@ def marked(dataset: str, called: str, results: Results, notes: list[str]) -> str
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines of at most so many characters, at its spaces where that can be done."""
+    """The text in lines of at most ``width`` characters, broken at spaces if possible."""
     if width is None or len(text) <= width:
         return [text]
     return textwrap.wrap(re.sub(r"\s+", " ", text), width, break_on_hyphens=False) or [""]

@@ -15,7 +15,7 @@ _LETTER = 0.5  # a letter's width over its size, about
 _GAP = 12.0  # points between columns
 _NAMES = 16  # letters of the longest name that stands in a column of its own; longer ones stand above their rows
 _LINES = 43.0  # on a page beside the caption, of these letters, which are larger in a class of 12 pt
-_SPACE, _RULES = 0.5, 1.5  # what stands between two names, and the headings with their rules, in lines
+_SPACE, _RULES = 0.5, 1.5  # the heights, in lines, of the space between two names and of the headings with rules
 _WAITING = 16  # floats that may wait for a page: LaTeX gives up at 18 in older versions
 _WORD = 24  # letters of a word that is not broken
 
@@ -111,7 +111,7 @@ def _floats(table: Table, columns: int) -> Iterator[list[_Block]]:
 
 
 def _pages(rows: list[list[str]], most: float, new_name: float) -> Iterator[range]:
-    """The rows of every page, of at most so many lines; a row whose name differs from the one above takes more."""
+    """The rows of every page, of at most ``most`` lines; a row whose name differs from the one above takes more."""
     start, taken = 0, _RULES
     for end, row in enumerate(rows):
         lines = new_name if end == start or row[0] != rows[end - 1][0] else 1.0

@@ -1,7 +1,7 @@
-"""The versions of a file of one's own that a results folder has rows of: ``results/mine@source:1``.
+"""The versions of a user's own file with rows in a results folder: ``results/mine@source:1``.
 
 A run moves the rows of a file that was edited since to trials.aside.jsonl (`rffbench.execution.provenance`). They have
-the SHA-256 of the file as it was, so that each version is told from the others.
+the SHA-256 of that version of the file, which identifies it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
         raise ResultsError(f"{place}: {_told(folder, counts)}")
     version = [*counts][int(number) - 1]
     copy.mkdir(parents=True)
-    for file in folder.iterdir():  # the files of one's own that the config names are beside it
+    for file in folder.iterdir():  # the config's own files are beside it
         if file.is_file() and not file.name.startswith("trials."):
             shutil.copyfile(file, copy / file.name)
     with (copy / "trials.jsonl").open("w", encoding="utf-8") as log:
@@ -52,7 +52,7 @@ def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
 
 
 def versions(folder: Path) -> dict[Version, int]:
-    """Of each file of one's own that has rows of several versions, these, oldest first, and how many rows each has."""
+    """For each own file with rows of several versions: the versions, oldest first, with their numbers of rows."""
     counts: dict[Version, int] = {}
     for row, _ in _rows(folder):
         for file, source in _sources(row).items():
@@ -70,7 +70,7 @@ def _rows(folder: Path) -> Iterator[tuple[Row, bool]]:
 
 
 def _sources(row: Row) -> dict[str, str]:
-    """The SHA-256 of each file of one's own that a row depends on, by its name."""
+    """The SHA-256 of each own file that a row depends on, by its name."""
     scores = [name for name in row.get("scores") or [] if ownfile.is_own(name)]
     parts = [
         (row["features"].get("name"), row.get("source")),
@@ -83,7 +83,7 @@ def _sources(row: Row) -> dict[str, str]:
 def _told(folder: Path, counts: dict[Version, int]) -> str:
     if not counts:
         return (
-            f"{folder} has rows of one version of each file of one's own; of an edited one the next run keeps the "
+            f"{folder} has rows of one version of each own file; of an edited one the next run keeps the "
             "rows that it has so far"
         )
     each = (

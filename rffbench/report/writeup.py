@@ -54,7 +54,8 @@ _EXPLAINED = (
 
 
 def to_text(comparison: Comparison, width: int | None = None) -> str:
-    """What was measured, for a terminal of so many columns, and a line for the rest, which compare.md names."""
+    """The measured cells, for a terminal with this number of columns, and a line for the rest, which compare.md
+    lists."""
     parts = [table.to_text(width) for table in _tables(comparison, width)]
     lines = [*_rest(comparison), summary_line(comparison)]
     if width:
@@ -65,7 +66,7 @@ def to_text(comparison: Comparison, width: int | None = None) -> str:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The same for programs, and every cell: numbers in full precision, None if there is none."""
+    """The same for programs, with every cell: numbers in full precision, None if missing."""
     return {
         "title": comparison.results.title, "reference": comparison.reference.citation, "outside": comparison.outside,
         "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),
@@ -176,7 +177,7 @@ def claims_table(comparison: Comparison) -> Table:
 
 
 def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
-    """The tables of everything; for a terminal of so many columns, of what was measured."""
+    """The tables of all cells; for a terminal with ``width`` columns, of the measured ones."""
     cells = comparison.cells
     tables = []
     if cells["reported"].notna().any():

@@ -84,7 +84,7 @@ class _FeatureGP:
             raise WrongParameter("pairs", f"must be 'real' for an odd number of columns, got 'complex' and {columns}")
 
     def bytes_to_fit(self, n: int, d: int, groups: int = 2) -> int:
-        """About what a fit to (n, d) rows of so many classes comes to hold, besides the rows."""
+        """About the bytes of a fit to (n, d) rows with this number of classes, besides the rows."""
         p = d if self.features is None else int(self.features.n_components)
         dense = 8 * p * p * (3 + (groups if self.samples else 0))
         block = 3 * 8 * p * min(n, default_block_rows(p))

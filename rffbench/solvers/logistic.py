@@ -203,7 +203,7 @@ class LogisticClassifierCV(Classifier):
     def _needed(
         self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype, entries: int | None = None
     ) -> dict[str, int]:
-        """Bytes by method; of a Z that is sparse, with so many ``entries``, the same by either."""
+        """Bytes by method; for a sparse Z with this number of ``entries``, both methods take the same."""
         p, block = columns + self.intercept, default_block_rows(columns)
         always = 8 * (VECTORS * p * k + 8 * n * k) + min(n, block) * 8 * numbers
         if entries is not None:  # with the constant column, and without

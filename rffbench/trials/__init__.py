@@ -1,1 +1,1 @@
-"""One trial, or several that share work: what is asked, how it is done, what is measured."""
+"""One trial, or several that share work: the request, the work, and the measurements."""

@@ -12,14 +12,14 @@ End = Literal["smallest", "largest"]
 
 
 def edge_of(grid: Sequence[float], chosen: float) -> End | None:
-    """The end of its grid that a tuned value is, None inside it: λ = 0 is no end, as there is none beyond it."""
+    """Which end of its grid a tuned value is, or None inside it. λ = 0 is not an end, because no smaller λ exists."""
     if len(grid) < 2 or chosen == 0:
         return None
     return "smallest" if chosen == min(grid) else "largest" if chosen == max(grid) else None
 
 
 def gain_at_edge(grid: Sequence[float], fold_error: ArrayLike, chosen: float) -> dict[str, float] | None:
-    """How much smaller the held-out error is at a ``chosen`` end of the grid than at its neighbour.
+    """The decrease of the held-out error from the neighbour to the ``chosen`` end of the grid.
 
     ``fold_error`` (values, folds) are the errors held out; ``gain`` is the mean over the folds of the difference, with
     its ``standard_error``. None inside the grid, and where the neighbour has no solution.
@@ -35,7 +35,7 @@ def gain_at_edge(grid: Sequence[float], fold_error: ArrayLike, chosen: float) ->
 
 
 def edges_of_solver(solver: Any) -> dict[str, dict[str, float]]:
-    """Of a fitted solver's λ, if cross-validation has put it on the edge of its grid: `gain_at_edge`, by name."""
+    """`gain_at_edge` of a fitted solver's λ, by name, if cross-validation chose the end of its grid."""
     results = getattr(solver, "cv_results_", {})
     errors = results.get("fold_test_error")
     if errors is None or not np.size(errors):
@@ -45,7 +45,7 @@ def edges_of_solver(solver: Any) -> dict[str, dict[str, float]]:
 
 
 def chosen_fold_errors(solver: Any) -> list[float]:
-    """The held-out error on each fold at the λ that a fitted solver has chosen; none where it has chosen none so."""
+    """The held-out error on each fold at the λ that a fitted solver has chosen; empty if it has not chosen λ so."""
     results = getattr(solver, "cv_results_", {})
     errors = results.get("fold_test_error")
     if errors is None or not np.size(errors):

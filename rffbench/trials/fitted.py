@@ -1,4 +1,4 @@
-"""Trials with parameters that others fitted: the kernel's lengths and λ come from a table, by dataset and fold."""
+"""Trials with parameters fitted by others: the kernel's lengths and λ come from a table, by dataset and fold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 
 def with_fitted(spec: TrialSpec) -> TrialSpec:
-    """The trial with the kernel's lengths and the λ of its table, which is no longer named; itself without one."""
+    """The trial with the kernel's lengths and λ from its table in place of the table's name; unchanged without one."""
     if spec.parameters_from is None:
         return spec
     if spec.parameters_hash != hyperparameters.content_hash(spec.parameters_from):
@@ -30,7 +30,7 @@ def with_fitted(spec: TrialSpec) -> TrialSpec:
 
 
 class OfFitted:
-    """A channel in front of another: it tells of trials with fitted parameters as of those that asked for them."""
+    """Wraps a channel: it reports trials with fitted parameters under the trials that asked for them."""
 
     def __init__(self, specs: Sequence[TrialSpec], channel: Channel) -> None:
         self._channel = channel

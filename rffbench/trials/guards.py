@@ -1,6 +1,6 @@
-"""What maps and solvers are given, rows that cannot be written to, and what they give back, which is checked.
+"""Guards around maps and solvers: they get read-only rows, and their results are checked.
 
-Trials of one task share their rows, and a class of another package may do anything to them.
+Trials of one task share their rows, and a class of another package might change them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rffbench.seeds import watching_global_generators
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
 
-TRIED_ROWS = 100  # that a map is fitted to once more, to see what it does
+TRIED_ROWS = 100  # for another fit of a map, to see whether it uses a global generator
 FEW_NUMBERS = 1 << 22  # of rows that are held as they are given: 34 MB in float64
 SHOWN = 5  # labels that a message lists
 PARTS_OF_A_FIT = ("feature_s", "gram_s", "solve_s")
@@ -36,10 +36,10 @@ OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial
 
 
 class GuardedRows(Rows):
-    """Rows whose blocks are read-only; ``numpy.array(rows)`` is a copy that may be written to.
+    """Rows with read-only blocks; ``numpy.array(rows)`` is a writable copy.
 
-    DataError at a number beyond ``farthest``, as far from 0 as the kernel can tell it from its neighbours. Few rows are
-    fetched and scaled once: a task's trials go through them many times, and scaling takes as long as a small map.
+    DataError at a number beyond ``farthest``, where rounding is coarser than the kernel's width. A small number of rows
+    is fetched and scaled only once: a task's trials read them many times, and scaling takes as long as a small map.
     """
 
     farthest: float
@@ -81,8 +81,8 @@ class GuardedRows(Rows):
 
 
 def guarded(split: Split, kernel: Kernel) -> Split:
-    """``split`` with rows and targets that are read-only, and whose numbers ``kernel`` can tell apart; of targets that
-    are streamed each block is a new one."""
+    """``split`` with read-only rows and targets, whose numbers ``kernel`` can distinguish; blocks of streamed targets
+    are new arrays anyway."""
     if isinstance(split.y_train, np.ndarray):
         split.y_train.setflags(write=False)
     split.y_test.setflags(write=False)
@@ -91,8 +91,8 @@ def guarded(split: Split, kernel: Kernel) -> Split:
 
 @contextmanager
 def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
-    """An error of a map or solver that is not built in becomes an OwnCodeError that says whose it is, in which method
-    and line."""
+    """In the block, an error of a map or solver that is not built in becomes an OwnCodeError with its owner, method and
+    line."""
     try:
         yield
     except RffbenchError:
@@ -110,7 +110,7 @@ def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[N
 def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
     """ValueError, naming the map, where it has set or drawn from a global generator in the block.
 
-    Who did it is found out by a fit to some rows of the map alone: a solver, or another thread, is not accused.
+    A second fit of the map alone, to some rows, confirms it: so a solver or another thread is not blamed on the map.
     """
     with watching_global_generators() as changed:
         yield
@@ -129,7 +129,8 @@ def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
 
 @contextmanager
 def keeping_warnings() -> Iterator[list[str]]:
-    """The list in which warnings about numbers are kept meanwhile: a `Fallback`, or that a solver has not converged."""
+    """Yields a list that collects warnings about numbers in the block: a `Fallback`, or a solver without
+    convergence."""
     kept: list[str] = []
     with warnings.catch_warnings():
         show = warnings.showwarning
@@ -147,8 +148,8 @@ def keeping_warnings() -> Iterator[list[str]]:
 
 
 def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
-    """Of a fit that took ``whole`` seconds, those of its parts: what the solver says of its parts in its
-    ``timing_``, or, where it has none, 'train_s' alone. ValueError, naming the solver, where they are no seconds."""
+    """The seconds of the parts of a fit that took ``whole`` seconds: the solver's ``timing_``, or only 'train_s'
+    without it. ValueError, naming the solver, if they are not seconds."""
     said = getattr(solver, "timing_", None)
     if said is None:
         return {"train_s": whole}
@@ -163,13 +164,13 @@ def seconds_of(solver: Any, whole: float) -> dict[str, Any]:
 
 
 def check_map(features: Any, X: Rows) -> None:
-    """ValueError if the fitted map does not make of a row the columns that it was asked for."""
+    """ValueError if the fitted map does not make the requested number of columns."""
     mapped(features, X[:1], columns_of(features))
 
 
 def check_predictions(predicted: Any, solver: Any, n: int, labels: NDArray | None) -> None:
-    """ValueError, naming the solver, where ``predicted`` is not a finite number for each of n rows, or one of the
-    ``labels`` of the training rows where there are such."""
+    """ValueError, naming the solver, unless ``predicted`` is a finite number for each of n rows, and one of the
+    ``labels`` of the training rows if there are labels."""
     who = f"{type(solver).__name__}.predict"
     shape = getattr(predicted, "shape", None)
     if not isinstance(predicted, np.ndarray) or shape != (n,):

@@ -1,4 +1,4 @@
-"""What a trial comes to hold besides what its solver plans, and what it is told where that is too much."""
+"""The memory of a trial besides its solver's plan, and the error if that is too much."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MEGABYTE = 10**6
 
 
 def bytes_to_plan_with(limit: int | None, columns: int) -> int | None:
-    """What this process may come to hold under ``limit`` by a solver of so many columns, BLAS's own memory left out."""
+    """The bytes that a solver of ``columns`` columns may use in this process under ``limit``, without BLAS's memory."""
     free = free_memory(limit)
     return None if free is None else free - blas_bytes(columns)
 
 
 def measuring_bytes(spec: TrialSpec, n: int, columns: int) -> int:
-    """About what is held at once after a fit to n rows, besides the model: to predict, and to measure the map, whose
-    kernel matrix on the points and those like it count."""
+    """About the bytes needed at once after a fit to n rows, besides the model: to predict, and to measure the map, with
+    its kernel matrices on the points."""
     points = min(n, spec.kernel_error_points)
     rows = min(n, max(points, default_block_rows(columns), EFFECTIVE_ROWS))
     held = 8 * (2 * rows * columns + 6 * points**2)

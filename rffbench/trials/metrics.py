@@ -1,4 +1,4 @@
-"""Every metric: what it is called, its unit, which direction is better, and the function that measures it.
+"""Every metric: its name, its unit, the better direction, and the function that measures it.
 
 The functions that score predictions are here; those that measure a feature map are in `rffbench.trials.measuring`.
 """
@@ -54,7 +54,7 @@ Needs = Literal["labels", "values", "scores", "probabilities"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A number measured in a trial, and all that a reader of it is told.
+    """A number measured in a trial, with its description for readers.
 
     ``name`` is its key in trials.jsonl and summary.csv; ``title`` what it is called (the name, unless given); ``unit``
     is empty for a plain number; ``better`` is the better direction, None for neither. ``heading`` stands above a
@@ -99,7 +99,7 @@ class Metric:
 
 
 TRIAL_COLUMNS = ("dataset", "n_features", "method", "multiple", "trial", "status", "contended")
-"""What stands beside the metrics in a table of trials: no names for a metric."""
+"""The other columns of a table of trials: a metric cannot have these names."""
 
 
 # ---- What a map or solver says of itself -------------------------------------------------------------------

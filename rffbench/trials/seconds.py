@@ -20,7 +20,7 @@ FRESH_S = 5.0  # for how long what was timed before tells of the present
 
 @dataclass(frozen=True)
 class Timed:
-    """The median ``seconds`` of so many ``repeats``, their ``spread`` (interquartile range over median; None of a
+    """The median ``seconds`` of ``repeats`` runs, their ``spread`` (interquartile range over median; None of a
     single one), and whether others used the processors meanwhile (None: it cannot be told)."""
 
     seconds: float

@@ -384,7 +384,7 @@ def _stream(spec: TrialSpec) -> SeedSequence:
 
 
 class _MapAlone:
-    """In a solver's place where there is none: fits a map and applies it to the rows, to time it."""
+    """Takes the place of a missing solver: fits a map and applies it to the rows, to time it."""
 
     def __init__(self, features: Any) -> None:
         self.features = features

@@ -116,7 +116,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
 
 
 def _size_column(comparison: Comparison) -> str:
-    """What sizes are drawn by: most papers' tables have multiples of d alone, a file of one's own counts too."""
+    """The column to draw sizes by: most papers' tables have only multiples of d, an own file also has counts."""
     counts = isinstance(comparison.reference, OwnReference) or comparison.cells["multiple"].isna().all()
     return "n_features" if counts else "multiple"
 

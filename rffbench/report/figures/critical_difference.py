@@ -70,7 +70,7 @@ def draw_critical_difference(
 
 
 def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
-    """The longest runs of methods, by first and last place in the order of ranks, of which no two are told apart."""
+    """The longest runs of methods without a significant difference, by first and last place in the order of ranks."""
     p = significance_matrix(statistics).loc[methods, methods].to_numpy()
     runs: list[tuple[int, int]] = []
     for first in range(len(methods)):

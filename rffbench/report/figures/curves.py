@@ -27,7 +27,7 @@ from rffbench.trials.metrics import METRICS, PERCENT
 _PROGRESS = ("objective", "residual", "test_error", "nonzeros")
 _FALLING = ("objective", "residual")  # by orders of magnitude
 _NARROWEST = 1.6  # inches of a panel per size
-_MARKED = 3  # of so many points one has a marker
+_MARKED = 3  # every third point has a marker
 LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
 
 

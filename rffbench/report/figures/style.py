@@ -1,4 +1,4 @@
-"""How every figure looks: colours, line styles, fonts, widths, ticks, and what stands above and below the panels."""
+"""The look of every figure: colours, line styles, fonts, widths, ticks, and the text above and below the panels."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ _current: ContextVar[Style] = ContextVar("style", default=SCREEN)
 
 
 def figure_style(name: str = "screen", columns: int | None = None, panels: Sequence[str] = ()) -> Style:
-    """One of ``FIGURE_STYLES``, of a paper with figures as wide as so many columns; with panels of these metrics.
+    """One of ``FIGURE_STYLES``; in the style paper figures are ``columns`` columns wide. Panels show these metrics.
 
     Raises ConfigError for a style that is not one of them, and for columns of another style than paper.
     """
@@ -171,7 +171,7 @@ def panels(
     above: float = 0.0,
     under: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of about this width and height, in inches, ``most`` in a row; where a style makes
+    """A figure with ``count`` panels of about this width and height, in inches, ``most`` in a row; where a style makes
     them narrower they are lower, too. It is at least ``least`` wide, and has the height ``above`` besides. Each has
     another one of the height ``under`` below it, if that is given: they are the second half of the list."""
     columns = min(count, most)

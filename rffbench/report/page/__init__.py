@@ -163,7 +163,7 @@ def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str
 
 
 def _reproductions(sections: Sequence[Section]) -> list[Section]:
-    """The experiments that are to give a paper's numbers, or a baseline of one's own."""
+    """The experiments that should reproduce a paper's numbers, or an own baseline."""
     return [section for section in sections if section.role in ("reproduction", None)]
 
 

@@ -153,7 +153,8 @@ class Sent:
 
 
 def _arrived(sources: list[tuple[Path, bytes]], content: bytes) -> Sent:
-    """On a worker; what goes wrong is told when it is asked for: dask would send it again and again."""
+    """Runs on a worker. Errors are returned when the result is asked for, because dask would retry the task for
+    ever."""
     try:
         ownfile.restore(sources)
         return Sent(pickle.loads(content))

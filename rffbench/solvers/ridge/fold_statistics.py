@@ -77,7 +77,7 @@ class Statistics(Protocol):
         ...
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
-        """The matrices to solve in for so many penalties, within ``memory`` bytes."""
+        """The matrices to solve in for this number of penalties, within ``memory`` bytes."""
         ...
 
 
@@ -179,7 +179,7 @@ class FoldStatistics:
         return self._grams.unused
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
-        """The triangles to solve in for so many penalties, within ``memory`` bytes."""
+        """The triangles to solve in for this number of penalties, within ``memory`` bytes."""
         return Work.of_triangles(self.columns, penalties, self.spare(), memory)
 
     @staticmethod

@@ -88,6 +88,6 @@ def check_scoring(scoring: object, task: str) -> None:
 
 
 def check_folds(folds: int, alphas: Sequence[float], n: int) -> None:
-    """ValueError if the rows are too few to choose among the alphas by so many folds."""
+    """ValueError if there are too few rows to choose among the alphas with this number of folds."""
     if len(alphas) > 1 and folds > n:
         raise WrongParameter("folds", f"must lie between 2 and the rows (n_samples = {n}), got {folds}")

@@ -340,7 +340,7 @@ class Streaming:
         return Z - self._origin if self.center == "both" else Z
 
     def _new_statistics(self, folds: int, targets: int) -> FoldStatistics | FoldFactors:
-        """What is to be known of the rows of so many folds: their Gram matrices, or their R factors."""
+        """The statistics of the rows of this number of folds: their Gram matrices, or their R factors."""
         return (FoldFactors if self._by_svd else FoldStatistics)(self._columns, folds, targets)
 
     def _gather(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from rffbench.linalg.triangles import packed_length
 
 LEAF_ROWS = 1 << 14
-"""Rows of a leaf: so many that sending its triangle, 4p² bytes, takes a twentieth of computing it, rows·p²/2
+"""Rows of a leaf: enough that sending its triangle, 4p² bytes, takes a twentieth of computing it, rows·p²/2
 multiply-adds, where a node does 10¹¹ of them a second and the network moves 10⁹ bytes."""
 
 
@@ -68,8 +68,9 @@ class Cost(NamedTuple):
 
 
 def cost(rows: int, folds: int, workers: int, columns: int, targets: int = 1) -> Cost:
-    """Gathering so many rows, simulated: leaf i is computed by worker i modulo ``workers``, each sum by the worker of
-    its left part, which is sent the right one; everybody goes through the trees depth-first, a leaf at a time.
+    """Simulates gathering this number of rows: leaf i is computed by worker i modulo ``workers``, each sum by the
+    worker of its left part, which is sent the right one; everybody goes through the trees depth-first, a leaf at a
+    time.
 
     ``depth``: sums one after the other; ``bytes_moved`` between workers, and of each fold's sum to the client;
     ``most_held``: sums that one worker holds at most at a time, copies it was sent included.

@@ -115,7 +115,7 @@ class FullyCorrective(Bandwidth):
         return alphas
 
     def _check_budget(self, when: str, inputs: tuple[int, int], dtype: np.dtype, features: int) -> None:
-        """MemoryBudgetError if a working set of so many ``features`` of (n, d) inputs cannot be held."""
+        """MemoryBudgetError if a working set of this number of ``features`` of (n, d) inputs does not fit."""
         n, d = inputs
         a_value = self._basis.column_dtype(dtype).itemsize
         needed = n * (features * a_value + 2 * (d + 1) * dtype.itemsize + 8 * VECTORS) + RowGram.bytes_needed(features)

@@ -48,7 +48,7 @@ VECTORS = 12  # of n and of p numbers, that a solver keeps besides Z
 
 
 class _Machine(NamedTuple):
-    """The weights (p,), and what else is told of the fit: steps and passes over the rows, where they are known."""
+    """The weights (p,) and facts about the fit: steps and passes over the rows, if known."""
 
     weights: NDArray[np.float64]
     counts: dict[str, float]
