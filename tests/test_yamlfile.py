@@ -86,7 +86,9 @@ def test_what_grows_without_measure_is_refused_at_once_with_its_line(text, messa
 )
 def test_a_tag_before_what_it_is_not_is_refused_with_its_line(value, read):
     kind = value.split()[0]
-    with pytest.raises(ConfigError, match=f"line 2: what stands behind the tag {kind} is none; leave the tag out"):
+    with pytest.raises(
+        ConfigError, match=f"line 2: the value behind the tag {kind} is not of that kind; leave the tag out"
+    ):
         read(f"a: 1\nb: {value}\n")
 
 

@@ -1,7 +1,11 @@
 """Getting a dataset's files into the cache: from the mirror first, then from each URL in turn.
 
-A file is written to a temporary name, its checksum compared with the card's, and only then moved to its
-place, so a file in its place is whole. Nothing here prints: progress goes to a callback.
+A file is written to a temporary name, its checksum compared with the card's, and only then moved to its place, so a
+file in its place is whole. Nothing here prints: progress goes to a callback.
+
+pooch downloads each file. It has no second source for a file, no files that are packed in one source and plain in
+another, no limit on the bytes of an unpacked file, and no end for a server that sends a byte a second: the rest of this
+module.
 """
 
 from __future__ import annotations
@@ -297,8 +301,8 @@ def _pack(file: File, path: Path) -> None:
 
 
 def _transfer(url: str, path: Path, limit: int, deadline: float, name: str, progress: Progress | None) -> None:
-    """One attempt. It is made by a thread: where a server sends a byte a second, in a header even, no read of its
-    answer ends, and who waits must be free to give up."""
+    """One attempt, in a thread: if a server sends a byte a second, even within a header, reading its answer never ends,
+    and the caller must be able to give up."""
     with open(path, "wb") as file:
         arriving = _Arriving(url, file, limit, _Bar(name, progress) if progress else False)
         arriving.start()

@@ -72,7 +72,7 @@ class ButterflySimplices:
         return A
 
     def products(self, X: Any, scale: NDArray, lengths: NDArray, zeros: int = 0) -> Tiles:
-        """What writes tiles of [0 | X·diag(scale)·W·diag(lengths)], W the corners, after so many columns of ``zeros``.
+        """What writes tiles of [0 | X·diag(scale)·W·diag(lengths)], W the corners, after ``zeros`` columns of 0.
 
         X (n, d) is an array or a CSR matrix, whose rows are dense here, as they are once rotated: a tile's, not all.
         scale is (d,), and lengths (s,), one for each corner. O(d·log d) operations for d + 1 corners.

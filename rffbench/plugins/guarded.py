@@ -1,4 +1,12 @@
-"""Code of other packages and of users is loaded here: it cannot end the process, run for ever or print results."""
+"""Loads code of other packages and of users, which cannot end the process, run for ever or print among the results.
+
+Why not in a child process? Trials do run such code in children. But the command also needs the live class: its
+signature, types and docstring for the schema, ``serves`` and ``letters`` for the dry run, and ``check_parameters`` with
+the values of each size. A child would need a protocol for all of these, must be asked again for every size, and can
+return neither classes nor types to pydantic. It would import NumPy and scikit-learn again for every command that names
+such a part. And the guards would stay: `check-method` and ``--executor serial`` run user code in this process. So code
+is loaded here, within a time limit, and ``os._exit`` raises an exception.
+"""
 
 from __future__ import annotations
 

@@ -4,10 +4,13 @@ A run is a results folder, or a folder as a git commit has it; its date, commit 
 record in manifest.json. The series of a cell are its means, one per run, in the order of the dates: over the trials
 that all runs with the cell have, so that it does not move where a run has more of them.
 
-A change point is looked for by the largest standardised shift of the mean: over every k, the difference of the mean of
-runs k + 1 … n and of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the share of
-the orders of the same values in which the largest shift is as large: of all orders for few runs, else of drawn ones. It
-supposes that runs without a change are exchangeable, and finds one change. Below four runs no order is unusual.
+A change point is the largest standardised shift of the mean: over every k, the difference of the mean of runs k + 1 … n
+and of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the share of the orders of
+the same values in which the largest shift is as large: of all orders for few runs, else of drawn ones. This assumes
+that runs without a change are exchangeable, and finds one change. Below four runs no order is unusual.
+
+No library for change points is used: ruptures, for one, returns positions for a penalty or a number of changes that the
+caller must choose, and no p-value, so the permutation test, which is most of the code, would remain.
 """
 
 from __future__ import annotations

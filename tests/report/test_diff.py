@@ -272,7 +272,7 @@ def test_a_version_that_is_not_there_is_refused_with_those_there_are(edited, num
     with pytest.raises(ResultsError, match=said), results_at(f"{edited}@source:{number}"):
         pass
     (edited / ASIDE).unlink()
-    with pytest.raises(ResultsError, match="rows of one version of each file"), results_at(f"{edited}@source:1"):
+    with pytest.raises(ResultsError, match="rows of one version of each own file"), results_at(f"{edited}@source:1"):
         pass
     with pytest.raises(ResultsError, match="nope: no such results folder"), results_at("nope@source:1"):
         pass

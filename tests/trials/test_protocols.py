@@ -54,7 +54,7 @@ def test_a_split_may_differ_by_dataset_and_is_part_of_the_trial_s_key():
     ("split", "problem"),
     [
         ({"rule": "fifths"}, "'fifths'"),
-        ({"rule": "random", "train": 1.5}, "train must be so many rows, or a share of them"),
+        ({"rule": "random", "train": 1.5}, "train must be a number of rows, or a share of them"),
         ({"rule": "random", "train": 2000}, "leaves none of the 1797 rows"),
         ({"rule": "random", "train": 1700, "test": 200}, "1700 \\+ 200 are more than the 1797 rows of digits"),
         ({"rule": "given", "train": 100, "test": 200}, "must be all of the 1797 rows of digits"),
