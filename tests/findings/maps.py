@@ -1,7 +1,12 @@
 """docs/maps.md: what maps that see the targets gain. Its formulas and errors are held by tests/features/."""
 
+import json
+import lzma
+
+import pandas as pd
+
 from rffbench.report.significance import mean_interval
-from tests.helpers.findings import finding, protocols, signed
+from tests.helpers.findings import ROOT, finding, protocols, signed
 
 NAME, PAGE_OF_MAPS = "learnt-frequencies", "docs/maps.md"
 DATASETS = ("magic04", "eeg", "spambase", "phoneme")
@@ -37,21 +42,38 @@ def kernel_alignment_features() -> str:
     return f"it has {_said('kernel-alignment')}"
 
 
-def _left_out(method: str) -> list[str]:
-    """The method less RFF on each dataset, in points, with the standard error over paired trials."""
-    rows = protocols("left-out-gaussian")[0][1].trials
+def _left_out(results: str, method: str, baseline: str, datasets: tuple[str, ...]) -> list[str]:
+    """The method less the baseline on each dataset, in points, with the standard error over paired trials."""
+    rows = protocols(results)[0][1].trials
     found = []
-    for dataset in ("phoneme", "magic04", "eeg", "spambase"):
+    for dataset in datasets:
         table = rows[rows["dataset"] == dataset].pivot(index="trial", columns="method", values="accuracy")
-        differences = table[method] - table["RFF"]
+        differences = table[method] - table[baseline]
+        assert len(differences.dropna()) == 5
         found.append(f"{signed(differences.mean())} ± {differences.sem():.2f}")
     return found
 
 
 @finding(PAGE_OF_MAPS)
 def modified_leverage() -> str:
-    ten, three = _left_out("box of 10"), _left_out("box of 3")
+    datasets = ("phoneme", "magic04", "eeg", "spambase")
+    ten, three = (_left_out("left-out-gaussian", f"box of {width}", "RFF", datasets) for width in (10, 3))
     return (
         f"beside random Fourier features: {ten[0]} on phoneme (5 inputs), {ten[1]} on magic04 (10), {ten[2]} on EEG (14), "
         f"{ten[3]} on spambase (57). With three standard deviations: {', '.join(three)}."
+    )
+
+
+@finding(PAGE_OF_MAPS)
+def mondrian() -> str:
+    datasets = ("letter", "magic04", "phoneme", "eeg")
+    gains = _left_out("left-out-laplacian", "Mondrian", "random binning", datasets)
+    with lzma.open(ROOT / "results/left-out-laplacian/trials.jsonl.xz", "rt", encoding="utf-8") as lines:
+        rows = pd.DataFrame([json.loads(line) for line in lines])
+    columns = rows.groupby(["method", "dataset"])["columns"].mean()
+    ratios = columns["Mondrian"] / columns["random binning"]
+    return (
+        f"beside random binning: {gains[0]} on letter (16 inputs), {gains[1]} on magic04 (10), {gains[2]} on phoneme (5), "
+        f"{gains[3]} on EEG (14). With equally many numbers in a row, the trees have {ratios.min():.1f} to "
+        f"{ratios.max():.1f} times as many columns."
     )
