@@ -23,7 +23,8 @@ def randomly_pivoted(K: np.ndarray, rank: int, rng: np.random.Generator) -> np.n
 
 
 def left_after(K: np.ndarray, y: np.ndarray, F: np.ndarray, steps: int) -> float:
-    """‖y − (K + μI)β‖/‖y‖ after so many steps of conjugate gradients, preconditioned with FFᵀ + μI."""
+    """‖y − (K + μI)β‖/‖y‖ after so many steps of conjugate gradients, preconditioned with P = FFᵀ + μI; each residual
+    is made orthogonal to all earlier ones, in the inner product of P⁻¹."""
     inner = np.linalg.cholesky(F.T @ F + MU * np.eye(F.shape[1]))
 
     def precondition(r: np.ndarray) -> np.ndarray:
@@ -33,10 +34,15 @@ def left_after(K: np.ndarray, y: np.ndarray, F: np.ndarray, steps: int) -> float
     beta, r = np.zeros(len(y)), y.copy()
     z = precondition(r)
     p, rz = z, r @ z
+    earlier: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(steps):
+        earlier.append((r / np.sqrt(rz), z / np.sqrt(rz)))
         Ap = K @ p + MU * p
         step = rz / (p @ Ap)
         beta, r = beta + step * p, r - step * Ap
+        R, Z = (np.column_stack(each) for each in zip(*earlier, strict=True))
+        r = r - R @ (Z.T @ r)
+        r = r - R @ (Z.T @ r)
         z = precondition(r)
         p, rz = z + (r @ z) / rz * p, r @ z
     return float(np.linalg.norm(y - K @ beta - MU * beta) / np.linalg.norm(y))
