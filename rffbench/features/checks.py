@@ -166,7 +166,7 @@ def _dtype(features: Any) -> tuple[bool, str]:
     x = X.astype(np.float32)
     x.setflags(write=False)
     Z, z = (_numbers(_fitted(features, rows, random_state=3), rows) for rows in (X, x))
-    if (Z.dtype, z.dtype) != (np.float64, np.float32):
+    if (Z.dtype, z.dtype) != (np.dtype(np.float64), np.dtype(np.float32)):
         return False, f"float64 gives {Z.dtype}, float32 gives {z.dtype}; the dtype of X must be kept"
     off = float(np.abs(z @ z.T - Z @ Z.T).max() / np.abs(Z @ Z.T).max())
     return off < 1e-3, f"kept; the kernels of float32 and float64 are {off:.0e} apart"
