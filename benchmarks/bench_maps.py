@@ -85,7 +85,10 @@ def one_transform(made: Any, X: NDArray) -> Work:
 
 
 def butterflies(made: Any, X: NDArray) -> Work:
-    """The rotations: of the rows, by three butterflies for every simplex."""
+    """The rotations: of the rows, by three butterflies for every simplex; of few inputs, which are multiplied out, the
+    product X·W."""
+    if made._butterflies is None:
+        return product(made, X)
     from numba import njit, prange
 
     from rffbench.linalg.butterfly_kernels import VECTOR_BYTES, rotate_back
