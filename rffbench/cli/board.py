@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="On all datasets and sizes of the board: hours.")
 @click.option("--datasets", metavar="A,B", help="On these datasets of the board, at the sizes of board-small.")
 @click.option(
-    "--data", metavar="FILE", help="Which map is best on one's own data: a file as a config's datasets have it."
+    "--data", metavar="FILE", help="Which map is best on your own data: a file as a config's datasets have it."
 )
 @click.option("--minutes", type=POINTS, help="As many datasets, sizes and trials as take about so long.")
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
@@ -55,7 +55,7 @@ def board(
     results: Path,
     workers: int | None,
 ) -> int:
-    """Show the board, or put a feature map or one's own data on it.
+    """Show the board, or put a feature map or your own data on it.
 
     Without REF and --data: the board as far as it has run, in the terminal and as board.html. REF is a class in a file,
     ./mine.py:MyMap, or a registered map. It is checked, run beside RFF on the board's datasets by the board's protocol,
@@ -66,7 +66,7 @@ def board(
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
     if save and not (ref and ownfile.is_own(ref)):
-        raise ConfigError("--save keeps a map in a file of one's own, ./mine.py:MyMap")
+        raise ConfigError("--save keeps a map in a file of your own, ./mine.py:MyMap")
     if nonce is not None and not check:
         raise ConfigError("--nonce draws the trials of --check, and goes with it")
     if check:

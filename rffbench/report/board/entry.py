@@ -1,4 +1,4 @@
-"""One's own map, or one's own data, on the board: the experiment that is run."""
+"""Your own map, or your own data, on the board: the experiment that is run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from rffbench.text import duration
 from rffbench.trials.spec import TrialSpec
 
 SPOILING = ("columns", "global seeds", "seed")  # checks of a map without which its scores mean nothing
-MOST_ROWS = 100_000  # of one's own data
-LONGEST_S = 600.0  # a trial of one's own map, or on one's own data
+MOST_ROWS = 100_000  # of your own data
+LONGEST_S = 600.0  # a trial of your own map, or on your own data
 PLANS: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 512, 2048), 5), ((128, 512, 2048), 3), ((128, 512), 5), ((128, 512), 2), ((128,), 2), ((128,), 1),
 )  # fmt: skip
-"""Sizes and trials on one's own data, from the dearest down."""
+"""Sizes and trials on your own data, from the dearest down."""
 USUAL = ((128, 512), 3)
 PLANS_OF_MAP: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 512), 5), ((128, 512), 3), ((128, 512), 2), ((128, 512), 1), ((128,), 1)
@@ -37,9 +37,9 @@ PLANS_OF_MAP: tuple[tuple[tuple[int, ...], int], ...] = (
 PLANS_FULL: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 256, 512, 1024, 2048), 5), ((128, 512, 2048), 3), *PLANS_OF_MAP
 )  # fmt: skip
-"""The same of one's own map on the board's datasets, of which the last plan leaves out the dearest, too."""
+"""The same of your own map on the board's datasets, of which the last plan leaves out the dearest, too."""
 FEWEST_DATASETS = 3
-TIMED_ROWS = 1000  # on which it is measured how slow one's own map is
+TIMED_ROWS = 1000  # on which it is measured how slow your own map is
 
 
 # ---- What is run -----------------------------------------------------------------------------------------------------

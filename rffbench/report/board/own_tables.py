@@ -1,4 +1,4 @@
-"""What one's own map, or one's own data, comes to on the board: tables for the terminal and the page."""
+"""What your own map, or your own data, comes to on the board: tables for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _cost_table(results: Results, found: pd.DataFrame, label: str, known: dict[s
 
 
 def data_tables(results: Results) -> list[Table]:
-    """Which map is best on one's own data: every map at every size, by its score, and the difference to RFF."""
+    """Which map is best on your own data: every map at every size, by its score, and the difference to RFF."""
     (dataset,) = results.datasets
     metric = results.score(dataset)
     sign = 1 if metric.better == "greater" else -1

@@ -214,5 +214,5 @@ def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "")
 
 
 def table_only(title: str, found: Sequence[Table], said: Sequence[str] = ()) -> list[Section]:
-    """A page of tables alone, as for one's own map."""
+    """A page of tables alone, as for your own map."""
     return [Section(title, list(said), list(found))]

@@ -103,7 +103,7 @@ class Board:
         return Progress(name, len(results.trials), int((results.trials["status"] != "ok").sum()), planned)
 
     def missing(self, methods: Sequence[str], columns: int | None = None, part: str = "board") -> int:
-        """How many trials of these methods, at so many columns or at all of theirs, are still to come."""
+        """How many trials of these methods, at that many columns or at all of theirs, are still to come."""
         results = self.results.get(part)
         if results is None:
             return -1

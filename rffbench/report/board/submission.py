@@ -1,4 +1,4 @@
-"""A folder with one's own map and its trials, as a pull request brings it: how it is written, and how it is checked.
+"""A folder with your own map and its trials, as a pull request brings it: how it is written, and how it is checked.
 
 A maintainer's check repeats a tenth of the folder's trials, drawn by a nonce that its author could not know, and holds
 the scores against those of the folder. The folder's config is not run: the experiment is made anew from the board's,

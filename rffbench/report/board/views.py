@@ -1,10 +1,10 @@
 """Maps at equal columns, and at equal cost: of seconds, by one of three clocks, or of memory.
 
-At equal cost, a map's loss is read from its own curve of loss over cost, at what the baseline (RFF) costs with so many
-columns: the mean over trials at each size, joined by a monotone cubic in the logarithm of the cost. Straight lines lie
-above such curves. They would count against every map but the baseline, which is read where it was measured. Costs are
-ratios to the baseline's in the same trials, so that another machine's seconds would do. Outside the costs that a map
-was measured at, its loss is unknown, and counted so.
+At equal cost, a map's loss is read from its own curve of loss over cost, at what the baseline (RFF) costs with a given
+number of columns: the mean over trials at each size, joined by a monotone cubic in the logarithm of the cost. Straight
+lines lie above such curves. They would count against every map but the baseline, which is read where it was measured.
+Costs are ratios to the baseline's in the same trials, so that another machine's seconds would do. Outside the costs
+that a map was measured at, its loss is unknown, and counted so.
 """
 
 from __future__ import annotations
