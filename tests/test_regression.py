@@ -143,6 +143,7 @@ AGAIN = [
         "frobenius_error",
         1e-3,
     ),
+    ("munkhoeva2018", {"dataset": "powerplant", "method": "ROM arccos1", "n_features": 10}, "cross_error", 1e-3),
     ("diaz2023", {"dataset": "protein", "method": "rpcholesky 50"}, "residual_norm", 1e-3),
     ("zhang2019", {"method": "LP-RFF 4", "n_features": 306}, "accuracy", 1e-3),
     ("lin2023", {"dataset": "elevators-gp", "method": "RFF", "n_features": 512}, "rmse", 1e-3),
