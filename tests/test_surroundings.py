@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 
@@ -87,3 +88,29 @@ def test_a_map_that_is_never_put_away_is_refused_by_name_and_line(tmp_path, rffb
         assert told.returncode == 2
         assert "'./mine.py:Slow': in __del__: " in told.stderr
         assert "mine.py, line 12: it is not done after 10 s" in told.stderr
+
+
+FAULTS = """
+import resource
+import numpy as np
+from rffbench.process import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.zeros(150_000)[:] = 1.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(), print(faults())
+keep_freed_memory()
+faults(), print(faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
+def test_memory_of_freed_arrays_is_used_again_where_dask_has_it_given_back(environment):
+    environment = environment | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", FAULTS], env=environment, capture_output=True, text=True, check=True)
+    given_back, kept = map(int, done.stdout.split())
+    assert given_back > 20 * 150
+    assert kept < 150

@@ -26,7 +26,7 @@ from rffbench.errors import EnvironmentFault
 from rffbench.linalg import triangles, trigonometric
 from rffbench.linalg.threads import thread_count
 from rffbench.plugins import ownfile
-from rffbench.process import SAFE_PATH, forget_safe_path, safe_path
+from rffbench.process import SAFE_PATH, forget_safe_path, keep_freed_memory, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
 TIMEOUT_S = 30.0  # how long a scheduler and its first worker have to be there
@@ -176,6 +176,7 @@ def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, 
     for each in values:
         if isinstance(each, EnvironmentFault):
             raise each
+    keep_freed_memory()
     share = max(1, CPU_COUNT // slots.get(_host(worker.address), worker.state.nthreads))
     share = min(share, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     numba.set_num_threads(share)
