@@ -115,9 +115,9 @@ def _shares(pid: int) -> int:
 @cache
 def keep_freed_memory() -> None:
     """Have this process keep the memory of freed arrays of up to 32 MB for the next ones, as glibc does by itself if
-    MALLOC_TRIM_THRESHOLD_ is not set. dask sets it for its workers. Each array of more than 128 kB then goes back to the
-    system at once, and the first touch of the next one's pages takes longer than many a product. Without glibc nothing
-    changes."""
+    MALLOC_TRIM_THRESHOLD_ is not set. dask sets it for its workers. Each array of more than 128 kB then goes back to
+    the system at once, and the first touch of the next one's pages takes longer than many a product. Without glibc
+    nothing changes."""
     trim_threshold, mmap_threshold = -1, -3  # mallopt(3)
     with contextlib.suppress(OSError, AttributeError, TypeError):
         libc = ctypes.CDLL(None)
