@@ -118,6 +118,8 @@ def keep_freed_memory() -> None:
     MALLOC_TRIM_THRESHOLD_ is not set. dask sets it for its workers. Each array of more than 128 kB then goes back to
     the system at once, and the first touch of the next one's pages takes longer than many a product. Without glibc
     nothing changes."""
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return
     trim_threshold, mmap_threshold = -1, -3  # mallopt(3)
     with contextlib.suppress(OSError, AttributeError, TypeError):
         libc = ctypes.CDLL(None)

@@ -23,7 +23,7 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
 from rffbench.execution.offspring import adopt
-from rffbench.process import forget_safe_path
+from rffbench.process import forget_safe_path, keep_freed_memory
 from rffbench.rowsource import subtract_pauses
 from rffbench.trials.seconds import Timer
 
@@ -134,6 +134,7 @@ def call(function: str, arguments: tuple[Any, ...], pipe: connection.Connection)
 
 def _settle_in() -> None:
     """Give this process its own group. It ignores Ctrl-C, which the parent handles, and ends with its parent."""
+    keep_freed_memory()
     os.setsid()
     adopt()
     os.dup2(2, 1)  # the run's standard output is for its results, ours goes to standard error
