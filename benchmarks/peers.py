@@ -23,7 +23,7 @@ PACKAGES = {
     "xGPR": ["xGPR==0.4.8.5", "scipy", "scikit-learn"],
     "rfflearn": ["rfflearn==2024.10.28"],
     "gpytorch": ["gpytorch==1.15.2"],
-    "performer-pytorch": ["performer-pytorch==1.1.4"],
+    "performer-pytorch": ["performer-pytorch==1.1.4", "numpy"],
 }
 
 
