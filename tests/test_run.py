@@ -229,7 +229,7 @@ def test_data_that_cannot_be_had_is_told_in_good_time(rffbench, tmp_path):
     text = CONFIG.replace("[digits, breast-cancer]", "[cpu, digits]").replace("trials: 3", "trials: 1")
     config.write_text(text)
     started = time.monotonic()
-    empty = {"RFFBENCH_MIRROR": str(tmp_path / "mirror")}
+    empty = {"RFFBENCH_MIRROR": str(tmp_path / "mirror"), "RFFBENCH_CACHE": str(tmp_path / "cache")}
     nothing = rffbench("run", config, "--only", "dataset=cpu", **empty)
     assert time.monotonic() - started < 30
     assert (nothing.returncode, nothing.stdout) == (3, "")
