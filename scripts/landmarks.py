@@ -261,15 +261,16 @@ def at_equal_seconds(measured: Measured) -> list[str]:
     """The same at the seconds that 1,024 uniform landmarks take."""
     if measured.costs is None:
         return []
-    found = {
-        rule: percent(each) for rule in measured.rules if (each := measured.gains_in(measured.at_seconds(1024), rule))
-    }
+    at = measured.at_seconds(1024)
+    found = {rule: percent(each) for rule in measured.rules if (each := measured.gains_in(at, rule))}
     below = [rule for rule, each in found.items() if each[2] < 0]
     above = [rule for rule, each in found.items() if each[1] > 0]
+    headline = "some rules pay" if above else "they cost" if below else "it is undecided"
+    best = max(found, key=lambda rule: found[rule][0])
     return [
-        "**At equal seconds they cost.** At the seconds that 1,024 uniform landmarks take, choosing included, the interval of the gain "
-        f"is above 0 for {in_words(above) or 'no rule'} and below 0 for {in_words(below) or 'none'}. RPCholesky's gain is "
-        f"{interval(found['RPCholesky'])} %."
+        f"**At equal seconds {headline}.** At the seconds that 1,024 uniform landmarks take, choosing included, the interval of the gain "
+        f"is above 0 for {in_words(above) or 'no rule'} and below 0 for {in_words(below) or 'none'}. The largest is that of "
+        f"{best}, {interval(found[best])} %."
     ]
 
 
