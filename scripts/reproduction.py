@@ -27,6 +27,7 @@ from rffbench.papers import load_reference, role_of
 from rffbench.papers.recorded import is_path
 from rffbench.report.claims import load_claims
 from rffbench.report.escape import from_csv_cell
+from rffbench.text import plural
 
 ROOT = Path(__file__).resolve().parent.parent
 VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
@@ -310,7 +311,7 @@ def protocols_tried(experiments: list[Experiment]) -> int:
 
 def overview(experiments: list[Experiment], page: Path) -> str:
     """The experiments of a paper, one row each, which leads to its ``page``: reproductions, and apart what is none."""
-    lines, tried = [], f", {number_of(protocols_tried(experiments), 'protocol')} tried"
+    lines, tried = [], f", {plural(protocols_tried(experiments), 'protocol')} tried"
     for role, title in ROLES.items():
         if mine := [each for each in experiments if each.role == role]:
             lines += [
@@ -359,13 +360,13 @@ def outcome(each: Experiment) -> str:
         return "not run yet."
     said = [f"{each.agreeing} of {len(each.both)} cells agree{each.besides}"] if each.within else []
     if judged := sum(each.verdicts[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
-        said.append(f"of {number_of(judged, 'claim')} {in_words(each.verdicts)}")
+        said.append(f"of {plural(judged, 'claim')} {in_words(each.verdicts)}")
         together = Counter(each.claims["verdict_adjusted"])
         if (together[HOLDS], together[REFUTED]) != (each.verdicts[HOLDS], each.verdicts[REFUTED]):
             said[-1] += f" (judged together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
         said += [f"{each.stood_in} of them on stand-in data"] * bool(each.stood_in)
     if count := each.verdicts[NOT_MEASURED]:
-        said.append(f"{number_of(count, 'claim')} not measured")
+        said.append(f"{plural(count, 'claim')} not measured")
     if not said:
         ranked = "protocols are ranked by their distance to the paper"
         said = [ranked if each.searched else "there is no number to compare with"]
@@ -384,21 +385,21 @@ def deviations(each: Experiment) -> list[str]:
             by_reason.setdefault(reason(row, each.explained), []).append(miss(row))
         if each.role == "":
             for why, names in by_reason.items():
-                said.append(f"{number_of(len(names), 'cell')} that differ, {why}: {'; '.join(names)}")
+                said.append(f"{plural(len(names), 'cell')} that differ, {why}: {'; '.join(names)}")
         else:
             names = [name for each_reason in by_reason.values() for name in each_reason]
-            said.append(f"{number_of(len(different), 'cell')} that differ, the furthest {'; '.join(names)}")
+            said.append(f"{plural(len(different), 'cell')} that differ, the furthest {'; '.join(names)}")
     wrong = each.ratios[each.ratios["verdict"] == "differs"]
     if len(wrong):
         kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
         named = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
-        said.append(f"{number_of(len(wrong), 'cost ratio')} in which the other method is cheaper: {named}")
+        said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {named}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
         found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
         said.append(f"a claim does not hold on {', '.join(dict.fromkeys(found))}: *{claim}*, {in_range(asked)}")
     if each.missing:
-        said.append(f"{number_of(each.missing, 'cell')} without a measurement")
+        said.append(f"{plural(each.missing, 'cell')} without a measurement")
     return said
 
 
@@ -419,11 +420,6 @@ def reason(row: dict[str, Any], explained: list[dict[str, Any]]) -> str:
 
 
 # ---- Words ------------------------------------------------------------------------------------------------
-
-
-def number_of(count: int, what: str) -> str:
-    """``1 claim``, ``2 claims``."""
-    return f"{count} {what}" + "s" * (count != 1)
 
 
 def in_words(verdicts: Counter[str]) -> str:

@@ -483,7 +483,7 @@ RULES = ("half", "random", "given", "given-sampled")
 
 def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
     """A split rule as a card has it: ``train`` and ``test`` may be shares of the ``rows``, and ``test`` is what is left
-    unless given. ConfigError if it is none."""
+    unless given. ConfigError if it is not a valid rule."""
     rule: dict[str, Any] = {"rule": split} if isinstance(split, str) else dict(split)
     if "rule" not in rule:
         raise ConfigError(f"split: has no rule; it is one of {', '.join(RULES)}")

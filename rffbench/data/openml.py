@@ -27,7 +27,7 @@ class About:
 
 
 def number_of(text: str) -> int:
-    """The number in ``openml:1471``; ConfigError if it is none."""
+    """The number in ``openml:1471``; ConfigError if that is no number."""
     number = text.removeprefix(SCHEME)
     if not re.fullmatch(r"[1-9][0-9]*", number):
         raise ConfigError(f"{text}: an OpenML dataset is given by its number, as in openml:1471")

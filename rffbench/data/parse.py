@@ -159,7 +159,7 @@ def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
 
 
 def _index_of_one(X: np.ndarray, before: int) -> np.ndarray:
-    """The index, from 1, of the single 1 in each row of X, (b, 1); ValueError, with the row, where there is none."""
+    """The index, from 1, of the single 1 in each row of X, (b, 1); ValueError if a row has another number of them."""
     is_one = X == 1
     if (wrong := (is_one.sum(axis=1) != 1) | ((X != 0).sum(axis=1) != 1)).any():
         row = before + int(np.flatnonzero(wrong)[0]) + 1
@@ -285,7 +285,7 @@ def _of_line(lines: Lines, message: str) -> str:
 
 
 class Npz:
-    """A NumPy archive whose arrays are read in blocks of rows; ValueError if it is none, or holds something else."""
+    """A NumPy archive whose arrays are read in blocks of rows; ValueError if it cannot be read so."""
 
     def __init__(self, stream: BinaryIO) -> None:
         try:

@@ -46,10 +46,6 @@ class ButterflySimplices:
                 angles[simplex, k] = rng.uniform(0, 2 * np.pi, angles.shape[2])
         return cls(permutations, np.stack([np.cos(angles), np.sin(angles)], axis=3))
 
-    @property
-    def nbytes(self) -> int:
-        return self.permutations.nbytes + self.turns.nbytes
-
     def multiplied_out(self, count: int) -> NDArray[np.float64]:
         """The first ``count`` corners, (d, count)."""
         d = self.permutations.shape[2]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from rffbench.data.cards import load_card
 from rffbench.errors import ConfigError
 from rffbench.papers import hyperparameters
-from rffbench.trials.seconds import Timer
-from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+from rffbench.trials.spec import TrialSpec
 
 
 def with_fitted(spec: TrialSpec) -> TrialSpec:
@@ -27,24 +24,3 @@ def with_fitted(spec: TrialSpec) -> TrialSpec:
         solver["lambda"] = [found.lambda_] if isinstance(solver["lambda"], list) else found.lambda_
     kernel = {**spec.kernel, "lengths": list(found.lengths)}
     return replace(spec, kernel=kernel, solver=solver, parameters_from=None, parameters_hash=None)
-
-
-class OfFitted:
-    """Wraps a channel: it reports trials with fitted parameters under the trials that asked for them."""
-
-    def __init__(self, specs: Sequence[TrialSpec], channel: Channel) -> None:
-        self._channel = channel
-        self._asked = {spec.cell: spec for spec in specs}
-        self.memory_limit = channel.memory_limit
-
-    def alone(self) -> AbstractContextManager[Timer]:
-        return self._channel.alone()
-
-    def begin(self, spec: TrialSpec) -> None:
-        self._channel.begin(self._asked[spec.cell])
-
-    def result(self, result: TrialResult) -> None:
-        self._channel.result(replace(result, spec=self._asked[result.spec.cell]))
-
-    def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        self._channel.fail(self._asked[spec.cell], error)

@@ -482,7 +482,8 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     if spec.device == "cpu":
         touch_memory(_ridge_bytes(spec, problem, limit))
     # Of other trials some rows of a table would have it and others not; and the garbage collection takes a while.
-    with Contention() as around, OwnMemory() if spec.timing == "exclusive" else nullcontext() as own:
+    around, own = (Contention(), OwnMemory()) if spec.timing == "exclusive" else (None, None)
+    with around or nullcontext(), own or nullcontext():
         channel.begin(spec)
         try:
             with keeping_warnings() as told:
@@ -493,7 +494,7 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
             return
     if own is not None and own.bytes is not None:
         result.metrics["own_memory_bytes"] = float(own.bytes)
-    if spec.timing == "exclusive" and result.seconds.get("contended", False) is None:
+    if around is not None and result.seconds.get("contended", False) is None:
         result.seconds["contended"] = _contended_around(around)
     channel.result(result)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -242,3 +242,25 @@ class Channel(Protocol):
     def result(self, result: TrialResult) -> None: ...
 
     def fail(self, spec: TrialSpec, error: BaseException) -> None: ...
+
+
+class Relay:
+    """A channel in front of another. It reports a trial under the spec of the same cell that asked for it: the one that
+    is run may have values in place of the rule that they come from."""
+
+    def __init__(self, asked: Iterable[TrialSpec], channel: Channel) -> None:
+        self._asked = {spec.cell: spec for spec in asked}
+        self._channel = channel
+        self.memory_limit = channel.memory_limit
+
+    def alone(self) -> AbstractContextManager[Timer]:
+        return self._channel.alone()
+
+    def begin(self, spec: TrialSpec) -> None:
+        self._channel.begin(self._asked[spec.cell])
+
+    def result(self, result: TrialResult) -> None:
+        self._channel.result(replace(result, spec=self._asked[result.spec.cell]))
+
+    def fail(self, spec: TrialSpec, error: BaseException) -> None:
+        self._channel.fail(self._asked[spec.cell], error)

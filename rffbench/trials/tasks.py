@@ -9,7 +9,7 @@ from rffbench.process import peak_memory
 from rffbench.solvers import NONE
 from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
-from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
 # What the rows, their split and scaling do not depend on: trials alike in all else are done in one process.
 _OWN = ("method", "features", "source", "n_features", "multiple")
@@ -34,9 +34,9 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
     from rffbench.trials.single import Problem, run_single
 
     if specs[0].parameters_from is not None:
-        from rffbench.trials.fitted import OfFitted, with_fitted
+        from rffbench.trials.fitted import with_fitted
 
-        run_group([with_fitted(spec) for spec in specs], OfFitted(specs, channel))
+        run_group([with_fitted(spec) for spec in specs], Relay(specs, channel))
         return
     if isinstance(specs[0].kernel["gamma"], list):
         best = _BestBandwidth(specs, channel)

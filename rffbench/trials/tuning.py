@@ -10,7 +10,6 @@ depends on the spec without its size and on nothing else, so that it is the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +22,8 @@ from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
 from rffbench.trials.guards import leaving_global_seeds, naming_whose_code
-from rffbench.trials.seconds import Timer
 from rffbench.trials.single import Problem, either, ready_solver
-from rffbench.trials.spec import Channel, TrialResult, TrialSpec
+from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
 
 @dataclass(frozen=True)
@@ -79,35 +77,26 @@ def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choi
     return Choice(gammas[best], grid[best], lambdas[best], watch.seconds, contention.contended, edge)
 
 
-class OfChoice:
-    """A channel in front of another: it tells of trials with a chosen γ as of the trials that asked for it."""
+class OfChoice(Relay):
+    """Reports trials with a chosen γ under the trials that asked for it, with the choice beside their result."""
 
     def __init__(self, chosen: Sequence[tuple[TrialSpec, Choice]], channel: Channel) -> None:
-        self._channel = channel
-        self._asked = {_cell(spec): (spec, choice) for spec, choice in chosen}
-        self.memory_limit = channel.memory_limit
-
-    def alone(self) -> AbstractContextManager[Timer]:
-        return self._channel.alone()
-
-    def begin(self, spec: TrialSpec) -> None:
-        self._channel.begin(self._asked[_cell(spec)][0])
+        super().__init__([spec for spec, _ in chosen], channel)
+        self._choices = {spec.cell: choice for spec, choice in chosen}
 
     def result(self, result: TrialResult) -> None:
-        spec, choice = self._asked[_cell(result.spec)]
+        choice = self._choices[result.spec.cell]
         metrics = result.metrics | {"gamma": choice.gamma, TIMES_MEDIAN: choice.times}
         contended = either(result.seconds.get("contended"), choice.contended)
         seconds = result.seconds | {"bandwidth_s": choice.seconds, "contended": contended}
         edges = result.edges | ({TIMES_MEDIAN: choice.edge} if choice.edge else {})
-        self._channel.result(replace(result, spec=spec, metrics=metrics, seconds=seconds, edges=edges))
-
-    def fail(self, spec: TrialSpec, error: BaseException) -> None:
-        self._channel.fail(self._asked[_cell(spec)][0], error)
+        super().result(replace(result, metrics=metrics, seconds=seconds, edges=edges))
 
     def with_gamma(self) -> list[list[TrialSpec]]:
         """The trials as they are run, γ a number, in groups of one γ."""
         groups: dict[float, list[TrialSpec]] = {}
-        for spec, choice in self._asked.values():
+        for spec in self._asked.values():
+            choice = self._choices[spec.cell]
             solver: dict[str, Any] = dict(spec.solver)
             if spec.kernel["gamma"].get("and_lambda"):
                 solver["lambda"] = [choice.lambda_]
@@ -138,7 +127,3 @@ def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
         of_all = choice if mine[0].kernel["gamma"].get("features") else None
         chosen += [(spec, choice) for spec in mine]
     return OfChoice(chosen, channel)
-
-
-def _cell(spec: TrialSpec) -> tuple[str, int]:
-    return spec.method, spec.n_features

@@ -88,10 +88,8 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
     def _fit_tall(self, s: int, d: int) -> Any:
         if s < d:
             raise WrongParameter("block", f"must be 'square' with fewer frequencies than inputs ({s}, {d}), not 'tall'")
-        kernel, sequence = (
-            make_kernel_with(GaussianKernel, self.kernel, self.bandwidth),
-            seed_sequence(self.random_state),
-        )
+        kernel = make_kernel_with(GaussianKernel, self.kernel, self.bandwidth)
+        sequence = seed_sequence(self.random_state)
         Q, R = np.linalg.qr(generator(sequence, "frequencies").standard_normal((s, d)))
         lengths = np.sqrt(generator(sequence, "lengths").chisquare(s, s))
         Q *= np.copysign(1, np.diag(R)) * kernel.spectral_scale
