@@ -58,7 +58,8 @@ def sections(board: Board) -> list[Section]:
 
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
-    found = [_which(board), drawn[0], _verdicts(board), *_questions(board), drawn[1], _chosen(board)]
+        asked = _questions(board)
+    found = [_which(board), drawn[0], _verdicts(board), _beside(board), *asked, drawn[1], _chosen(board)]
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
         found.append(Section("Solvers", tables=[table]))
     return [*found, _failures(board), _where(board)]
@@ -101,6 +102,8 @@ def _verdicts(board: Board) -> Section:
 
 
 def _questions(board: Board) -> list[Section]:
+    from rffbench.report.figures.board import strips_figure
+
     found = []
     for answer in answers(board):
         said = []
@@ -109,8 +112,16 @@ def _questions(board: Board) -> list[Section]:
         said += [
             each for each in (answer.said, f"What would change it: {answer.changes}" if answer.changes else "") if each
         ]
-        found.append(Section(f"Question {answer.number}: {answer.asked}", said, tables.answer_tables(answer)))
+        drawn = []
+        if panels := answer.panels():
+            shows = f"{'; '.join(each.title for each in panels)}: a dot for every dataset, and the median over them."
+            drawn = [Picture(f"board-question-{answer.number}", shows, strips_figure(panels))]
+        found.append(Section(f"Question {answer.number}: {answer.asked}", said, tables.answer_tables(answer), drawn))
     return found
+
+
+def _beside(board: Board) -> Section:
+    return Section("Beside the gain", tables=[tables.beside(board)])
 
 
 def _each_dataset(board: Board) -> Section:

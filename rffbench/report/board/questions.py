@@ -14,12 +14,13 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DRAWS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
-from rffbench.report.board.score import losses
+from rffbench.report.board.score import Reference, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
-from rffbench.report.board.statistics import groups_of
+from rffbench.report.board.statistics import REGION, groups_of
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.significance import LEVEL
+from rffbench.report.strips import Strip, Strips
 from rffbench.seeds import generator, stream
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
@@ -28,13 +29,14 @@ NONE_YET = "its trials have not run"
 
 @dataclass(frozen=True)
 class Number:
-    """A number of an answer, with its interval."""
+    """A number of an answer, with its interval, and the ``values`` on datasets whose median it is, if it is one."""
 
     name: str
     value: float
     low: float
     high: float
     datasets: int
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,20 @@ class Answer:
     numbers: list[Number] = field(default_factory=list)
     waits: str = ""
     changes: str = ""
+    strips: tuple[Strips, ...] = ()
+
+    def panels(self) -> list[Strips]:
+        """The panels of its figure: the gains of its maps, then what else has a value on each dataset."""
+        return [*(gains_in_percent(f"Gains {title}", found) for title, found in self.maps if found), *self.strips]
+
+
+def gains_in_percent(title: str, found: Sequence[Summary]) -> Strips:
+    """The gains of maps, in %."""
+    strips = tuple(
+        Strip(each.method, tuple(100 * mean for mean in each.means), 100 * each.median, 100 * each.low, 100 * each.high)
+        for each in found
+    )
+    return Strips(title, strips, "gain, %", (-100 * REGION, 100 * REGION))
 
 
 def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], name: str, seed: int = 0) -> Number:
@@ -64,11 +80,20 @@ def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], 
         chosen = [key for at in rng.integers(len(groups), size=len(groups)) for key in groups[at]]
         drawn.append(of(np.array([known[key] for key in chosen])))
     low, high = np.nanquantile(drawn, [LEVEL / 2, 1 - LEVEL / 2]) if not np.isnan(drawn).all() else (np.nan, np.nan)
-    return Number(name, of(np.array(list(known.values()))), float(low), float(high), len(known))
+    every = np.array(list(known.values()))
+    dots = tuple(every[:, 0].tolist()) if of is median else ()
+    return Number(name, of(every), float(low), float(high), len(known), dots)
 
 
 def median(values: np.ndarray) -> float:
     return float(np.median(values[:, 0]))
+
+
+def strips(title: str, numbers: Sequence[Number], axis: str, band: tuple[float, float]) -> Strips:
+    """A panel of those numbers that are medians over datasets."""
+    known = [each for each in numbers if each.values]
+    return Strips(title, tuple(Strip(each.name, each.values, each.value, each.low, each.high) for each in known),
+                  axis, band)  # fmt: skip
 
 
 def correlation(pairs: np.ndarray) -> float:
@@ -186,7 +211,8 @@ def kernel_errors(board: Board) -> Answer:
                  if name in found}  # fmt: skip
         numbers.append(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns"))
     changes = "A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel."
-    answer = Answer(2, asked, said, [], [*numbers[:2], apart, *numbers[2:]], changes=changes)
+    drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
+    answer = Answer(2, asked, said, [], [*numbers[:2], apart, *numbers[2:]], changes=changes, strips=(drawn,))
     done = board.progress("board-one-sigma")
     waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
     return Answer(**{**vars(answer), "waits": waits})
@@ -234,15 +260,30 @@ def kernels(board: Board) -> Answer:
     )  # fmt: skip
     said = "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
     best = board.losses.groupby("dataset")["loss"].min()
-    left = {name: best[name] / board.known[name].constant for name in known if name in board.known and name in best}
+    left = {name: best[name] / board.known[name].constant for name in known if name in best and name in board.known}
     pairs = {name: (np.log((known[name][0] + 1e-12) / (known[name][1] + 1e-12)), left[name]) for name in left}
-    numbers = [share, over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt")]
+    apart = [
+        over_datasets({name: _deviation(known[name][at], board.known[name]) for name in left}, median, called)
+        for at, called in enumerate(("between five kernels", "between five maps of the Gaussian kernel"))
+    ]
+    numbers = [
+        share, over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt"), *apart,
+    ]  # fmt: skip
     done = board.progress("board-kernels")
     waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
     missing = board.missing(OF_GAUSSIAN, COLUMNS)
     waits = waits or (f"{missing} trials of the Gaussian maps to come" if missing else "")
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
-    return Answer(5, asked, f"{said}.", [], numbers, waits, changes)
+    drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
+    return Answer(5, asked, f"{said}.", [], numbers, waits, changes, (drawn,))
+
+
+DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
+
+
+def _deviation(variance: float, known: Reference) -> float:
+    """The standard deviation that belongs to a variance of losses, in % of a dataset's unit."""
+    return 100 * float(np.sqrt(variance)) / known.unit
 
 
 def _best(here: pd.DataFrame, methods: Sequence[str]) -> pd.Series:

@@ -18,17 +18,21 @@ Gains = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Summary:
-    """One map over all datasets: the ``median`` of its mean gains over trials, the interval from ``low`` to ``high``,
-    the `Posterior` of its mean gains, on how many ``datasets`` it has one, and on how many it has none
-    (``out_of_range``), where it was measured there at all."""
+    """One map over all datasets: its ``means``, the mean gain over trials on each dataset that it has one on; their
+    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; and on how many datasets it has no gain
+    (``out_of_range``), of those that it was measured on."""
 
     method: str
     median: float
     low: float
     high: float
     posterior: Posterior
-    datasets: int
+    means: tuple[float, ...]
     out_of_range: int
+
+    @property
+    def datasets(self) -> int:
+        return len(self.means)
 
     @property
     def is_known(self) -> bool:
@@ -44,8 +48,8 @@ def gains_of(rows: pd.DataFrame, method: str) -> Gains:
 def summary_of(method: str, gains: Gains, region: float = REGION) -> Summary:
     """What the gains of one map come to."""
     median, low, high = bootstrap(gains)
-    known = [float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all()]
-    return Summary(method, median, low, high, signed_rank(known, region), len(known), len(gains) - len(known))
+    means = tuple(float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all())
+    return Summary(method, median, low, high, signed_rank(means, region), means, len(gains) - len(means))
 
 
 def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:

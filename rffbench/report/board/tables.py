@@ -165,6 +165,40 @@ def _marked(name: str) -> str:
     return f"{name} {MARK}" if name in CONFIRMATORY else name
 
 
+BESIDE = {"accuracy": "test error, %", "auc": "AUC", "rmse": "RMSE over RFF's", "kernel_error": "kernel error",
+          "delta_error": "Δ"}  # fmt: skip
+"""What else is measured of a map, and the headers."""
+
+
+def beside(board: Board) -> Table:
+    """Of every map at 512 columns the medians over datasets of what else is measured."""
+    trials = board.scores.trials
+    at = trials[(trials["n_features"] == COLUMNS) & trials["method"].isin(board.maps)]
+    means = at.groupby(["dataset", "method"], sort=False)[list(BESIDE)].mean().reset_index()
+    means["accuracy"] = 100 - means["accuracy"]
+    of_rff = means[means["method"] == BASELINE].set_index("dataset")["rmse"]
+    means["rmse"] /= means["dataset"].map(of_rff)
+    costs = {"seconds over RFF's": board.costs("fit"), "memory over RFF's": board.costs("memory")}
+    ratios = {name: _over_baseline(each) for name, each in costs.items() if len(each.dropna())}
+    table = Table(f"Medians over datasets, at {COLUMNS} columns", ["map", *BESIDE.values(), *ratios], stub=1)
+    for name, mine in means.groupby("method", sort=False):
+        cells = [NOT_RUN if np.isnan(value) else f"{value:.3g}" for value in mine[list(BESIDE)].median()]
+        cells += [f"{each[name]:.2f}" if name in each else NOT_RUN for each in ratios.values()]
+        table.rows.append([_marked(str(name)), *cells])
+    table.notes = [
+        "Test error and AUC over classifications, RMSE over regressions. Kernel error: ‖K̃ − K‖/‖K‖ in the Frobenius "
+        "norm, at the σ that the map chose; another σ is another kernel, and question 2 compares at one. "
+        "Ridge regression gives no probabilities, so there is no log-loss, and all its coefficients differ from 0.",
+    ]
+    return table
+
+
+def _over_baseline(costs: pd.DataFrame) -> pd.Series:
+    """By map, the median over datasets of the cost over the baseline's, at 512 columns."""
+    at = costs[costs["n_features"] == COLUMNS].groupby(["dataset", "method"])["cost"].median().unstack()
+    return at.div(at[BASELINE], axis=0).median() if BASELINE in at else pd.Series(dtype=float)
+
+
 # ---- The questions ---------------------------------------------------------------------------------------------------
 
 

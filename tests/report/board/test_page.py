@@ -107,6 +107,24 @@ def test_the_page_is_written_in_both_ways_and_so_are_its_rows(board, tmp_path):
     assert rows["board-seconds: fit_s"].notna().all()
 
 
+def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board):
+    drawn = {section.title.partition(":")[0]: section.pictures for section in sections(board)}
+    assert [bool(drawn[f"Question {number}"]) for number in (1, 2, 3, 4, 5)] == [True, False, False, True, False]
+    (panel, quick) = questions.equal_seconds(board).panels()
+    (strip,) = panel.strips
+    assert strip.name == "SORF"
+    assert len(strip.values) == 4
+    assert strip.low <= strip.median <= strip.high
+    assert panel.band == (-1, 1)
+    assert quick.title.endswith("map and prediction alone")
+
+
+def test_what_else_is_measured_is_beside_the_gain_over_rff_where_it_is_a_cost(board):
+    found = {row["map"]: row for row in cells(tables.beside(board))}
+    assert [found[name]["seconds over RFF's"] for name in ("RFF", "Nyström")] == ["1.00", "2.00"]
+    assert float(found["SORF †"]["test error, %"]) == pytest.approx(26, abs=0.2)
+
+
 def test_datasets_fall_into_four_classes():
     found = classes({"a": (100, 3), "b": (100, 50), "c": (10_000, 20), "d": (50_000, 21), "e": (60_000, 784)})
     assert [(each.rows, each.inputs, each.datasets) for each in found] == [
