@@ -11,6 +11,8 @@ import time
 import pytest
 import yaml
 
+from tests.helpers.processes import content, wait_for
+
 CONFIG = """\
 name: whole
 datasets: [digits, breast-cancer]
@@ -84,11 +86,9 @@ def test_interrupted_and_carried_on_a_run_equals_an_uninterrupted_one(whole, con
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
     log = tmp_path / "results" / "whole" / "trials.jsonl"
-    deadline = time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for(lambda: content(log))
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
     assert errors.strip() == "interrupted; the same command carries on from here"
     before = rows(log.parent)
@@ -231,7 +231,7 @@ def test_data_that_cannot_be_had_is_told_in_good_time(rffbench, tmp_path):
     started = time.monotonic()
     empty = {"RFFBENCH_MIRROR": str(tmp_path / "mirror"), "RFFBENCH_CACHE": str(tmp_path / "cache")}
     nothing = rffbench("run", config, "--only", "dataset=cpu", **empty)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 60
     assert (nothing.returncode, nothing.stdout) == (3, "")
     assert "0 trials ok, 10 unavailable" in nothing.stderr
     assert "cpu.mat" in nothing.stderr

@@ -65,7 +65,7 @@ def test_a_pipe_or_an_endless_device_is_refused_and_not_waited_for(tmp_path, rff
 @pytest.mark.slow
 def test_a_map_whose_constructor_never_ends_is_refused_by_name(tmp_path, rffbench, monkeypatch):
     (tmp_path / "mine.py").write_text(
-        "import time\n\nclass Slow:\n    def __init__(self, n_components=2):\n        time.sleep(10_000)\n"
+        "import signal\n\nclass Slow:\n    def __init__(self, n_components=2):\n        signal.pause()\n"
     )
     (tmp_path / "tiny.yaml").write_text(TINY.replace("features: fourier", "features: ./mine.py:Slow"))
     told = rffbench("validate", "tiny.yaml", limit=120)
@@ -77,10 +77,10 @@ def test_a_map_whose_constructor_never_ends_is_refused_by_name(tmp_path, rffbenc
 @pytest.mark.slow  # the ten seconds that it may take
 def test_a_map_that_is_never_put_away_is_refused_by_name_and_line(tmp_path, rffbench):
     (tmp_path / "mine.py").write_text(
-        "import time\nfrom sklearn.base import BaseEstimator, TransformerMixin\n\n"
+        "import signal\nfrom sklearn.base import BaseEstimator, TransformerMixin\n\n"
         "class Slow(TransformerMixin, BaseEstimator):\n    def __init__(self, n_components=2):\n"
         "        self.n_components = n_components\n    def fit(self, X, y=None):\n        return self\n"
-        "    def transform(self, X):\n        return X\n    def __del__(self):\n        time.sleep(10_000)\n"
+        "    def transform(self, X):\n        return X\n    def __del__(self):\n        signal.pause()\n"
     )
     (tmp_path / "tiny.yaml").write_text(TINY.replace("features: fourier", "features: ./mine.py:Slow"))
     for command in ("validate", "run"):

@@ -415,7 +415,7 @@ def test_a_card_by_a_name_that_is_taken_is_passed_over_and_named(tmp_path, packa
 
 def test_packages_whose_cards_cannot_be_had_are_passed_over_and_named(tmp_path, packages, monkeypatch):
     monkeypatch.setattr(guarded, "IMPORT_S", 0.2)
-    breaks = {"raises": "1 / 0", "leaves": "import sys; sys.exit(3)", "waits": "import time; time.sleep(60)"}
+    breaks = {"raises": "1 / 0", "leaves": "import sys; sys.exit(3)", "waits": "while True: pass"}
     for name, code in breaks.items():
         (tmp_path / f"{name}.py").write_text(code)
     packages(*breaks, "is_not_there")

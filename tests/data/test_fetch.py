@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import tarfile
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from rffbench.data.cards import Card, File
 from rffbench.errors import DataError, DataUnavailable
 from rffbench.execution import make_executor
 from rffbench.execution.run import run_experiment
+from tests.helpers.processes import hang, wait_for
 from tests.helpers.web_server import CONTENT, Server, card
 
 OTHER = CONTENT.replace(b"3", b"5")
@@ -363,13 +363,6 @@ def test_two_processes_fetch_once(tmp_path, server):
     assert server.asked == ["/a"]
 
 
-def until(condition, seconds=10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not (met := condition()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return met
-
-
 def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(fetch, "PATIENCE_S", 0.1)
     context = multiprocessing.get_context("spawn")
@@ -386,7 +379,7 @@ def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, ca
     waiting = threading.Thread(target=take, daemon=True)
     waiting.start()
     assert not got.wait(0.3)
-    assert until(lambda: f"waiting for process {holder.pid}, which is filling {tmp_path}" in caplog.text)
+    wait_for(lambda: f"waiting for process {holder.pid}, which is filling {tmp_path}" in caplog.text)
     holder.kill()
     assert got.wait(60)
     waiting.join(10)
@@ -396,7 +389,7 @@ def test_who_waits_for_the_lock_is_told_and_it_ends_with_its_holder(tmp_path, ca
 def _hold(folder, held):
     with contextlib.suppress(KeyboardInterrupt), fetch.locked(folder):
         held.set()
-        time.sleep(60)
+        hang()
 
 
 def test_one_dataset_whose_data_cannot_be_had_does_not_stop_the_others(tmp_path, monkeypatch):

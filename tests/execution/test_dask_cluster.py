@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections import Counter
 
 import pytest
@@ -17,7 +16,7 @@ from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
 from tests.helpers import execution_workers as workers
 from tests.helpers.execution_workers import FakeExperiment, spec
-from tests.helpers.processes import gone
+from tests.helpers.processes import content, gone, wait_for
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 from rffbench.execution import dask_cluster
@@ -207,8 +206,7 @@ def test_ctrl_c_ends_what_was_started_on_the_workers(cluster, tmp_path):
     one = spec(features={"name": "fourier", "do": "start_child", "path": str(tmp_path / "child")})
 
     def interrupt():
-        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
-            time.sleep(0.05)
+        wait_for(lambda: content(tmp_path / "child"), 120)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
@@ -246,8 +244,7 @@ def test_a_scheduler_killed_in_mid_run_is_told_in_a_line_without_what_dask_logs(
     rows = tmp_path / "results" / "tiny" / "trials.jsonl"
 
     def kill():
-        while not (rows.exists() and rows.read_text()):
-            time.sleep(0.05)
+        wait_for(lambda: content(rows), 300)
         cluster.scheduler.kill()
 
     killing = threading.Thread(target=kill, daemon=True)

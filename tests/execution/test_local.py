@@ -20,7 +20,7 @@ from rffbench.execution.failure import Failure
 from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
 from tests.helpers.execution_workers import spec
 from tests.helpers.faults import find
-from tests.helpers.processes import descendants, gone
+from tests.helpers.processes import content, descendants, gone, wait_for
 
 ROOT = Path(__file__).parents[2]
 WORKERS = "tests.helpers.execution_workers"
@@ -204,15 +204,12 @@ def test_a_result_sent_twice_counts_once():
     assert alone("repeat").status == "ok"
 
 
-def test_no_more_workers_than_asked_for():
-    tasks = [[spec("slow", trial)] for trial in range(4)]
-    start = time.monotonic()
-    run(tasks, workers=1)
-    one = time.monotonic() - start
-    start = time.monotonic()
-    run(tasks, workers=4)
-    assert one > 4 * 0.3
-    assert time.monotonic() - start < one
+@pytest.mark.parametrize("workers", [1, 4])
+def test_as_many_workers_as_asked_for_and_no_more(tmp_path, workers):
+    features = {"name": "fourier", "do": "meet", "path": str(tmp_path), "meets": workers}
+    results = run([[spec(trial=trial, features=features)] for trial in range(4)], workers=workers).values()
+    begun, ended = ([result.metrics[name] for result in results] for name in ("begun", "ended"))
+    assert max(sum(b <= at < e for b, e in zip(begun, ended, strict=True)) for at in begun) == workers
 
 
 @pytest.mark.parametrize(
@@ -287,9 +284,7 @@ def test_an_error_of_the_receiver_ends_every_worker_and_what_it_started(tmp_path
     processes = []
 
     def full_disk(result):
-        while not path.exists() or not path.read_text():
-            time.sleep(0.02)
-        child = int(path.read_text())
+        child = int(wait_for(lambda: content(path)))
         processes.extend([child, int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])])
         raise OSError("no space left")
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,6 @@ def test_a_child_in_a_session_of_its_own_ends_with_a_run_that_is_struck(number, 
     )  # fmt: skip
     daemons = wait_for(lambda: len(started(tmp_path / "pids")) == 2 and started(tmp_path / "pids"), 120)
     assert all(map(alive, daemons))
-    time.sleep(0.1)
     strike(run.pid, number)
     run.wait(60)
     assert all(map(gone, daemons))

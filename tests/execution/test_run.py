@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from rffbench.execution.serial import SerialExecutor
 from rffbench.process import Contention
 from rffbench.trials.spec import TrialResult, TrialSpec
 from tests.helpers.execution_workers import FakeExperiment, local, measured, spec
-from tests.helpers.processes import alive, descendants, wait_for
+from tests.helpers.processes import alive, descendants, processor_s, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -263,13 +262,14 @@ def test_one_worker_is_the_default_where_all_gram_matrices_are_large_and_on_a_gp
 
 
 @pytest.fixture
-def script():
+def script(tmp_path_factory):
     """Starts a run of its own in a session of its own, and leaves no process behind."""
     started = []
     below = []
 
     def start(folder, workers, *deeds):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        marks = tmp_path_factory.mktemp("hanging")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HANGING": str(marks)}
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.helpers.execution_script", str(folder), str(workers), *deeds],
             env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
@@ -278,9 +278,8 @@ def script():
 
         def hanging(count):
             """Wait until ``count`` trials are done and the others hang; the processes below the run's."""
-            wait_for(lambda: len(rows(folder)) == count)
-            time.sleep(0.3)
-            below.extend(wait_for(lambda: descendants(process.pid)))
+            wait_for(lambda: len(rows(folder)) == count and len(list(marks.iterdir())) == len(deeds) - count, 120)
+            below.extend(descendants(process.pid))
             return below
 
         process.hanging = hanging
@@ -397,7 +396,7 @@ def test_contention_sees_another_process_at_work():
     contention = Contention()
     with contention:
         other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        time.sleep(0.6)
+        wait_for(lambda: processor_s(other.pid) > 0.4)
         other.kill()
     other.wait()
     assert contention.contended is (True if Path("/proc/stat").exists() else None)

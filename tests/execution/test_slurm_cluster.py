@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
 from tests.helpers import execution_workers as workers
 from tests.helpers.execution_workers import FakeExperiment, spec
-from tests.helpers.processes import gone
+from tests.helpers.processes import content, gone, wait_for
 
 submitit = pytest.importorskip("submitit", reason="needs the extra slurm")
 from rffbench.execution import slurm_cluster  # noqa: E402
@@ -82,8 +81,7 @@ def test_ctrl_c_ends_the_jobs_and_what_they_started(tmp_path):
     one = spec(features={"name": "fourier", "do": "start_child", "path": str(tmp_path / "child")})
 
     def interrupt():
-        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
-            time.sleep(0.05)
+        wait_for(lambda: content(tmp_path / "child"), 120)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()

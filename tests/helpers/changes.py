@@ -18,7 +18,7 @@ from rffbench.execution.serial import SerialExecutor
 from rffbench.report.merge import merge
 from tests.helpers.faults import ENDS, LIMIT_S, QUICKLY, Place, promise, same
 from tests.helpers.powercut import recorded, restore
-from tests.helpers.processes import descendants
+from tests.helpers.processes import comes, descendants
 
 TIME_LIMIT_S = 6
 READERS = (
@@ -37,8 +37,7 @@ def replaced(place: Place, dice: random.Random) -> Iterator[str]:
     process = place.start()
     for _ in range(dice.randint(1, 4)):
         way = dice.choice(["xz", "sed", "editor", "in place", "moved", "removed"])
-        while process.poll() is None and not place.log.exists():
-            time.sleep(0.01)
+        comes(lambda: process.poll() is not None or place.log.exists(), LIMIT_S)
         # Most trials end within a second of the first; then come the tables and figures.
         with suppress(subprocess.TimeoutExpired):
             process.wait(dice.uniform(0, 0.4 if dice.random() < 0.7 else place.seconds / 2))
@@ -56,18 +55,18 @@ def replaced(place: Place, dice: random.Random) -> Iterator[str]:
 
 def _change(log: Path, way: str, dice: random.Random) -> None:
     content = log.read_bytes()
+    if way in ("editor", "in place"):  # it was read a while before it is written
+        time.sleep(dice.uniform(0, 1))
     if way == "xz":
         subprocess.run(["xz", "-9", "-f", log], capture_output=True)
         return
     if way == "sed":
         subprocess.run(["sed", "-i", "s/zzz/zzz/", log], capture_output=True)
     elif way == "editor":
-        time.sleep(dice.uniform(0, 1))
         new = log.with_name("trials.jsonl~new")
         new.write_bytes(content)
         new.replace(log)
     elif way == "in place":
-        time.sleep(dice.uniform(0, 1))
         log.write_bytes(content)
     elif way == "moved":
         log.rename(log.with_name("trials.jsonl.mine"))
@@ -122,7 +121,7 @@ def freezes(place: Place, dice: random.Random) -> Iterator[str]:
     config = place.folder / "whole.yaml"
     config.write_text(f"{config.read_text()}time_limit: {TIME_LIMIT_S}s\n")
     process = place.start()
-    time.sleep(dice.uniform(0.1, place.seconds))
+    place.wait(dice)
     alone = dice.random() < 0.3
     struck = [process.pid] if alone else [process.pid, *descendants(process.pid)]
     if process.poll() is None:

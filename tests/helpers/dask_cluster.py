@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.helpers.processes import content, wait_for
 
 ROOT = Path(__file__).parents[2]
 TTL_S = 30  # how long a worker may be silent before the scheduler drops it: a loaded machine may keep it so long
@@ -24,8 +25,7 @@ class Cluster:
         self.processes = []
         self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", self.file,
                                     "--protocol", protocol)  # fmt: skip
-        while not (self.file.exists() and self.file.read_text().endswith("}")):  # it may be half written
-            time.sleep(0.05)
+        wait_for(lambda: content(self.file).endswith("}"), 120)  # it may be half written
         self.address = json.loads(self.file.read_text())["address"].partition("://")[2]
 
     def start(self, *arguments, **extra):

@@ -20,8 +20,9 @@ import numpy as np
 from rffbench.errors import DataUnavailable, OwnCodeError
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.serial import SerialExecutor
-from rffbench.rowsource import Stopwatch
+from rffbench.rowsource import Stopwatch, clock
 from rffbench.trials.spec import TrialResult, TrialSpec
+from tests.helpers.processes import content, hang, wait_for
 
 
 def spec(do: str = "measure", trial: int = 0, **changes: object) -> TrialSpec:
@@ -82,9 +83,15 @@ def say_what_is_loaded(spec, channel):
     channel.result(measured(spec, colorsys=float("colorsys" in sys.modules)))
 
 
+def say_that_it_hangs(spec):
+    """By a file in the folder HANGING, where there is one."""
+    if folder := os.environ.get("HANGING"):
+        Path(folder, str(spec.trial)).touch()
+
+
 def sleep_forever(spec, channel):
-    while True:
-        time.sleep(60)
+    say_that_it_hangs(spec)
+    hang()
 
 
 def say_which_kernels_are_ready(spec, channel):
@@ -97,7 +104,8 @@ def say_which_kernels_are_ready(spec, channel):
 
 def hang_in_c(spec, channel):
     """Holds the interpreter's lock: no Python thread of this process runs any more."""
-    ctypes.PyDLL(None).sleep(600)
+    say_that_it_hangs(spec)
+    ctypes.PyDLL(None).pause()
 
 
 def stop(spec, channel):
@@ -130,16 +138,15 @@ def take_the_machine(spec, channel):
 
 
 def be_timed(spec, channel):
-    """Until it has been made to stand still."""
-    started = before = time.perf_counter()
+    """Until it has been paused."""
+    now = started = time.perf_counter()
+    began, still = clock(), 0.0
     with Stopwatch() as watch:
-        while before < started + 20:
+        while now < started + 60 and now - started < clock() - began + 0.5:
             time.sleep(0.01)
-            now = time.perf_counter()
-            if now - before > 0.5:
-                break
-            before = now
-    channel.result(measured(spec, still=now - before, left_out=now - started - watch.seconds))
+            now, before = time.perf_counter(), now
+            still = max(still, now - before)
+    channel.result(measured(spec, still=still, left_out=now - started - watch.seconds))
 
 
 kept_open = []
@@ -203,7 +210,7 @@ def map_file(spec, channel):
 def start_child(spec, channel):
     child = os.fork()
     if child == 0:
-        time.sleep(600)
+        hang()
     Path(spec.features["path"]).write_text(str(child))
     sleep_forever(spec, channel)
 
@@ -219,11 +226,10 @@ def start_a_daemon(spec, channel):
             os.setsid()
             with open(pids, "a") as file:
                 print(os.getpid(), file=file)
-            time.sleep(600)
+            hang()
         elif orphan:
             os._exit(0)
-    while len(Path(pids).read_text().splitlines() if Path(pids).exists() else ()) < 2:
-        time.sleep(0.02)
+    wait_for(lambda: len(content(Path(pids)).splitlines()) == 2)
     measure(spec, channel)
 
 
@@ -234,12 +240,21 @@ def start_a_daemon_and_die(spec, channel):
 
 def start_a_daemon_and_hang(spec, channel):
     start_a_daemon(spec, Silent())
-    time.sleep(600)
+    hang()
 
 
 class Silent:
     def result(self, result):
         pass
+
+
+def meet(spec, channel):
+    """Waits until ``meets`` trials have begun, and says when it began and ended."""
+    begun, folder = time.monotonic(), Path(spec.features["path"])
+    (folder / str(spec.trial)).touch()
+    wait_for(lambda: len(list(folder.iterdir())) >= spec.features["meets"])
+    time.sleep(0.1)
+    channel.result(measured(spec, begun=begun, ended=time.monotonic()))
 
 
 def slow(spec, channel):
@@ -408,14 +423,8 @@ def work_long(spec, channel):
     channel.result(measured(spec, took_s=time.monotonic() - start))
 
 
-def _when_the_next_works(spec):
-    path = Path(spec.features["path"])
-    while not path.with_name(str(spec.trial + 1)).exists():
-        time.sleep(0.01)
-
-
 def time_long(spec, channel):
-    _when_the_next_works(spec)
+    wait_for(Path(spec.features["path"]).with_name(str(spec.trial + 1)).exists)  # the next trial works
     with channel.alone():
         time.sleep(3.5)
     channel.result(measured(spec))

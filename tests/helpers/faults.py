@@ -25,7 +25,7 @@ from rffbench.execution.run import run_experiment
 from rffbench.execution.serial import SerialExecutor
 from tests.helpers import misbehaving
 from tests.helpers.command_server import CommandServer
-from tests.helpers.processes import alive, descendants
+from tests.helpers.processes import alive, comes, descendants
 from tests.helpers.web_server import CONTENT, Server, card
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +97,10 @@ class Place:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, env=self.environment, start_new_session=True, text=True,
                                 **pipes)  # type: ignore[call-overload]  # fmt: skip
+
+    def wait(self, dice: random.Random) -> None:
+        """Until any moment of a run."""
+        time.sleep(dice.uniform(0.1, self.seconds))
 
     def end(self, process: subprocess.Popen[str], struck: bool = False) -> int:
         """Its exit status, one of those it may have: a signal's only where the run itself was ``struck`` by one."""
@@ -171,7 +175,7 @@ def signals(place: Place, dice: random.Random) -> Iterator[str]:
     options: tuple[str, ...] = ()
     for _ in range(dice.randint(1, 4)):
         before, process = whole_lines(place.log), place.start(*options)
-        time.sleep(dice.uniform(0.1, place.seconds))
+        place.wait(dice)
         below = descendants(process.pid)
         target = dice.choice(["run", "group", "worker", "worker", "forkserver", "tracker", "rival"])
         number = dice.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -184,10 +188,8 @@ def signals(place: Place, dice: random.Random) -> Iterator[str]:
                 with_group(pid, number)
             options = ("--retry-failed",) if target == "worker" else options
         place.end(process, struck=target in ("run", "group"))
-        until = time.monotonic() + ORPHAN_S
-        while any(map(alive, below)) and time.monotonic() < until:
-            time.sleep(0.05)
-        promise(not any(map(alive, below)), "what the run has started outlives it")
+        ended = comes(lambda below=below: not any(map(alive, below)), ORPHAN_S)
+        promise(ended, "what the run has started outlives it")
         promise(not place.log.exists() or place.log.read_bytes().startswith(before), "a row is lost")
     place.carry_on(*options)
 
@@ -227,7 +229,7 @@ def torn(place: Place, dice: random.Random) -> Iterator[str]:
 def folder(place: Place, dice: random.Random) -> Iterator[str]:
     """The temporary folder is removed in mid-run. The run goes on or stops with a message; no trial is blamed."""
     process = place.start()
-    time.sleep(dice.uniform(0.1, place.seconds))
+    place.wait(dice)
     yield "the temporary folder is removed"
     shutil.rmtree(place.temporary, ignore_errors=True)
     place.end(process)

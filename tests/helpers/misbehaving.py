@@ -8,13 +8,14 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import Ridge
+
+from tests.helpers.processes import hang
 
 
 class WellBehaved(TransformerMixin, BaseEstimator):
@@ -89,24 +90,23 @@ def reads_address_0(X, Z):
 
 
 def hangs(X, Z):
-    time.sleep(600)
+    hang()
 
 
 def hangs_in_c_deaf_to_signals(X, Z):
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    ctypes.PyDLL(None).sleep(600)
+    ctypes.PyDLL(None).pause()
 
 
 def leaves_a_thread(X, Z):
-    threading.Thread(target=time.sleep, args=(600,)).start()
+    threading.Thread(target=hang).start()
     return Z
 
 
 def leaves_a_process(X, Z):
     if os.fork() == 0:
-        time.sleep(600)
-        os._exit(0)
+        hang()
     return Z
 
 

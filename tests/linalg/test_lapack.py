@@ -1,7 +1,6 @@
 """Eigenvectors by LAPACK, in place, while other threads go on."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -48,6 +47,6 @@ def test_other_threads_go_on_meanwhile():
     worker.start()
     steps = 0
     while worker.is_alive():
-        time.sleep(0.001)
+        worker.join(0.001)
         steps += 1
     assert steps > 5

@@ -253,7 +253,7 @@ BREAKS = {
     "leaves": ("import sys; sys.exit()", "it ends the process when it is imported"),
     "stops": ("raise BaseException('stop')", "BaseException: stop"),
     "waits": (
-        "import time\nwhile True:\n    try: time.sleep(60)\n    except Exception: pass",
+        "import signal\nwhile True:\n    try: signal.pause()\n    except Exception: pass",
         "it is not imported after",
     ),
     "is_text": ("factory = 'text'", "is neither a class nor a function"),
@@ -278,8 +278,8 @@ def test_a_package_that_cannot_be_loaded_is_named_where_it_is_used_and_in_listin
 
 def test_a_class_whose_objects_are_never_put_away_is_waited_for_once_and_refused(tmp_path, monkeypatch):
     (tmp_path / "stays.py").write_text(
-        "import time\nclass Stays:\n    def __init__(self, n_components=1): pass\n"
-        "    def __del__(self): time.sleep(60)\n"
+        "import signal\nclass Stays:\n    def __init__(self, n_components=1): pass\n"
+        "    def __del__(self): signal.pause()\n"
         "class Kept(Stays): pass\nclass Goes(Stays):\n    gone = []\n    def __del__(self): Goes.gone.append(1)\n"
     )
     monkeypatch.setattr(guarded, "PUT_AWAY_S", 0.2)

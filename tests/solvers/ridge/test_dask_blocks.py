@@ -5,7 +5,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from rffbench.solvers.ridge.blocks import BlockedRidgeCV
 from rffbench.solvers.ridge.dask_blocks import software
 from tests.helpers import blocks_at_work
 from tests.helpers.dask_cluster import Cluster
+from tests.helpers.processes import wait_for
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
@@ -132,8 +132,8 @@ def test_ctrl_c_ends_a_long_fit_with_all_that_it_started(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        while process.poll() is None and not any(map(is_worker, psutil.Process(process.pid).children(recursive=True))):
-            time.sleep(0.1)
+        below = psutil.Process(process.pid).children
+        wait_for(lambda: process.poll() is not None or any(map(is_worker, below(recursive=True))), 120)
         started = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=120)
