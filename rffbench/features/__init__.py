@@ -35,7 +35,7 @@ from rffbench.plugins.registry import NONE, Registry
 from rffbench.seeds import RandomState
 
 FAMILIES = (fourier, quadrature, weighted, structured, data_dependent, activation, binning, dot_product)
-"""The folders of built-in maps; each has a table of its own, FEATURES."""
+"""The folders of built-in maps; each has a table FEATURES."""
 
 FEATURES = {name: place for family in FAMILIES for name, place in family.FEATURES.items()}
 """The built-in feature maps: name in configs to ``module:Class``."""
@@ -55,7 +55,7 @@ ENTRY_POINT_GROUP = "rffbench.features"
 
 MAPS = Registry(
     "feature map", FEATURES, ENTRY_POINT_GROUP, common=("n_components", "kernel", "gamma", "random_state"),
-    none="No feature map: for solvers that use the kernel itself, or draw features of their own.", own_files=True,
+    none="No feature map: for solvers that use the kernel itself, or draw their own features.", own_files=True,
 )  # fmt: skip
 
 feature_class = MAPS.factory
@@ -101,7 +101,8 @@ def make_features(
 
 
 def later_defaults(name: str) -> dict[str, Any]:
-    """The defaults of the map called ``name`` that a resolved config writes out, as it would mean older values else."""
+    """The defaults of the map called ``name`` that a resolved config must contain, because a config without them means
+    the older values of `rffbench.labels.MEANT_WITHOUT`."""
     return {key: MAPS.defaults(name)[key] for key in MEANT_WITHOUT.get(name, {})}
 
 
@@ -120,7 +121,8 @@ def check_serves(name: str, kernel: str | Kernel) -> None:
 
 
 def _random_state(factory: Any, random_state: RandomState) -> RandomState:
-    """A stream as a whole number, for maps of other packages: ``check_random_state`` and ``default_rng`` take it."""
+    """``random_state`` for the class ``factory``: for maps of other packages a stream becomes a whole number, which
+    scikit-learn's ``check_random_state`` takes."""
     from rffbench.features.base import FeatureMap
 
     if not isinstance(random_state, SeedSequence) or (isinstance(factory, type) and issubclass(factory, FeatureMap)):
@@ -129,7 +131,7 @@ def _random_state(factory: Any, random_state: RandomState) -> RandomState:
 
 
 def _check_is_map(features: Any) -> None:
-    """ValueError unless ``features`` is a transformer as scikit-learn has them, with ``n_components``."""
+    """ValueError unless ``features`` has the methods of a scikit-learn transformer, and ``n_components``."""
     if missing := [each for each in ("fit", "transform", "get_params", "set_params") if not hasattr(features, each)]:
         base = "derive the class from sklearn.base.TransformerMixin and sklearn.base.BaseEstimator, and give it fit(X, "
         raise ValueError(f"has no {', '.join(missing)}: {base}y=None) and transform(X)")

@@ -1,4 +1,4 @@
-"""What the feature maps share: parameters, validation, streaming; and what the Fourier maps share: the map itself."""
+"""The base classes of feature maps: `FeatureMap` checks parameters and rows, and streams; `FourierFeatures` maps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rffbench.arrays import FloatArray
 from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
@@ -28,8 +29,8 @@ from rffbench.seeds import generator, seed_sequence
 def draw_frequencies(
     kernel: SpectralKernel, s: int, d: int, sequence: SeedSequence, order: Literal["C", "F"] = "F"
 ) -> NDArray[np.float64]:
-    """The stream's base frequencies W (d, s), laid out in ``order``: equal for every map of one stream and kernel;
-    sizes nest."""
+    """The stream's base frequencies W (d, s), laid out in ``order``: the same for all maps of one stream and kernel.
+    Sizes nest."""
     return kernel.sample(generator(sequence, "frequencies"), s, d, order=order)
 
 
@@ -54,13 +55,13 @@ def mapped(features: Any, X: Any, columns: int | None = None) -> Any:
     return Z.astype(np.float64) if Z.dtype.itemsize > 8 else Z
 
 
-def fitted_map(features: Any, X: Any, y: NDArray, Y: NDArray[np.float64]) -> Any:
+def fitted_map(features: Any, X: Any, y: FloatArray, Y: NDArray[np.float64]) -> Any:
     """A fitted clone of the map ``features``. If its class says ``takes_targets``, it is fitted to the targets Y (n, t)
     that the solver learns, so that it need not guess whether numbers are classes; else to y, the labels or values."""
     return fitted(clone(features), X, Y if hook(features, "takes_targets") else y)
 
 
-def fitted(features: Any, X: Any, y: NDArray) -> Any:
+def fitted(features: Any, X: Any, y: FloatArray) -> Any:
     """What ``features.fit(X, y)`` returns, of a map of any package; ValueError, naming it, if that is not a map."""
     found = features.fit(X, y)
     if not hasattr(found, "transform"):
@@ -81,7 +82,7 @@ def naming_who_writes(features: Any, solver: Any = None) -> Iterator[None]:
             owner = type(trace.tb_frame.f_locals.get("self"))
             who, trace = owner if owner in kinds else who, trace.tb_next
         raise ValueError(
-            f"{who.__name__} writes to an array it was given, which other methods are given too; "
+            f"{who.__name__} writes to an array of its input, which other methods use too; "
             "it must copy the array first (X = X.copy()) or compute into a new one"
         ).with_traceback(error.__traceback__) from error
 
@@ -96,12 +97,12 @@ def check_finite(features: Any, Z: Any) -> None:
 
 def not_finite(features: Any) -> str:
     """The message for numbers of the map ``features`` that are not finite, or whose squares are not."""
-    made = "X" if features is None else f"what {type(features).__name__} makes of the rows"
-    return f"{made} holds NaN, infinity, or numbers too large to be squared"
+    subject = "X holds" if features is None else f"the features of {type(features).__name__} hold"
+    return f"{subject} NaN, infinity, or numbers too large to be squared"
 
 
 def held_bytes(features: Any) -> int:
-    """The bytes of the arrays that a fitted map keeps, also in maps and sketches among its attributes; 0 for None."""
+    """The bytes of a fitted map's arrays, those of maps and sketches among its attributes included; 0 for None."""
     parts = vars(features).values() if isinstance(features, (BaseEstimator, Sketch)) else ()
     return sum(int(getattr(part, "nbytes", 0)) or held_bytes(part) for part in parts)
 
@@ -109,15 +110,15 @@ def held_bytes(features: Any) -> int:
 class ColumnBlock(NamedTuple):
     """Columns that share phases t = XW + b: ``cos`` are those with scale·cos t, ``sin`` those with scale·sin t."""
 
-    W: NDArray
-    offset: NDArray | None
-    scale: NDArray | float
+    W: FloatArray
+    offset: FloatArray | None
+    scale: FloatArray | float
     cos: slice | None
     sin: slice | None
 
 
-def write_columns(X: Any, blocks: list[ColumnBlock], out: NDArray) -> None:
-    """Write the columns that ``blocks`` describe, of the rows X (n, d), into ``out`` (n, columns), of one dtype."""
+def write_columns(X: Any, blocks: list[ColumnBlock], out: FloatArray) -> None:
+    """Write the columns of ``blocks`` for the rows X (n, d) into ``out`` (n, columns), both of one dtype."""
     for W, offset, scale, cos, sin in blocks:
         fourier_columns(
             X, W, cos=None if cos is None else out[:, cos], sin=None if sin is None else out[:, sin],
@@ -125,7 +126,7 @@ def write_columns(X: Any, blocks: list[ColumnBlock], out: NDArray) -> None:
         )  # fmt: skip
 
 
-class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of the maps φ, ``n_components`` columns, with φ(x)ᵀφ(x′) ≈ k(x, x′).
 
     A subclass implements ``fill``, and ``fit``, which calls ``check_parameters`` and ``_validated`` and then draws. Its
@@ -133,8 +134,8 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     """
 
     serves: ClassVar[MapServes] = MapServes()
-    choices: ClassVar[dict[str, tuple]] = {}
-    """The allowed values of the parameters that have a fixed list of them."""
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {}
+    """The allowed values of parameters with a fixed list."""
     accepts_sparse: ClassVar[bool] = False
     """Whether ``fill`` and ``fit`` take a CSR matrix too, so that X is never made dense."""
 
@@ -155,11 +156,11 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Whether, with these parameters, E[φ(x)ᵀφ(x′)] = k(x, x′)."""
         return not self.serves.bias
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         raise NotImplementedError
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Any) -> FloatArray:
         """Map X (n, d) to the features (n, n_components), in X's dtype (float64 or float32)."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -240,16 +241,16 @@ class FourierFeatures(FeatureMap):
         return 2
 
     def check_parameters(self) -> None:
-        """As for every map; and columns must come in pairs."""
+        """As for every map; columns must come in pairs."""
         super().check_parameters()
         if self.n_components % self.columns_per_frequency and self.n_components != 1:
-            problem = f"must be even, a cosine and a sine a frequency, got {self.n_components}"
+            problem = f"must be even, a cosine and a sine for each frequency, got {self.n_components}"
             raise WrongParameter("n_components", problem)
 
     @property
     def base(self) -> Hashable | None:
-        """What ``draw`` depends on besides kernel and stream. Maps of equal base draw the same frequencies; the smaller
-        map has the first ones of the larger. None: the map's columns do not come from such a draw."""
+        """What ``draw`` depends on besides kernel and stream. Maps of equal base draw the same frequencies: the smaller
+        map has the first ones of the larger. None if the map's columns do not come from such a draw."""
         return None
 
     def draw(self, count: int, d: int) -> NDArray[np.float64]:
@@ -260,15 +261,15 @@ class FourierFeatures(FeatureMap):
 
     @property
     def n_frequencies(self) -> int:
-        """s, the frequencies that ``n_components`` columns take."""
+        """s, the number of frequencies for ``n_components`` columns."""
         return max(1, self.n_components // self.columns_per_frequency)
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         write_columns(X, self.column_blocks(out.shape[1], X.dtype), out)
 
     def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
-        """All that computing the map's ``columns`` columns takes, in the data's dtype."""
+        """The blocks from which `write_columns` computes the map's ``columns`` columns, in the data's dtype."""
         W, offset, scale = self._columns_in(dtype)
         half = max(1, columns // 2)
         cos, sin = slice(half), slice(half, columns) if columns > half else None
@@ -288,7 +289,7 @@ class FourierFeatures(FeatureMap):
         number of columns. Tiles begin at multiples of that number."""
         return products(X, self.frequencies_.astype(X.dtype, copy=False)), TILE_COLUMNS
 
-    def fill_by_tiles(self, X: Any, out: NDArray) -> None:
+    def fill_by_tiles(self, X: Any, out: FloatArray) -> None:
         """``fill`` of a paired map, by its `phase_tiles`."""
         s, (phases, width) = self.n_frequencies, self.phase_tiles(X)
         cos_sin_columns(
@@ -313,7 +314,7 @@ class FourierFeatures(FeatureMap):
         self.offset_ = None
         self.scale_ = 1 / np.sqrt(s)
 
-    def _columns_in(self, dtype: np.dtype) -> tuple[NDArray, NDArray | None, NDArray | float]:
+    def _columns_in(self, dtype: np.dtype) -> tuple[FloatArray, FloatArray | None, FloatArray | float]:
         """Frequencies, offset and scale, drawn in float64, in the data's dtype."""
         offset = None if self.offset_ is None else self.offset_.astype(dtype, copy=False)
         scale = self.scale_

@@ -3,8 +3,8 @@ approaches the exact one."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from rffbench.arrays import FloatArray
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.features import MAPS, later_defaults, make_features
 from rffbench.features.base import fitted, mapped, naming_who_writes
 from rffbench.features.hooks import columns_of, hook, makes_sparse
 from rffbench.kernels import KERNELS, make_kernel
-from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, slope
+from rffbench.kernels.checks import BIAS_SIGMAS, PAIRS, SIGMAS, SIZES, Check, largest_bias, run_checks, slope
 from rffbench.plugins.guarded import outlived
 from rffbench.plugins.registry import NONE
 from rffbench.rowsource import dense_rows
@@ -27,53 +28,34 @@ GAMMA = 0.8
 X = np.random.default_rng(0).uniform(size=(40, 3))
 Y = 1 + X[:, 0] ** 2
 for each in (X, Y):
-    each.setflags(write=False)  # as a trial's are: a map that changes them gets an error, and spoils no other check
+    each.setflags(write=False)  # as in a trial: a map that changes them gets an error
 
 
 def check_map(name: str) -> Iterator[Check]:
     """Check the map that a config calls ``name``, with its parameters' defaults, and yield each check when it is done.
 
-    A map whose class has ``unbiased = False`` is biased by design: its rate is reported, not judged. After a failed
-    first check the others are skipped, because they need the numbers that it asks for. ConfigError if the map cannot be
-    made.
+    A map whose class has ``unbiased = False`` is biased by design: its rate is reported, not judged. ConfigError if the
+    map cannot be made.
     """
     if name == NONE:
         raise ConfigError(f"{NONE} means no feature map, so there is nothing to check")
     kernel = _kernel_of(name)
     features = _made(name, kernel)
-    checks: dict[str, Callable[[], tuple[bool, str]]] = {
-        "columns": lambda: _columns(features),
-        "global seeds": lambda: _global_seeds(features),
-        "seed": lambda: _seed(features),
-        "dtype": lambda: _dtype(features),
-        "nesting": lambda: _nesting(features),
-        "contract": lambda: _contract(features),
-        "rate": lambda: _rate(features, kernel),
-    }
-    for label, check in checks.items():
-        done = _done(label, check, name, features)
-        yield done
-        if label == "columns" and not done.ok:
-            yield Check("the others", None, "not judged: columns must be ok first")
-            return
-
-
-def _done(label: str, check: Callable[[], tuple[bool, str]], name: str, features: Any) -> Check:
-    try:
-        with warnings.catch_warnings(), outlived(), naming_who_writes(features):
-            warnings.simplefilter("ignore")
-            return Check(label, *check())
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the map's own, whatever it is
-        if is_ctrl_c(error):
-            raise
-        plain = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return Check(label, False, (MAPS.blame(name, error, features) or plain).partition("\n")[0])
+    checks: dict[str, Callable[[Any], tuple[bool, str]]] = {
+        "columns": _columns, "global seeds": _global_seeds, "seed": _seed, "dtype": _dtype, "nesting": _nesting,
+        "contract": _contract, "rate": partial(_rate, kernel=kernel),
+    }  # fmt: skip
+    named = naming_who_writes(features)
+    yield from run_checks(
+        {label: named(partial(check, features)) for label, check in checks.items()},
+        lambda error: MAPS.blame(name, error, features),
+    )
 
 
 def errors(
     features: Any,
     kernel: str,
-    X: NDArray = X,
+    X: FloatArray = X,
     repetitions: int = 60,
     gamma: float = GAMMA,
     true_gamma: float = GAMMA,
@@ -102,7 +84,11 @@ def _kernel_of(name: str) -> str:
             if error.parameter != "kernel":
                 raise
             continue
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # not for this one, or broken: the checks will say
+        except (
+            Exception,
+            SystemExit,
+            KeyboardInterrupt,
+        ) as error:  # another kernel's, or broken: the checks say so
             if is_ctrl_c(error):
                 raise
             continue
@@ -117,17 +103,17 @@ def _made(name: str, kernel: str) -> Any:
 
 
 def _set(features: Any, **values: Any) -> Any:
-    """An unfitted copy, with those values for which the map has parameters."""
+    """An unfitted copy with ``values``, except those for which the map has no parameter."""
     has = features.get_params()
     return clone(features).set_params(**{key: value for key, value in values.items() if key in has})
 
 
-def _fitted(features: Any, X: NDArray = X, **values: Any) -> Any:
-    """A copy with those values, fitted to the rows X."""
+def _fitted(features: Any, X: FloatArray = X, **values: Any) -> Any:
+    """A copy with ``values``, fitted to the rows X."""
     return fitted(_set(features, **values), X, Y)
 
 
-def _numbers(features: Any, X: NDArray = X, columns: int | None = None) -> NDArray:
+def _numbers(features: Any, X: FloatArray = X, columns: int | None = None) -> FloatArray:
     """The features of the rows X, as an array; ValueError if they are not finite."""
     Z = dense_rows(mapped(features, X, columns))
     if wrong := int(np.count_nonzero(~np.isfinite(Z))):
@@ -141,16 +127,16 @@ def _columns(features: Any) -> tuple[bool, str]:
     if makes_sparse(made):
         Z = mapped(made, X, columns_of(made))
         most = int(np.diff(Z.indptr).max())
-        return most <= 16, f"16 numbers a row asked for, {most} given, in {Z.shape[1]} columns that the rows decide"
+        return most <= 16, f"16 numbers a row asked for, {most} given; the rows decide the {Z.shape[1]} columns"
     _numbers(made, columns=16)
-    return True, "16 asked for, 16 finite ones given"
+    return True, "16 columns asked for, 16 finite ones given"
 
 
 def _global_seeds(features: Any) -> tuple[bool, str]:
     with watching_global_generators() as changed:
         _fitted(features, random_state=1).transform(X)
     who = type(features).__name__
-    return not changed, f"{who} changes {' and '.join(changed)} global generator" if changed else "left as they were"
+    return not changed, f"{who} changes {' and '.join(changed)} global generator" if changed else "unchanged"
 
 
 def _seed(features: Any) -> tuple[bool, str]:
@@ -159,7 +145,7 @@ def _seed(features: Any) -> tuple[bool, str]:
         return False, "two fits with random_state=1 give different features"
     if np.array_equal(one, other):
         return True, "every seed gives the same features: right if the map draws nothing, else it must use random_state"
-    return True, "equal seeds give equal maps, another seed another"
+    return True, "equal seeds give equal features, other seeds give others"
 
 
 def _dtype(features: Any) -> tuple[bool, str]:
@@ -181,7 +167,7 @@ def _nesting(features: Any) -> tuple[bool, str]:
         if less.ndim and (more := getattr(large, key)).shape[-1] > less.shape[-1]
         and more[..., : less.shape[-1]].shape == less.shape and np.allclose(more[..., : less.shape[-1]], less)
     ]  # fmt: skip
-    return True, f"{', '.join(nested)} of a smaller map begin a larger one's" if nested else "sizes are drawn apart"
+    return True, f"{', '.join(nested)} of a smaller map begin a larger one's" if nested else "sizes do not nest"
 
 
 def _contract(features: Any) -> tuple[bool, str]:
@@ -199,14 +185,14 @@ def _rate(features: Any, kernel: str) -> tuple[bool, str]:
     falls = f"against the {kernel} kernel the error goes from {first:.3f} at {SIZES[0]} columns to {last:.3f} at "
     falls += f"{SIZES[-1]}"
     if same := not np.ptp(found, axis=1).any():
-        falls += ", the same for every seed, so that all of it is bias"
+        falls += ", the same for every seed, so it is all bias"
     else:
         value, error = slope(found)
         bias = largest_bias(found)
-        falls += f", as s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
+        falls += f", as s^{value:.2f}±{error:.2f}, and the largest bias is {bias:.1f} standard errors"
     if not hook(features, "unbiased"):
         return True, f"{falls}; biased by design, not judged"
     if not same and value - SIGMAS * error < -0.5 and bias < BIAS_SIGMAS:
         return True, falls
-    asked = f"asked for are s^-0.5 or faster and a bias below {BIAS_SIGMAS} standard errors"
-    return False, f"{falls}; {asked}; a map that is meant to be biased says `unbiased = False` in its class"
+    required = f"required: s^-0.5 or faster, and a bias below {BIAS_SIGMAS} standard errors"
+    return False, f"{falls}; {required}; a map that is biased by design has `unbiased = False` in its class"

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+from rffbench.arrays import FloatArray
 from rffbench.parts import MapServes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rffbench.features.data_dependent.nystroem import KernelValues
     from rffbench.features.weighted.pool import Distinct
 
@@ -44,7 +43,7 @@ class Hooks:
     """Whether ``fit`` takes the targets (n, t) that a solver learns, and not the labels or values y (n,)."""
     accepts_sparse: bool = False
     """Whether ``fit`` and ``fill`` take CSR matrices."""
-    fill: Callable[[NDArray, NDArray], object] | None = None
+    fill: Callable[[FloatArray, FloatArray], object] | None = None
     """``fill(X, out)`` writes the features of X into ``out``, both of one dtype, without checks; None: only
     ``transform`` makes them."""
     unmixed: KernelValues | None = None

@@ -1,6 +1,6 @@
 """Exact kernels by name. A kernel's traits (`rffbench.kernels.base`) say which random features it has.
 
-Each kernel has a parameter γ > 0, some have others. All that is known of a kernel is in its class: no other module
+Each kernel has a parameter γ > 0, and some have others. Everything about a kernel is in its class. No other module
 lists kernels.
 """
 
@@ -130,9 +130,8 @@ def kernel_class(name: str) -> type[Kernel]:
 def make_kernel(kernel: str | Kernel, gamma: Any = 1.0, **parameters: Any) -> Kernel:
     """The kernel with γ = ``gamma`` and other parameters: ``kernel`` is its name, or a Kernel with these parameters.
 
-    A Kernel's own γ and ``gamma`` are the same parameter: one of them must be 1, or both equal. Raises ValueError for
-    an unknown name (naming the nearest one), for a γ that is not a positive number, for a parameter that the kernel
-    does not have, and for a γ that is given twice.
+    If a Kernel has a γ other than 1, ``gamma`` must be 1 or the same. Raises ValueError for an unknown name (naming the
+    nearest one), an unknown parameter, a γ that is not a positive number, or two different γ.
     """
     if not isinstance(kernel, Kernel):
         made_by = kernel_class(kernel)
@@ -160,14 +159,15 @@ def kernel_of(spec: Mapping[str, Any]) -> Kernel:
 
 
 def kernel_argument(spec: Mapping[str, Any]) -> str | Kernel:
-    """The argument ``kernel`` of maps and solvers, beside ``gamma``, for a trial's spec: the name of a built-in kernel
-    without other parameters, which every map understands; else a Kernel with γ = 1."""
-    alone = spec.keys() <= {"name", "gamma"}
-    return spec["name"] if alone and spec["name"] in KERNELS else kernel_of({**spec, "gamma": 1.0})
+    """The argument ``kernel`` of maps and solvers for a trial's spec, which they take beside ``gamma``: the name of a
+    built-in kernel without other parameters, else a Kernel with γ = 1."""
+    if spec["name"] in KERNELS and spec.keys() <= {"name", "gamma"}:
+        return str(spec["name"])
+    return kernel_of({**spec, "gamma": 1.0})
 
 
 def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0) -> Trait:
-    """`make_kernel` for kernels with ``trait``, one of `TRAITS`; ValueError, naming these, for the others."""
+    """`make_kernel`; ValueError, naming the kernels that would do, if it does not have ``trait``, one of `TRAITS`."""
     made = make_kernel(kernel, gamma)
     if isinstance(made, trait):
         return made
@@ -175,7 +175,7 @@ def make_kernel_with(trait: type[Trait], kernel: str | Kernel, gamma: Any = 1.0)
 
 
 def make_spectral_kernel(kernel: str | Kernel, gamma: Any = 1.0) -> SpectralKernel:
-    """`make_kernel` for kernels with a spectral density; ValueError for the others."""
+    """`make_kernel`; ValueError, naming the kernels that would do, if it has no spectral density."""
     made = make_kernel(kernel, gamma)
     if not isinstance(made, SpectralKernel):
         also = f"the {made.called()} features, or " if made.has(HalfSpaceKernel) else ""
@@ -197,7 +197,7 @@ def median_distance(name: str, X: ArrayLike) -> float:
 
 
 def check_squares(X: Any) -> None:
-    """ValueError if squares of numbers in the rows X (n, d), array or CSR, or sums of squares, may overflow."""
+    """ValueError if squares of numbers of X (n, d), an array or a CSR matrix, or their sums over a row may overflow."""
     largest = math.sqrt(float(np.finfo(X.dtype).max)) / (10 * X.shape[1])
     if not np.abs(X.data if issparse(X) else X).max(initial=0.0) < largest:
         raise ValueError(f"X holds numbers above {largest:.0g}, whose squares overflow; scale it first")

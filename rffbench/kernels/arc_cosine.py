@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arrays import Floats
 from rffbench.kernels.base import ActivationKernel, distances
 
 
@@ -18,8 +19,7 @@ class ArcCosineKernel(ActivationKernel):
 
     J₀(θ) = π − θ and J₁(θ) = sin θ + (π − θ)·cos θ. It is E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I), of the step a(t) = √2·[t > 0]
     for n = 0 and of the rectifier a(t) = √2·max(t, 0) for n = 1. It has no bandwidth: scaling the rows does not change
-    order 0, and multiplies order 1. A row of zeros counts as being at right angles to every row, so a(0) of the step is
-    √2/2.
+    order 0, and multiplies order 1. A row of zeros is taken as orthogonal to every row, so the step's a(0) is √2/2.
 
     References: Y. Cho and L. Saul, "Kernel methods for deep learning", NIPS 2009, Eq. 1 and 3.
 
@@ -32,7 +32,7 @@ class ArcCosineKernel(ActivationKernel):
 
     name: ClassVar[str] = "arc-cosine"
     formula: ClassVar[str] = "‖x‖ⁿ‖x′‖ⁿ·Jₙ(θ)/π, θ the angle of x and x′"
-    choices: ClassVar[dict[str, tuple]] = {"order": (0, 1)}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"order": (0, 1)}
     has_bandwidth: ClassVar[bool] = False
     rules: ClassVar[tuple[str, ...]] = ()
 
@@ -47,12 +47,12 @@ class ArcCosineKernel(ActivationKernel):
         J = np.sin(angles) + (math.pi - angles) * np.cos(angles)
         return np.outer(lengths, others) * (J / math.pi)
 
-    def activation(self, T: NDArray) -> NDArray:
+    def activation(self, T: Floats) -> Floats:
         if self.order == 0:
             np.heaviside(T, T.dtype.type(0.5), out=T)
         else:
             np.maximum(T, 0, out=T)
-        T *= T.dtype.type(math.sqrt(2))
+        np.multiply(T, T.dtype.type(math.sqrt(2)), out=T)
         return T
 
 

@@ -1,5 +1,4 @@
-"""Rules for the kernel's γ, from the rows that a map or a kernel machine is fitted to: 'scale', as in scikit-learn, and
-'median'."""
+"""Rules that find the kernel's γ from the training rows: 'scale', as in scikit-learn, and 'median'."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from rffbench.parameters import GAMMA_RULES, WrongParameter, is_rule
 from rffbench.rowsource import row_blocks
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-MEDIAN_ROWS = 1000  # rows whose median distance is the bandwidth
+MEDIAN_ROWS = 1000  # 'median' takes the distances between at most this number of rows
 
 
 class Bandwidth:
-    """Base of maps and kernel machines: a kernel, given by its name or as a `Kernel`. Its γ is a number, or a rule that
-    finds one from the rows of ``fit``. The same rows and the same stream give the same γ in all of them."""
+    """Base of maps and kernel machines: a kernel, given by its name or as a `Kernel`, and its γ, a number or a rule. A
+    rule finds the same γ in all of them from the same rows and ``random_state``."""
 
     kernel: str | Kernel
     gamma: float | str
@@ -54,12 +53,12 @@ class Bandwidth:
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel that is approximated or learnt with: γ as a number, and its other parameters."""
+        """The kernel, with γ as a number."""
         return make_kernel(self.kernel, self.gamma_ if is_rule(self.gamma) else self.gamma)
 
 
 def no_rule(kernel: Kernel, rule: str) -> str:
-    """The message for ``rule``, a text in place of the kernel's γ that is no rule of it."""
+    """The message if γ is ``rule``, a text that is not among the kernel's rules."""
     if kernel.rules or rule not in GAMMA_RULES:
         rules = " or ".join(["", *map(repr, kernel.rules)])
         return f"must be a positive number{',' if rules else ''}{rules}, got {rule!r}"
@@ -69,16 +68,17 @@ def no_rule(kernel: Kernel, rule: str) -> str:
 
 
 def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequence, times: float = 1.0) -> float:
-    """γ of ``kernel`` by ``rule`` on the rows X (n, d), in units of its ``lengths``: an array, a CSR matrix or a row
-    source.
+    """γ of ``kernel`` by ``rule`` on the rows X (n, d), an array, a CSR matrix or a row source, in units of the
+    kernel's ``lengths``.
 
     'scale', with Var X over all of X's numbers: 1/(d·Var X) if γ is one over a squared length (gaussian, cauchy,
     polynomial, …), as in scikit-learn's RBFSampler and SVC. If γ is one over a length, it is 1/(d·√Var X) in the ℓ1
-    norm (laplacian) and 1/√(d·Var X) in the Euclidean norm (matern). 'median': σ is ``times`` the median distance ‖x −
-    x′‖ between pairs of at most MEDIAN_ROWS rows, drawn by ``sequence``, in the kernel's norm, and γ is that of σ
-    (`Kernel.gamma_from_sigma`).
+    norm (laplacian) and 1/√(d·Var X) in the Euclidean norm (matern).
 
-    If all of X is one number, γ is 1. Otherwise, ValueError if the median distance is 0.
+    'median': the γ of σ (`Kernel.gamma_from_sigma`), where σ is ``times`` the median distance, in the kernel's norm,
+    between at most MEDIAN_ROWS rows, which ``sequence`` draws.
+
+    γ is 1 if all numbers of X are equal. Otherwise, a median distance of 0 is a ValueError.
     """
     kernel = make_kernel(kernel)
     if kernel.lengths is not None:
@@ -88,7 +88,7 @@ def gamma_of_rows(kernel: str | Kernel, rule: str, X: Any, sequence: SeedSequenc
         return kernel.gamma_from_sigma(times * median)
     variance = _variance(X)
     if not np.isfinite(variance) or median:
-        raise ValueError(f"gamma={rule!r} needs numbers that can be squared, and X holds NaN, infinity or larger ones")
+        raise ValueError(f"gamma={rule!r} squares the numbers of X, and X holds NaN, infinity or numbers too large")
     if variance == 0:
         return 1.0
     if rule == "scale":
@@ -115,7 +115,7 @@ class _InUnits:
     def __init__(self, X: Any, kernel: Kernel) -> None:
         self._X, self._kernel, self.shape = X, kernel, X.shape
 
-    def __getitem__(self, rows: slice) -> NDArray:
+    def __getitem__(self, rows: slice) -> Any:
         return self._kernel.scaled(np.asarray(self._X[rows]))
 
 
@@ -146,7 +146,7 @@ def chosen_rows(X: Any, index: NDArray[np.int64]) -> Any:
 def _variance(X: Any) -> float:
     """The variance of all numbers of X, including the zeros of a sparse X, in float64, in two passes over the rows."""
 
-    def over_rows(number: Callable[[NDArray[np.float64]], np.floating]) -> float:
+    def over_rows(number: Callable[[NDArray[np.float64]], np.floating[Any]]) -> float:
         blocks = (X[rows] for rows in row_blocks(X.shape[0]))
         return sum(float(number(block.data if issparse(block) else np.asarray(block))) for block in blocks)
 
@@ -155,4 +155,4 @@ def _variance(X: Any) -> float:
         mean = over_rows(lambda numbers: numbers.sum(dtype=np.float64)) / size
         squares = over_rows(lambda numbers: np.square(numbers - mean, dtype=np.float64).sum())
     zeros = size - X.nnz if issparse(X) else 0
-    return (squares + zeros * min(abs(mean), 1e154) ** 2) / size  # a larger float's square is Python's OverflowError
+    return float((squares + zeros * min(abs(mean), 1e154) ** 2) / size)  # Python raises OverflowError above 1e154

@@ -7,16 +7,16 @@ each says which random features approximate the kernel, and declares the methods
 trait                  what the kernel has
 =====================  ==================================================================================
 SpectralKernel         a spectral density: k(x − x′) = E[cos wᵀ(x − x′)]
-ProductKernel          one whose coordinates are independent, with a quantile: for quasi-Monte Carlo
-IsotropicKernel        one whose direction is uniform, with a law of the length: for structured directions
+ProductKernel          a spectral density with independent coordinates, and their quantile: for quasi-Monte Carlo
+IsotropicKernel        a spectral density with uniform directions, and lengths to draw: for structured directions
 MaclaurinKernel        k(x, x′) = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ with aₙ ≥ 0
 ActivationKernel       k(x, x′) = E[a(wᵀx)·a(wᵀx′)], w ~ N(0, I)
 HalfSpaceKernel        k(x, x′) = E[sign(θᵀx − α)·sign(θᵀx′ − α)] within a ball
 BinningKernel          k(x, x′) = P[x and x′ are in one cell of a random grid]
 =====================  ==================================================================================
 
-Whether compiled code (`rffbench.linalg.kernel_rows`) can compute a kernel's rows may depend on its parameters, so this
-is not a class, but the method ``compiled_form``.
+The method ``compiled_form`` says whether compiled code (`rffbench.linalg.kernel_rows`) computes the kernel's rows: this
+may depend on the parameters, so it is no trait.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from rffbench.arrays import FloatArray, Floats
 from rffbench.parameters import WrongParameter
 
-DRAWN_AT_ONCE = 32  # frequencies: some MB for text's d, and side by side they fill cache lines
-DIAGONAL_ROWS = 64  # rows of the block of the kernel that is computed for its diagonal
+DRAWN_AT_ONCE = 32  # frequencies: a few MB even for text data, and writes of whole cache lines
+DIAGONAL_ROWS = 64  # `diagonal` computes blocks of this size, and takes their diagonals
 
 
 class Form(IntEnum):
-    """The distance and the function of it from which compiled rows are computed."""
+    """The distance, and the function of it, that compiled code computes."""
 
     EXP_SQUARES = 0
     EXP_ABSOLUTES = 1
@@ -83,13 +84,13 @@ class Kernel(ABC):
     sklearn_name: ClassVar[str | None] = None
     """Its name in scikit-learn's ``pairwise_kernels``, with the same γ; None if scikit-learn does not have it."""
     named_after: ClassVar[bool] = False
-    """Whether the name is a person's, and written with a capital."""
+    """Whether it is named after a person, and so is written with a capital."""
     aliases: ClassVar[dict[str, dict[str, Any]]] = {}
     """Other names, each with the parameters that it means."""
     formula: ClassVar[str] = ""
     """The exact form in one line, Δ = x − x′."""
-    choices: ClassVar[dict[str, tuple]] = {}
-    """The allowed values of the parameters that have a fixed list of them."""
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {}
+    """The allowed values of parameters with a fixed list."""
     norm: ClassVar[Literal["euclidean", "cityblock"]] = "euclidean"
     """The norm of Δ in which a bandwidth σ is a length."""
     power: ClassVar[Literal[1, 2]] = 2
@@ -139,7 +140,7 @@ class Kernel(ABC):
         u, or if its rounding would show in k, as in √u. Rows are in units of ``lengths``."""
         return None
 
-    def of_affine(self, U: NDArray, out: NDArray) -> None:
+    def of_affine(self, U: FloatArray, out: FloatArray) -> None:
         """Write k of u (`affine_form`) into ``out``, both (n, m), float32 or float64; U may be overwritten."""
         raise NotImplementedError
 
@@ -158,11 +159,11 @@ class Kernel(ABC):
         per_length = (1 / self._lengths_of(X.shape[1])).astype(X.dtype)
         return X.multiply(per_length).tocsr() if issparse(X) else X * per_length
 
-    def fold(self, W: NDArray) -> NDArray:
+    def fold(self, W: Floats) -> Floats:
         """Turn directions W (d, s) for rows in units of ``lengths`` into directions for the rows themselves, in place:
         Wᵀ(x/ℓ) = (W/ℓ)ᵀx. Returns W."""
         if self.lengths is not None:
-            W /= self._lengths_of(len(W))[:, None]
+            np.divide(W, self._lengths_of(len(W))[:, None], out=W)
         return W
 
     def _lengths_of(self, d: int) -> NDArray[np.float64]:
@@ -188,8 +189,8 @@ class Kernel(ABC):
 
     @classmethod
     def gamma_from_variance(cls, variance: float, d: int) -> float:
-        """γ by the rule 'scale' for d inputs with this variance: σ^power is d·Var for a squared length. For a length it
-        is √(d·Var), the size of ‖Δ‖₂, or d·√Var, that of ‖Δ‖₁."""
+        """γ by the rule 'scale' for d inputs with this variance: 1/(d·Var) with ``power`` 2. With ``power`` 1 it is one
+        over a typical distance: √(d·Var) in the Euclidean norm, d·√Var in the ℓ1 norm."""
         if cls.norm == "cityblock":
             return float(1 / (d * variance**0.5))
         return float(1 / (d * variance)) if cls.power == 2 else float(1 / (d * variance) ** 0.5)
@@ -227,7 +228,7 @@ class Kernel(ABC):
 
     @classmethod
     def has(cls, trait: type) -> bool:
-        """Whether the kernel has the trait, a class of this file, or is of that kernel class."""
+        """Whether the kernel derives from ``trait``: a class of this file, or a kernel's class."""
         return issubclass(cls, trait)
 
     @classmethod
@@ -266,14 +267,14 @@ class SpectralKernel(Kernel):
         """One draw (d,) from the spectral density at unit scale."""
 
     def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
-        """``count`` draws (count, d), the same as one by one: a subclass may draw them faster."""
+        """``count`` draws (count, d). A subclass may draw the same numbers faster."""
         return np.stack([self.frequency(rng, d) for _ in range(count)])
 
     def sample(self, rng: Generator, s: int, d: int, *, order: Literal["C", "F"] = "F") -> NDArray[np.float64]:
         """Draw s frequencies from the spectral density: W, shape (d, s), float64, laid out in ``order``.
 
-        The numbers are drawn frequency by frequency, so that with an equally seeded ``rng`` the first s frequencies of
-        a larger draw are the draw of s. A few are drawn at a time, so that W is the only array of its size.
+        Sizes nest: with the same seed, the first s frequencies of a larger draw are the draw of s. W is the only array
+        of its size, because `DRAWN_AT_ONCE` frequencies are drawn at a time.
         """
         W = np.empty((d, s), order=order)
         for first in range(0, s, DRAWN_AT_ONCE):
@@ -301,10 +302,10 @@ class ProductKernel(SpectralKernel):
 
 
 class IsotropicKernel(SpectralKernel):
-    """A kernel whose frequencies have a uniform direction, and a length whose law is known.
+    """A kernel with an isotropic spectral density: frequencies have a uniform direction, and `radius` draws the length.
 
-    Maps of structured directions take only the lengths: W = Q·diag(``radii``), where Q's columns have length 1, and
-    then `fold` it. With ``lengths`` the density is isotropic in their units.
+    Maps with structured directions Q (columns of length 1) compute W = Q·diag(``radii``), and then `fold` it. With
+    ``lengths`` the density is isotropic in their units.
     """
 
     trait: ClassVar[str] = "an isotropic density"
@@ -314,8 +315,7 @@ class IsotropicKernel(SpectralKernel):
         """One draw of ‖w‖ in d dimensions at unit scale."""
 
     def size_biased_radius(self, rng: Generator, d: int) -> float:
-        """One draw of ‖w‖ from the density ∝ ‖w‖²·p(w), at unit scale. A kernel without this method has no quadrature
-        rules of degree 3 in the length."""
+        """One draw of ‖w‖ from the density ∝ ‖w‖²·p(w), at unit scale. Radial quadrature rules of degree 3 need it."""
         raise NotImplementedError
 
     def radii(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
@@ -339,15 +339,15 @@ class MaclaurinKernel(Kernel):
     @property
     @abstractmethod
     def highest_degree(self) -> int | None:
-        """The degree of the last term; None: there are infinitely many."""
+        """The degree of the last term; None if there are infinitely many terms."""
 
     @abstractmethod
     def coefficients(self, count: int) -> NDArray[np.float64]:
         """a₀ … a_(count−1), γ included."""
 
-    def row_factor(self, X: Any) -> NDArray:
-        """r(x) of the rows X (n, d), an array or a CSR matrix already in units of ``lengths``, (n,) in X's dtype; 1 for
-        a dot-product kernel, which is the series itself."""
+    def row_factor(self, X: Any) -> FloatArray:
+        """r(x), (n,) in X's dtype, of the rows X (n, d), an array or a CSR matrix already in units of ``lengths``. It
+        is 1 for a dot-product kernel."""
         return np.ones(X.shape[0], X.dtype)
 
 
@@ -357,11 +357,11 @@ class ActivationKernel(Kernel):
     trait: ClassVar[str] = "an activation"
 
     @abstractmethod
-    def activation(self, T: NDArray) -> NDArray:
-        """a(t) of an array of any shape, float32 or float64, written over T, which is returned."""
+    def activation(self, T: Floats) -> Floats:
+        """Replace each t of T, an array of any shape, by a(t), and return T."""
 
     def weights(self, rng: Generator, s: int, d: int) -> NDArray[np.float64]:
-        """s draws of w, (d, s) float64, one by one, so that sizes nest; for rows before division by ``lengths``."""
+        """s draws of w, (d, s), one by one, so that sizes nest; for rows before division by ``lengths``."""
         return self.fold(np.asfortranarray(rng.standard_normal((s, d)).T))
 
 
@@ -411,11 +411,11 @@ TRAITS: dict[str, type[Kernel]] = {
 def distances(
     X: NDArray[np.float64], Y: NDArray[np.float64] | None, metric: Literal["sqeuclidean", "euclidean", "cityblock"]
 ) -> NDArray[np.float64]:
-    """The distances between X (n, d) and Y (m, d), (n, m); between pairs of X, each computed once, without Y."""
-    return squareform(pdist(X, metric)) if Y is None else cdist(X, Y, metric)
+    """The distances between X (n, d) and Y (m, d), (n, m). Y is X if it is None: then each pair is computed once."""
+    return np.asarray(squareform(pdist(X, metric)) if Y is None else cdist(X, Y, metric))
 
 
-def squared_lengths(X: Any) -> NDArray:
+def squared_lengths(X: Any) -> FloatArray:
     """‖x‖² of the rows X (n, d), an array or a CSR matrix, (n,) in X's dtype."""
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
 

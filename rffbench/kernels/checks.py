@@ -1,5 +1,5 @@
-"""Checks of a kernel: its exact form, the meaning of γ and the parameters, and its draws, which must give the exact
-form at the right rate, and nest."""
+"""Checks of a kernel: its exact form, γ and the other parameters, and its draws, which must converge to the exact form
+at the right rate, and nest."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.errors import ConfigError, is_ctrl_c
 from rffbench.kernels import KERNELS, NAMED, make_kernel
 from rffbench.kernels.base import (
@@ -41,12 +42,12 @@ ROUNDING = 1e-9  # of the largest value of the kernel
 TERMS = 60  # of an infinite power series
 
 Drawn = Callable[[np.random.Generator, int], NDArray[np.float64]]
-"""A draw of s gives Z (parts, 12 points, s); the sum of ZZᵀ/s over the parts is the estimate of the kernel."""
+"""A draw of s features Z (parts, 12 points, s). The sum of ZZᵀ/s over the parts estimates the kernel."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """The finding of one check, in words; ``ok`` is None if it could not be judged."""
+    """One check and its finding, in words; ``ok`` is None if the check was skipped."""
 
     name: str
     ok: bool | None
@@ -68,11 +69,27 @@ def check_kernel(name: str, **parameters: Any) -> Iterator[Check]:
     checks |= {label: partial(_draws, kernel, draw) for label, draw in _drawn(kernel).items()}
     if isinstance(kernel, MaclaurinKernel):
         checks["series"] = lambda: _series(kernel)
+    yield from run_checks(checks, lambda error: NAMED.blame(name, error, kernel))
+
+
+def run_checks(
+    checks: Mapping[str, Callable[[], tuple[bool, str]]], blame: Callable[[BaseException], str | None]
+) -> Iterator[Check]:
+    """Run the checks, and yield each when it is done. If the first fails, the others are skipped, because they rely on
+    it. An error fails a check; ``blame`` gives its message if it comes from the user's own code."""
     for label, check in checks.items():
-        done = _done(label, check, name, kernel)
+        try:
+            with warnings.catch_warnings(), outlived():
+                warnings.simplefilter("ignore")
+                done = Check(label, *check())
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # any error of the user's code
+            if is_ctrl_c(error):
+                raise
+            plain = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            done = Check(label, False, (blame(error) or plain).partition("\n")[0])
         yield done
-        if label == "form" and not done.ok:
-            yield Check("the others", None, "not judged: the form must be ok first")
+        if not done.ok and label == next(iter(checks)):
+            yield Check("the others", None, f"skipped: {label} must be ok first")
             return
 
 
@@ -90,14 +107,14 @@ def check_own_kernel(spec: Mapping[str, Any]) -> None:
 
 @lru_cache
 def _problem(name: str, source: str | None, parameters: str) -> str:
-    """The finding of the first check that fails, or ""; ``source``, the hash of the file, is only for the cache."""
+    """The first check that fails and its finding, or "". ``source``, the file's hash, only makes the cache forget."""
     checks = check_kernel(name, **json.loads(parameters))
     return next((f"{check.name}: {check.found}" for check in checks if check.ok is False), "")
 
 
-def slope(found: NDArray, sizes: Sequence[int] = SIZES) -> tuple[float, float]:
-    """Slope of log error against log size, of errors (sizes, repetitions, pairs), and its standard error by the
-    bootstrap over repetitions."""
+def slope(found: FloatArray, sizes: Sequence[int] = SIZES) -> tuple[float, float]:
+    """The slope of log error against log size, for errors ``found`` (sizes, repetitions, pairs), and its standard
+    error, by the bootstrap over repetitions."""
     squared = (found**2).mean(axis=2)
     at = np.log2(sizes) - np.log2(sizes).mean()
 
@@ -108,22 +125,10 @@ def slope(found: NDArray, sizes: Sequence[int] = SIZES) -> tuple[float, float]:
     return fit(slice(None)), float(np.std([fit(rows) for rows in draws]))
 
 
-def largest_bias(found: NDArray) -> float:
-    """The largest mean error over pairs of points, in its standard errors, at the largest size."""
+def largest_bias(found: FloatArray) -> float:
+    """The largest mean error of a pair of points, in standard errors, at the largest size."""
     error = found[-1]
     return float(np.max(np.abs(error.mean(axis=0)) / (error.std(axis=0, ddof=1) / np.sqrt(len(error)))))
-
-
-def _done(label: str, check: Callable[[], tuple[bool, str]], name: str, kernel: Kernel) -> Check:
-    try:
-        with warnings.catch_warnings(), outlived():
-            warnings.simplefilter("ignore")
-            return Check(label, *check())
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the kernel's own, whatever it is
-        if is_ctrl_c(error):
-            raise
-        plain = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return Check(label, False, (NAMED.blame(name, error, kernel) or plain).partition("\n")[0])
 
 
 def _form(kernel: Kernel) -> tuple[bool, str]:
@@ -136,17 +141,17 @@ def _form(kernel: Kernel) -> tuple[bool, str]:
         if not np.isfinite(found).all():
             return False, "some values are not finite"
     if not np.array_equal(inputs, X):
-        return False, "it changes the rows that it is given"
+        return False, "it changes the rows of its input"
     rounding = ROUNDING * np.abs(K).max()
     if (gap := float(np.abs(K - K.T).max())) > rounding:
         return False, f"not symmetric: k(x, x′) and k(x′, x) are up to {gap:.2g} apart"
     if (gap := float(np.abs(block - K[:5, 5:]).max())) > rounding:
         return False, f"k(X, Y) is not the block of k(X) for these rows: up to {gap:.2g} apart"
     if (gap := float(np.abs(kernel.diagonal(X) - K.diagonal()).max())) > rounding:
-        why = "unit_diagonal says that k(x, x) = 1" if kernel.unit_diagonal else "diagonal(X) says otherwise"
-        return False, f"{why}, and k(x, x) is up to {gap:.2g} off"
+        right = "1, as unit_diagonal says" if kernel.unit_diagonal else "diagonal(X)"
+        return False, f"k(x, x) is not {right}: up to {gap:.2g} apart"
     if kernel.of_differences and (gap := float(np.abs(kernel(X + 0.2) - K).max())) > rounding:
-        return False, f"it must depend on x − x′ alone, and shifting the rows changes it by up to {gap:.2g}"
+        return False, f"it must depend only on x − x′, but shifting the rows changes it by up to {gap:.2g}"
     return True, "symmetric, finite, and the same in blocks"
 
 
@@ -165,12 +170,15 @@ def _positive(kernel: Kernel) -> tuple[bool, str]:
 
 def _bandwidth(kernel: Kernel) -> tuple[bool, str]:
     if not kernel.has_bandwidth:
-        return True, "it has none"
+        return True, "no bandwidth"
     small = X / 4
     scaled, plain = kernel.with_gamma(2.0**kernel.power)(small), kernel.with_gamma(1.0)(2 * small)
     unit = "a squared length" if kernel.power == 2 else "a length"
     if (gap := float(np.abs(scaled - plain).max())) > ROUNDING * np.abs(plain).max():
-        return False, f"γ must be one over {unit} (power = {kernel.power}): rows twice as long are up to {gap:.2g} off"
+        return False, (
+            f"γ must be one over {unit} (power = {kernel.power}): scaling the rows by 2 in place of γ changes k by up "
+            f"to {gap:.2g}"
+        )
     return True, f"γ is one over {unit}"
 
 
@@ -180,35 +188,35 @@ def _parameters(kernel: Kernel) -> tuple[bool, str]:
         return True, "none besides gamma and lengths"
     again = type(kernel)(kernel.gamma, **kernel.parameters)
     if again != kernel or not np.array_equal(again(X), kernel(X)):
-        return False, "a kernel made of the same parameters is another"
+        return False, "a kernel made with the same parameters differs"
     return True, ", ".join(f"{key} = {value}" for key, value in own.items())
 
 
 def _drawn(kernel: Kernel) -> dict[str, Drawn]:
-    """The functions that draw s for an estimate of the kernel, one for each of its traits."""
+    """The functions that draw s features, one for each of the kernel's traits."""
     points = X[:POINTS]
     draws: dict[str, Drawn] = {}
 
-    def waves(W: NDArray[np.float64]) -> NDArray[np.float64]:
+    def trigonometric(W: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.stack([np.cos(points @ W), np.sin(points @ W)])
 
     def directed(rng: np.random.Generator, s: int) -> NDArray[np.float64]:
         assert isinstance(kernel, IsotropicKernel)
         directions = default_rng(rng.integers(2**32)).normal(size=(s, 3)).T
         lengths = kernel.radii(rng, s, 3)
-        return waves(kernel.fold(directions / np.linalg.norm(directions, axis=0) * lengths))
+        return trigonometric(kernel.fold(directions / np.linalg.norm(directions, axis=0) * lengths))
 
     def binned(rng: np.random.Generator, s: int) -> NDArray[np.float64]:
         assert isinstance(kernel, BinningKernel)
         shifts = default_rng(rng.integers(2**32)).uniform(size=(s, 3)).T
         cells = np.floor(points[:, :, None] / kernel.pitches(rng, s, 3) + shifts)
         first = (cells[:, None] == cells).all(axis=2).argmax(axis=1)  # of the points in one cell, (12, s)
-        return (first == np.arange(POINTS)[:, None, None]).astype(np.float64)
+        return np.asarray(first == np.arange(POINTS)[:, None, None], np.float64)
 
     if isinstance(kernel, SpectralKernel):
-        draws["frequencies"] = lambda rng, s: waves(kernel.sample(rng, s, 3))
+        draws["frequencies"] = lambda rng, s: trigonometric(kernel.sample(rng, s, 3))
     if isinstance(kernel, ProductKernel):
-        draws["quantile"] = lambda rng, s: waves(kernel.inverse_cdf(rng.uniform(size=(s, 3))))
+        draws["quantile"] = lambda rng, s: trigonometric(kernel.inverse_cdf(rng.uniform(size=(s, 3))))
     if isinstance(kernel, IsotropicKernel):
         draws["radii"] = directed
     if isinstance(kernel, ActivationKernel):
@@ -219,10 +227,10 @@ def _drawn(kernel: Kernel) -> dict[str, Drawn]:
 
 
 def _draws(kernel: Kernel, draw: Drawn) -> tuple[bool, str]:
-    """Whether products of draws have the exact form as their mean, with an error of order 1/√s, and sizes nest."""
+    """Whether the estimate is unbiased, with an error of order 1/√s, and sizes nest."""
     small, large = draw(default_rng(7), 5), draw(default_rng(7), 40)
     if not np.allclose(small, large[..., :5], rtol=1e-10, atol=1e-12):
-        return False, "the first 5 of 40 draws are not a draw of 5 with the same seed: draw one after the other"
+        return False, "the first 5 of 40 draws differ from 5 draws with the same seed: draw one after the other"
     K = kernel(X[:POINTS])[PAIRS]
     found = np.empty((len(SIZES), REPETITIONS, len(K)))
     rng = default_rng(11)
@@ -234,10 +242,10 @@ def _draws(kernel: Kernel, draw: Drawn) -> tuple[bool, str]:
     value, error = slope(found)
     bias = largest_bias(found)
     falls = f"the error goes from {first:.3f} at {SIZES[0]} draws to {last:.3f} at {SIZES[-1]}, as "
-    falls += f"s^{value:.2f}±{error:.2f}, the largest bias {bias:.1f} standard errors"
+    falls += f"s^{value:.2f}±{error:.2f}, and the largest bias is {bias:.1f} standard errors"
     if bias < BIAS_SIGMAS and abs(value + 0.5) < SIGMAS * error + 0.05:
         return True, falls
-    return False, f"draws do not give the exact form: {falls}; asked for are s^-0.5 and a bias below {BIAS_SIGMAS}"
+    return False, f"draws do not give the exact form: {falls}; required: s^-0.5, and a bias below {BIAS_SIGMAS}"
 
 
 def _series(kernel: MaclaurinKernel) -> tuple[bool, str]:
@@ -245,10 +253,10 @@ def _series(kernel: MaclaurinKernel) -> tuple[bool, str]:
     count = TERMS if kernel.highest_degree is None else kernel.highest_degree + 1
     coefficients = kernel.coefficients(count)
     if coefficients.shape != (count,) or (coefficients < 0).any():
-        return False, f"coefficients({count}) must be {count} numbers, none below 0"
+        return False, f"coefficients({count}) must be {count} numbers, all 0 or more"
     factor = kernel.row_factor(rows)
     K = np.polynomial.polynomial.polyval(rows @ rows.T, coefficients) * np.outer(factor, factor)
     exact = kernel(X[:POINTS])
     if (gap := float(np.abs(K - exact).max())) > 1e-8 * np.abs(exact).max():
         return False, f"r(x)·r(x′)·Σ aₙ(xᵀx′)ⁿ is not the exact form: up to {gap:.2g} apart"
-    return True, "the power series is the exact form"
+    return True, "the power series equals the exact form"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb, gammaln
 
-from rffbench.kernels.base import AffineForm, MaclaurinKernel
+from rffbench.arrays import FloatArray, Floats
+from rffbench.kernels.base import AffineForm, MaclaurinKernel, squared_lengths
 from rffbench.parameters import WrongParameter, check_count, is_number
 
 TOO_LARGE = "values of the {} kernel overflow on these rows; scale the rows, or take a smaller gamma"
@@ -50,7 +51,7 @@ class PolynomialKernel(MaclaurinKernel):
     def affine_form(self) -> AffineForm:
         return AffineForm(self.gamma, constant=self.c)
 
-    def of_affine(self, U: NDArray, out: NDArray) -> None:
+    def of_affine(self, U: FloatArray, out: FloatArray) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             out[:] = U
             for digit in f"{self.degree:b}"[1:]:  # by squaring, which is faster than a power
@@ -59,9 +60,9 @@ class PolynomialKernel(MaclaurinKernel):
                     out *= U
         _finite(out, self.name)
 
-    def diagonal(self, X: NDArray[np.float64]) -> NDArray[np.float64]:  # type: ignore[override]
-        rows = self.scaled(np.asarray(X, dtype=np.float64))
-        return (self.gamma * np.einsum("ij,ij->i", rows, rows) + self.c) ** self.degree
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        base = self.gamma * squared_lengths(self.scaled(np.asarray(X, dtype=np.float64))) + self.c
+        return np.asarray(base**self.degree)
 
     @property
     def highest_degree(self) -> int:
@@ -69,8 +70,8 @@ class PolynomialKernel(MaclaurinKernel):
 
     def coefficients(self, count: int) -> NDArray[np.float64]:
         n = np.arange(count)
-        left = np.maximum(self.degree - n, 0)
-        return comb(self.degree, n) * self.gamma**n * np.where(n <= self.degree, float(self.c) ** left, 0.0)
+        powers = np.where(n <= self.degree, self.c ** np.maximum(self.degree - n, 0), 0.0)
+        return np.asarray(comb(self.degree, n) * self.gamma**n * powers)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class ExponentialKernel(MaclaurinKernel):
     def affine_form(self) -> AffineForm:
         return AffineForm(self.gamma)
 
-    def of_affine(self, U: NDArray, out: NDArray) -> None:
+    def of_affine(self, U: FloatArray, out: FloatArray) -> None:
         with np.errstate(over="ignore"):
             np.exp(U, out=out)
         _finite(out, self.name)
@@ -103,11 +104,16 @@ class ExponentialKernel(MaclaurinKernel):
         return None
 
     def coefficients(self, count: int) -> NDArray[np.float64]:
-        n = np.arange(count)
-        return np.exp(n * math.log(self.gamma) - gammaln(n + 1))
+        return exponential_coefficients(self.gamma, count)
 
 
-def _finite(K: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def exponential_coefficients(gamma: float, count: int) -> NDArray[np.float64]:
+    """γⁿ/n! for n < ``count``."""
+    n = np.arange(count)
+    return np.asarray(np.exp(n * math.log(gamma) - gammaln(n + 1)))
+
+
+def _finite(K: Floats, name: str) -> Floats:
     if not np.isfinite(K).all():
         raise ValueError(TOO_LARGE.format(name))
     return K

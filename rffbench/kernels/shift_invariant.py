@@ -11,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve, ndtri
 
+from rffbench.arrays import FloatArray
 from rffbench.kernels.base import (
     AffineForm,
     BinningKernel,
@@ -24,10 +25,11 @@ from rffbench.kernels.base import (
     positive,
     squared_lengths,
 )
+from rffbench.kernels.dot_product import exponential_coefficients
 from rffbench.parameters import WrongParameter
 
-FAR = 1e3  # exp(−t) is 0 beyond, and t² is still finite
-LARGEST_NU = 100.0  # beyond, Matérn's kernel is the Gaussian to within 1 %, and its Bessel functions overflow
+FAR = 1e3  # exp(−t) is 0 here, and t² is finite
+LARGEST_NU = 100.0  # above, the Matérn kernel is the Gaussian to within 1 %, and its Bessel functions overflow
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
     def affine_form(self) -> AffineForm:
         return AffineForm(2 * self.gamma, -self.gamma)
 
-    def of_affine(self, U: NDArray, out: NDArray) -> None:
+    def of_affine(self, U: FloatArray, out: FloatArray) -> None:
         np.exp(U, out=out)
 
     def frequencies(self, rng: Generator, count: int, d: int) -> NDArray[np.float64]:
@@ -61,7 +63,7 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
         return rng.standard_normal(d)
 
     def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        return ndtri(U)
+        return np.asarray(ndtri(U))
 
     def radius(self, rng: Generator, d: int) -> float:
         return math.sqrt(rng.chisquare(d))
@@ -85,11 +87,10 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
         return None
 
     def coefficients(self, count: int) -> NDArray[np.float64]:
-        n = np.arange(count)
-        return np.exp(n * math.log(2 * self.gamma) - gammaln(n + 1))
+        return exponential_coefficients(2 * self.gamma, count)
 
-    def row_factor(self, X: Any) -> NDArray:
-        return np.exp(-self.gamma * squared_lengths(X))
+    def row_factor(self, X: Any) -> FloatArray:
+        return np.asarray(np.exp(-self.gamma * squared_lengths(X)))
 
     def compiled_form(self, d: int) -> CompiledForm:
         return CompiledForm(Form.EXP_SQUARES, -self.gamma)
@@ -99,8 +100,8 @@ class GaussianKernel(ProductKernel, IsotropicKernel, MaclaurinKernel):
 class LaplacianKernel(ProductKernel, BinningKernel):
     """The Laplacian kernel in the ℓ1 norm, exp(−γ‖Δ‖₁), γ = 1/σ.
 
-    w ~ Cauchy(0, γ) in each coordinate. The pitches of random grids are Gamma(2) with the mean 2/γ:
-    δ·k₁″(δ) = γ²δ·exp(−γδ).
+    w ~ Cauchy(0, γ) in each coordinate. Pitches of random grids have the density δ·k₁″(δ) = γ²δ·exp(−γδ), which is
+    Gamma(2) with the mean 2/γ.
     """
 
     name: ClassVar[str] = "laplacian"
@@ -159,7 +160,7 @@ class CauchyKernel(ProductKernel):
         return rng.laplace(size=(count, d))
 
     def quantile(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        return -np.sign(U - 0.5) * np.log(2 * np.minimum(U, 1 - U))
+        return np.asarray(-np.sign(U - 0.5) * np.log(2 * np.minimum(U, 1 - U)))
 
     @property
     def spectral_scale(self) -> float:
@@ -184,7 +185,7 @@ class MaternKernel(IsotropicKernel):
 
     Parameters
     ----------
-    nu : the smoothness ν, above 0: 0.5, 1.5, 2.5 or any number to 100.
+    nu : the smoothness, 0 < ν ≤ 100.
     """
 
     nu: float = 1.5
@@ -198,7 +199,9 @@ class MaternKernel(IsotropicKernel):
         super().__post_init__()
         object.__setattr__(self, "nu", positive("nu", self.nu))
         if self.nu > LARGEST_NU:
-            raise WrongParameter("nu", f"must be {LARGEST_NU:g} at most, got {self.nu:g}; the gaussian kernel is near")
+            raise WrongParameter(
+                "nu", f"must be at most {LARGEST_NU:g}, got {self.nu:g}; use the gaussian kernel, its limit"
+            )
 
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
         t = distances(X, Y, "euclidean")
@@ -207,7 +210,7 @@ class MaternKernel(IsotropicKernel):
             return matern_of_any_smoothness(t, self.nu)
         np.minimum(t, FAR, out=t)
         if self.nu == 0.5:
-            polynomial: NDArray | float = 1.0
+            polynomial: FloatArray | float = 1.0
         else:
             polynomial = 1 + t if self.nu == 1.5 else 1 + t + t**2 / 3
         return np.exp(-t, out=t) * polynomial
@@ -260,7 +263,7 @@ class RationalQuadraticKernel(IsotropicKernel):
     def affine_form(self) -> AffineForm:
         return AffineForm(-2 * self.gamma / self.alpha, self.gamma / self.alpha)
 
-    def of_affine(self, U: NDArray, out: NDArray) -> None:
+    def of_affine(self, U: FloatArray, out: FloatArray) -> None:
         np.log1p(np.maximum(U, 0, out=U), out=U)
         U *= U.dtype.type(-self.alpha)
         np.exp(U, out=out)
@@ -286,8 +289,8 @@ class PerceptronKernel(HalfSpaceKernel):
 
     It is E[sign(θᵀx − α)·sign(θᵀx′ − α)], θ uniform on the unit sphere of ℝᵈ, α uniform on [−R, R] (Lin & Li 2008). If
     |θᵀx|, |θᵀx′| ≤ R, the two signs differ for α between θᵀx and θᵀx′, with probability |θᵀΔ|/(2R). So the mean is
-    1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| with E|θ₁| = Γ(d/2)/(√π Γ((d+1)/2)) = c_d. Beyond that ball the closed form is
-    not that mean, and may not be positive semi-definite.
+    1 − E|θᵀΔ|/R, and E|θᵀΔ| = ‖Δ‖₂·E|θ₁| = ‖Δ‖₂·c_d. Outside that ball the closed form is not that mean, and may not be
+    positive semi-definite.
     """
 
     name: ClassVar[str] = "perceptron"
@@ -299,7 +302,7 @@ class PerceptronKernel(HalfSpaceKernel):
     def matrix(self, X: NDArray[np.float64], Y: NDArray[np.float64] | None) -> NDArray[np.float64]:
         K = distances(X, Y, "euclidean")
         if not np.isfinite(K).all():
-            raise ValueError("points are too far apart for the perceptron kernel, which has no limit; scale them first")
+            raise ValueError("distances between points overflow in the perceptron kernel; scale the points first")
         K *= -mean_abs_coordinate(X.shape[1]) * self.gamma
         K += 1
         return K
@@ -324,7 +327,7 @@ def matern_of_any_smoothness(t: NDArray[np.float64], nu: float) -> NDArray[np.fl
     else:
         K[near] = 1.0
     K[np.isinf(t)] = 0.0
-    return K
+    return np.asarray(K)
 
 
 def mean_abs_coordinate(d: int) -> float:

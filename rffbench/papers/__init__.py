@@ -1,6 +1,6 @@
-"""The papers' reported numbers, as printed, and the registry that says which there are and what they mean.
+"""The papers' reported numbers, as printed, and the registry of papers.
 
-A file of numbers keeps the paper's own columns and dataset names; ``references.yaml`` maps them to this suite's.
+A file of numbers keeps the paper's columns and names; ``references.yaml`` maps them to this suite's.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class _Strict(BaseModel):
 
 
 Role = Literal["reproduction", "control", "study", "search", "gate"]
-"""What an experiment is for: to reproduce a paper's numbers; to show that another protocol does not give them; to find
-out something else about its methods; to look for its protocol; to give what was recorded here again."""
+"""The purpose of an experiment: to reproduce a paper's numbers; to show that another protocol does not give them; to
+study its methods further; to search for its protocol; to repeat scores that were recorded here."""
 
 
 class Paper(_Strict):
-    experiments: dict[str, Role] = Field(default_factory=dict, description="those that are no reproduction of it")
+    experiments: dict[str, Role] = Field(default_factory=dict, description="experiments on it except reproductions")
     datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name in the paper")
     methods: dict[str, str | list[str]] = Field(
         default_factory=dict, description="method here: its name in the paper, or those of several"
     )
-    stated: dict[str, Any] = Field(default_factory=dict, description="the protocol of the text, as a part of a config")
+    stated: dict[str, Any] = Field(default_factory=dict, description="the protocol in its text, as part of a config")
     tables: dict[str, Table] = Field(default_factory=dict)
 
 
@@ -52,7 +52,7 @@ class _Issued(BaseModel):
 
 
 class _Citation(BaseModel):
-    """Those fields of CSL-JSON that a citation is made of."""
+    """The fields of CSL-JSON that a citation needs."""
 
     title: str
     author: Annotated[list[_Author], Field(min_length=1)]
@@ -66,7 +66,7 @@ class _Citations(RootModel[Annotated[list[_Citation], Field(min_length=1, max_le
 
 
 class Reference(_Strict):
-    """What a config's ``reference`` names: a paper, or one of its tables."""
+    """The paper, or its table, that a config's ``reference`` names."""
 
     name: str
     paper: str
@@ -91,17 +91,17 @@ class Reference(_Strict):
 
     @property
     def given(self) -> str:
-        """What its numbers are called beside those measured."""
+        """The word for its numbers in tables, beside "measured"."""
         return "reported"
 
     @property
     def difference_unit(self) -> str:
-        """What differences from its numbers are in: points, or percent of them where its tolerance is."""
+        """The unit of differences: percent of its numbers if its tolerance is in percent, else points."""
         return "%" if self.table and self.table.tolerance_unit == "percent" else "points"
 
     @property
     def citation(self) -> str:
-        """Authors (year), title, where, and the table; from the paper's CSL-JSON."""
+        """Authors (year), title, journal or book, and the table; from the paper's CSL-JSON."""
         item = self._cited
         *others, last = [author.family for author in item.author]
         authors = f"{', '.join(others)} and {last}" if others else last
@@ -112,24 +112,24 @@ class Reference(_Strict):
 
     @property
     def claims(self) -> Path:
-        """The file of the paper's claims, or of those of the table alone where it has a file of its own."""
+        """The file of the table's claims if there is one, else of the paper's."""
         own = FOLDER / f"{self.paper}_{self.key}_claims.yaml"
         return own if own.exists() else FOLDER / f"{self.paper}_claims.yaml"
 
     def metric_of(self, dataset: str) -> str | None:
-        """What a dataset is compared by, as trials name it; None: by its own score."""
+        """The metric by which a dataset is compared, as trials name it; None for the dataset's own score."""
         return self.table.metric if self.table else None
 
     def numbers(self) -> pd.DataFrame:
-        """The table's rows as printed, with the suite's names in addition to the paper's.
+        """The table's rows as printed, with the suite's names in addition to the paper's; empty without a table.
 
-        ``paper_dataset``; ``method``, by its name here where it has one, and ``reported_method``, as printed (with the
-        kernel behind it if the table has one: ``RF gaussian``); ``multiple`` (s/d), ``n_features`` and ``trial``,
-        missing if the table has none; ``metric`` (None: the dataset's own score); ``reported``, ``reported_std``,
-        ``rounding`` (half a unit of the last decimal) in the suite's unit, ``reported_significant`` (0/1),
-        ``reported_trials``, ``tolerance``; ``line``, of the file; ``absent``, one of DATA_NOT_HERE, METHOD_NOT_HERE and
-        NO_NUMBER, or empty, and ``because``, the reason; and one column per cost metric. No rows for a reference
-        without a table.
+        ``paper_dataset``; ``method``, by its name here if it has one, and ``reported_method``, as printed (followed by
+        the kernel if the table has that column: ``RF gaussian``); ``multiple`` (s/d), ``n_features`` and ``trial``,
+        missing values if the table lacks them; ``metric`` (None: the dataset's own score); ``reported``,
+        ``reported_std`` and ``rounding`` (half a unit of the last decimal) in the suite's unit;
+        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; ``line`` of the file; ``absent``, one of
+        DATA_NOT_HERE, METHOD_NOT_HERE and NO_NUMBER, or empty, and ``because``, the reason; and one column per cost
+        metric.
         """
         if self.table is None:
             return pd.DataFrame(columns=["paper_dataset", "method", "multiple", *NUMBERS])
@@ -137,17 +137,17 @@ class Reference(_Strict):
 
     @property
     def file(self) -> Path:
-        """Of the table's numbers."""
+        """The file of the table's numbers."""
         own = self.table.file if self.table else None
         return FOLDER / (own or f"{self.name.replace('-', '_')}.csv")
 
     def place(self, *where: str | int) -> str:
-        """File and line of a key of the table, or, if ``where`` begins with ``..``, of the paper, for a complaint."""
+        """File and line, for a message, of a key of the table, or of the paper if ``where`` begins with ``..``."""
         above = ("papers", self.paper) if where[:1] == ("..",) else ("papers", self.paper, "tables", self.key)
         return yamlfile.place(FOLDER / "references.yaml", *above, *(where[1:] if where[:1] == ("..",) else where))
 
     def dataset_statistics(self) -> pd.DataFrame:
-        """What the paper says of its datasets' sizes, by its names, for all its tables; empty where it says nothing."""
+        """The sizes of the datasets that the paper states, by the paper's names; empty if it states none."""
         path = FOLDER / f"{self.paper}_datasets.csv"
         if not path.exists():
             return pd.DataFrame()
@@ -160,7 +160,7 @@ class Reference(_Strict):
 
 
 def role_of(experiment: str, reference: str | None) -> tuple[str, Role | None]:
-    """The paper that an experiment of this name is about, empty where it is about none, and what it is for."""
+    """The paper and the role of an experiment with this name and reference; "" and None if it has no paper."""
     for name, paper in _registry().papers.items():
         if experiment in paper.experiments:
             return name, paper.experiments[experiment]
@@ -187,7 +187,7 @@ def references() -> dict[str, Reference]:
 
 
 def load_reference(name: str) -> Reference:
-    """The reference of that name; ConfigError if no reference has it."""
+    """The reference called ``name``; ConfigError if there is none."""
     known = references()
     if name not in known:
         raise ConfigError(unknown("reference", name, known))

@@ -1,4 +1,4 @@
-"""A CSV file of a paper's numbers, every complaint with its line and column."""
+"""CSV files of papers' numbers. Error messages name line and column."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def load(
     optional: Collection[str] = (),
     blank: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The file's rows: its columns ``text`` and ``numbers`` (floats; every cell must hold one), those of the numbers
-    ``optional`` that it has, and whatever else as text. Cells of ``blank`` may be empty; of the numbers these are NaN.
-    ConfigError where the file, a column or a cell is missing or wrong.
+    """The file's rows. ``text`` and ``numbers`` (floats) are the columns that it must have, ``optional`` columns of
+    numbers that it may have; all others are text. Only cells in the columns ``blank`` may be empty: numbers are then
+    NaN. ConfigError if the file, a column or a cell is missing or wrong.
 
-    The table's ``attrs`` have the ``lines`` of the rows, and the ``decimals`` of each column of numbers: the most that
-    a cell of it is printed with.
+    The table's ``attrs`` have the ``lines`` of the rows, and the ``decimals`` of each column of numbers: the largest
+    number of decimals in a cell.
     """
     rows = _rows(path)
     if not rows:
@@ -40,14 +40,14 @@ def load(
         if name not in header:
             others = [each for each in header if each not in (*text, *numbers, *optional)]
             near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
-            hint = f"is {near[0]!r} meant to be it?" if near else f"the columns are {', '.join(header)}"
+            hint = f"is it {near[0]!r}?" if near else f"the columns are {', '.join(header)}"
             raise ConfigError(f"{path}, line {line}: no column {name!r}; {hint}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise ConfigError(f"{path}, line {line}: the column {twice[0]!r} is there twice")
     lacking = [name for name in optional if name not in header]
     for name in set(header) - {*text, *numbers, *optional}:
         if near := difflib.get_close_matches(name.strip().lower(), lacking, n=1, cutoff=0.75):
-            raise ConfigError(f"{path}, line {line}: no column {near[0]!r}; is {name!r} meant to be it?")
+            raise ConfigError(f"{path}, line {line}: no column {near[0]!r}; is it {name!r}?")
     numbers = {*numbers, *(name for name in optional if name in header)}
     for line, row in rows[1:]:
         if len(row) != len(header):
@@ -66,14 +66,14 @@ def load(
 
 
 def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
-    """ConfigError, with the line, where a cell of a loaded file's column is none of the names known."""
+    """ConfigError, with the line, if a cell of a loaded file's column is not among the ``known`` names."""
     for line, name in zip(lines_of(table), table[column], strict=True):
         if name not in known:
             raise ConfigError(f"{path}, line {line}, column {column!r}: {unknown(column, name, known)}")
 
 
 def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
-    """ConfigError, with the line, where two rows of a loaded file have the same in all of the columns."""
+    """ConfigError, with the line, if two rows of a loaded file are equal in all ``columns``."""
     first: dict[tuple[object, ...], int] = {}
     for line, row in zip(lines_of(table), table[list(columns)].itertuples(index=False, name=None), strict=True):
         cell = tuple(f"{value:.15g}" if isinstance(value, float) else str(value) for value in row)
@@ -82,18 +82,18 @@ def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def lines_of(table: pd.DataFrame) -> list[int]:
-    """The lines that the rows are from: the column ``line`` where a part of a loaded file has it."""
+    """The line of each row of a loaded file, or of a part of one, which has the column ``line``."""
     return list(table["line"]) if "line" in table else list(table.attrs["lines"])
 
 
 def _decimals(cell: str) -> int:
-    """Of a number as it is printed: 2 of ``0.25``, 4 of ``2.5e-3``, 0 of none."""
+    """The number of decimals of a printed number: 2 for ``0.25``, 4 for ``2.5e-3``; 0 for an empty cell."""
     mantissa, _, exponent = cell.strip().lower().partition("e")
     return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the number of its line."""
+    """The rows that are not blank, each with its line number."""
     try:
         content = files.read_regular(path, MOST_BYTES).decode("utf-8-sig")  # spreadsheets put a mark before the text
     except OSError as error:
@@ -113,6 +113,6 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
 
 def _is_number(cell: str) -> bool:
     try:
-        return float(cell) == float(cell)  # and not NaN
+        return not math.isnan(float(cell))
     except ValueError:
         return False

@@ -1,9 +1,9 @@
-"""Hyperparameters of Gaussian processes that others fitted and released, by dataset and fold.
+"""Released hyperparameters of fitted Gaussian processes, by dataset and fold.
 
-A file ``<name>.csv``, with - as _, has the columns ``dataset``, as its paper calls it, ``split`` (the fold, from 0),
-``noise_scale`` and ``signal_scale`` (standard deviations σ and s) and ``length_scales`` (one of each input, separated
-by blanks); a row may be without. The covariance s²·k(x/ℓ, x′/ℓ) with noise σ² has the mean of kernel ridge regression
-on k with λ = σ²/s².
+The file of the table ``name`` is ``<name>.csv``, with - as _. Its columns are ``dataset``, by the paper's name,
+``split`` (the fold, from 0), ``noise_scale`` and ``signal_scale`` (standard deviations σ and s; empty if not released)
+and ``length_scales`` (one per input, separated by spaces). The mean of a Gaussian process with covariance
+s²·k(x/ℓ, x′/ℓ) and noise σ² is kernel ridge regression on k with λ = σ²/s².
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUFFIX = "hyperparameters"
 
 @dataclass(frozen=True)
 class Fitted:
-    """Of one dataset and fold: the ``lengths`` ℓ, one of each input, and ``lambda_`` = σ²/s²; ``line`` of the file."""
+    """For a dataset and fold: the ``lengths`` ℓ, one per input, and ``lambda_`` = σ²/s²; ``line`` of the file."""
 
     lengths: tuple[float, ...]
     lambda_: float
@@ -30,25 +30,25 @@ class Fitted:
 
 
 def names() -> list[str]:
-    """The tables that ship with the package."""
+    """The names of the tables, which ship with the package."""
     return sorted(path.stem.replace("_", "-") for path in FOLDER.glob(f"*_{SUFFIX}.csv"))
 
 
 def place(name: str) -> Path:
-    """The file of a table; ConfigError where there is none of that name."""
+    """The file of the table ``name``; ConfigError if there is no such table."""
     if name not in (known := names()):
         raise ConfigError(unknown("table of parameters", name, known))
     return FOLDER / f"{name.replace('-', '_')}.csv"
 
 
 def content_hash(name: str) -> str:
-    """SHA-256 of the file."""
+    """SHA-256 of the table's file."""
     return hashlib.sha256(place(name).read_bytes()).hexdigest()
 
 
 @cache
 def load(name: str) -> Mapping[tuple[str, int], Fitted]:
-    """By dataset, as it is called here, and fold. ConfigError, with the line, where something is wrong."""
+    """The table, by dataset (its name here) and fold. ConfigError, with the line, if a cell is wrong."""
     path = place(name)
     numbers = ["split", "noise_scale", "signal_scale"]
     table = csvfile.load(path, text=["dataset"], numbers=numbers, blank=numbers[1:])
@@ -57,12 +57,14 @@ def load(name: str) -> Mapping[tuple[str, int], Fitted]:
     here = {theirs: dataset for dataset, theirs in references()[paper].datasets.items()}
     found = {}
     for line, row in zip(csvfile.lines_of(table), table.to_dict("records"), strict=True):
-        if row["noise_scale"] != row["noise_scale"]:  # released without
+        if row["noise_scale"] != row["noise_scale"]:  # empty, so NaN: not released
             continue
         try:
             lengths = tuple(float(length) for length in row["length_scales"].split())
         except ValueError:
-            raise ConfigError(f"{path}, line {line}, column 'length_scales': must be numbers, with blanks") from None
+            raise ConfigError(
+                f"{path}, line {line}, column 'length_scales': must be numbers separated by spaces"
+            ) from None
         if min(*lengths, row["noise_scale"], row["signal_scale"]) <= 0:
             raise ConfigError(f"{path}, line {line}: every scale must be more than 0")
         fitted = Fitted(lengths, (row["noise_scale"] / row["signal_scale"]) ** 2, line)
@@ -71,8 +73,8 @@ def load(name: str) -> Mapping[tuple[str, int], Fitted]:
 
 
 def fitted(name: str, dataset: str, fold: int, columns: int) -> Fitted:
-    """The parameters of a dataset's fold; ConfigError, with file and line, where the table has none, or lengths for
-    another number of inputs than ``columns``."""
+    """The parameters of a dataset's fold; ConfigError, with file and line, if the table has none, or if it has lengths
+    for another number of inputs than ``columns``."""
     table, path = load(name), place(name)
     if (dataset, fold) not in table:
         folds = sorted(each for of, each in table if of == dataset)

@@ -1,7 +1,7 @@
-"""A table of numbers that others reported or released: its file, what the columns mean, what can be compared.
+"""Tables of reported or released numbers: their files, the meaning of the columns, and the rows that can be compared.
 
-A file keeps its own columns and names; a `Table` of ``references.yaml`` maps them to this suite's. Every row of the
-file that the table is of is read: one that nothing here can be compared with keeps the reason.
+A file keeps its own columns and names; a `Table` of ``references.yaml`` maps them to this suite's. All rows are read. A
+row that cannot be compared keeps the reason.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class _Strict(BaseModel):
 
 
 class NotHere(BaseModel):
-    """Rows of a file that can't be compared with anything here, and why: those that have all of these values (or one of
-    a list of them) in the columns that are named beside ``because``."""
+    """Rows of a file that cannot be compared, and why. Keys beside ``because`` are columns of the file: the rows are
+    those with this value, or one of this list, in each of the columns."""
 
     model_config = ConfigDict(extra="allow")
 
     because: str
-    metrics: list[str] = Field(default_factory=list, description="of a file with several, those that it is about")
+    metrics: list[str] = Field(default_factory=list, description="if not all of the table's metrics: these")
 
     @model_validator(mode="after")
     def _of_some_rows(self) -> NotHere:
         if not self.columns:
-            raise Misplaced("must name the column and the value of the rows that it is about, as {dataset: USPS}")
+            raise Misplaced("must name a column and the value of its rows, as {dataset: USPS}")
         return self
 
     @property
@@ -50,7 +50,7 @@ class NotHere(BaseModel):
 
 
 class Part(_Strict):
-    """One metric of a file that has several; with ``where`` of those rows alone, as a table's."""
+    """One of several metrics of a file; ``where`` selects its rows, as for a table."""
 
     where: dict[str, Cell | list[Cell]] = Field(default_factory=dict)
     reported: str
@@ -60,41 +60,43 @@ class Part(_Strict):
 
 
 class Table(_Strict):
-    """A table: which file and rows it is, what its columns hold, and when a cell agrees.
+    """A table: its file and rows, the meaning of the columns, and when a cell agrees.
 
-    With a ``tolerance`` a cell agrees where the means differ by no more. Without one it agrees where they differ by no
-    more than runs of the same protocol would (`rffbench.report.agreement`).
+    With a ``tolerance``, a cell agrees if the means differ by no more than that. Without, it agrees if they differ by
+    no more than runs of one protocol do (`rffbench.report.agreement`).
     """
 
     title: str
-    file: str | None = Field(default=None, description="its file's name; else <paper>_<table>.csv")
+    file: str | None = Field(default=None, description="its file; by default <paper>_<table>.csv")
     where: dict[str, Cell | list[Cell]] = Field(
-        default_factory=dict, description="the rows of the file that it is: column and value, or a list of values"
+        default_factory=dict, description="its rows of the file: column and value, or a list of values"
     )
     dataset: str = Field(default="dataset", description="the column that names the dataset")
     method: list[str] = Field(
         default_factory=list,
-        description="the columns that together name the method, the first never empty; else method, and kernel",
+        description="the columns that together name the method; the first is never empty; by default method, kernel",
     )
-    datasets: dict[str, str] = Field(default_factory=dict, description="dataset here: its name; else the paper's")
+    datasets: dict[str, str] = Field(
+        default_factory=dict, description="dataset here: its name in the file; by default the paper's"
+    )
     methods: dict[str, str | list[str]] = Field(
-        default_factory=dict, description="method here: its name, or those of several; else the paper's"
+        default_factory=dict, description="method here: its name, or a list of names; by default the paper's"
     )
-    not_here: list[NotHere] = Field(default_factory=list, description="rows that nothing here is comparable with")
-    no_number: str | None = Field(default=None, description="why some of its rows have no number, where they do")
-    metric: str | None = Field(default=None, description="the score, as trials name it; else each dataset's own")
+    not_here: list[NotHere] = Field(default_factory=list, description="rows that cannot be compared here")
+    no_number: str | None = Field(default=None, description="why some of its rows have no number")
+    metric: str | None = Field(default=None, description="the score, as trials name it; by default the dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     offset: float = Field(
-        default=0.0, description="and this is added: an error rate is an accuracy with factor -100 and offset 100"
+        default=0.0, description="this is added then: an error rate is an accuracy with factor -100 and offset 100"
     )
-    metrics: dict[str, Part] = Field(default_factory=dict, description="of a file with several: in place of metric")
+    metrics: dict[str, Part] = Field(default_factory=dict, description="in place of metric, if the file has several")
     columns: dict[str, str] = Field(
-        default_factory=dict, description="of multiple, n_features, trial, run, reported, reported_std, …: the file's"
+        default_factory=dict, description="the file's columns for multiple, n_features, trial, run, reported, …"
     )
-    trials: int | None = Field(default=None, description="trials behind a reported mean; or columns.reported_trials")
+    trials: int | None = Field(default=None, description="trials of a reported mean; or columns.reported_trials")
     tolerance: float | None = Field(
         default=None, gt=0,
-        description="how far a measured mean may be off; a column of that name in the file says it for a row",
+        description="the largest difference of means that agrees; the file's column tolerance overrides it per row",
     )  # fmt: skip
     tolerance_unit: Literal["points", "percent"] = Field(
         default="points", description="points of the score, or percent of the reported number"
@@ -107,24 +109,24 @@ class Table(_Strict):
             if name not in (known := [*KEYS, *NUMBERS]):
                 raise Misplaced(unknown("column", name, known), "columns", name)
         if self.metrics and (self.metric or "reported" in self.columns):
-            raise Misplaced("each of several metrics has its own column: give metric, or metrics", "metrics")
+            raise Misplaced("takes the place of metric and columns.reported: leave these out", "metrics")
         if not self.metrics and "reported" not in self.columns:
-            raise Misplaced("must say which column is reported", "columns")
+            raise Misplaced("must name the column for reported", "columns")
         return self
 
     @property
     def by_interval(self) -> bool:
-        """Whether a cell agrees by what runs differ by, and not by a tolerance."""
+        """Whether cells agree by the spread of runs, not by a tolerance."""
         return self.tolerance is None
 
     @property
     def counts_all(self) -> bool:
-        """Whether every row of it is a cell of an experiment, also of what the experiment does not have."""
+        """Whether all rows are cells of a comparison, also those that the experiment did not measure."""
         return self.by_interval or bool(self.not_here)
 
     @property
     def parts(self) -> list[tuple[str | None, Part]]:
-        """Each metric, as trials name it, and what the file has of it; None: each dataset's own score."""
+        """Each metric, as trials name it (None: the dataset's own score), and its part of the file."""
         if self.metrics:
             return [*self.metrics.items()]
         reported, std = self.columns["reported"], self.columns.get("reported_std")
@@ -139,10 +141,9 @@ class Table(_Strict):
         datasets: Mapping[str, str],
         methods: Mapping[str, str | list[str]],
     ) -> pd.DataFrame:
-        """The rows as `Reference.numbers` describes them. ConfigError, with file and line, where something is wrong.
+        """The rows, as in `Reference.numbers`. ConfigError, with file and line, if something is wrong.
 
-        ``datasets`` and ``methods`` have what the file calls them, by the names here. ``place`` says where a key of the
-        table is written.
+        ``datasets`` and ``methods`` map names here to the file's. ``place`` gives file and line of a key of the table.
         """
         printed = self._printed(path, place)
         named_by = self._named_by(printed)
@@ -172,12 +173,13 @@ class Table(_Strict):
         return _over_runs(found.drop(columns="run")) if "run" in self.columns else found.drop(columns="run")
 
     def _printed(self, path: Path, place: Callable[..., str]) -> pd.DataFrame:
-        """The file's rows that the table is of, with the number of their ``line``."""
+        """The table's rows of the file, each with its ``line``."""
         numbers = [*self.columns.values(), *self.costs.values()]
         numbers += [name for part in self.metrics.values() for name in (part.reported, part.reported_std) if name]
         text = [self.dataset, *(self.method or ["method"])]
-        # What is left out is looked at where it is known what it is of.
-        blank = [*(numbers if self.counts_all else ()), *text[2:]]  # and of a name only the first part must be there
+        # `_part` checks empty cells, once it is known which rows are compared. Of a method's name only the first part
+        # is needed.
+        blank = [*(numbers if self.counts_all else ()), *text[2:]]
         printed = csvfile.load(path, text=text, numbers=numbers, optional=["tolerance"], blank=blank)
         places = [
             *(("where", column) for column in self.where),
@@ -197,11 +199,11 @@ class Table(_Strict):
 
     @property
     def _told_apart(self) -> list[str]:
-        """The columns by which rows are chosen or left out, so that they tell rows apart, too."""
+        """The columns that select rows or leave rows out, and so distinguish rows."""
         return [*self.where, *(column for rule in self.not_here for column in rule.columns)]
 
     def _judge(self, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path, place: Callable[..., str]) -> None:
-        """Say in the columns ``absent`` and ``because`` of which rows nothing here can be compared, and why."""
+        """Set the columns ``absent`` and ``because`` of rows that cannot be compared."""
         numbers["absent"] = numbers["because"] = ""
         for number, rule in enumerate(self.not_here):
             for name in rule.metrics:
@@ -222,7 +224,7 @@ class Table(_Strict):
     def _part(
         self, metric: str | None, part: Part, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path
     ) -> pd.DataFrame:
-        """The rows with what is reported of one metric, in the suite's unit."""
+        """The rows with one metric's reported numbers, in the suite's unit."""
         rows = _having(printed, part.where)
         numbers, printed = numbers[rows], printed[rows]
         found = numbers.assign(metric=metric, reported=printed[part.reported] * part.factor + part.offset)
@@ -249,13 +251,13 @@ class Table(_Strict):
             first = found[none].iloc[0]
             raise ConfigError(
                 f"{path}, line {first['line']}, column {part.reported_std!r}: a spread must be more than 0, not "
-                f"{first['reported_std']:g}; leave it empty where runs do not differ or none is known"
+                f"{first['reported_std']:g}; leave it empty if runs do not differ or no spread is known"
             )
         return found
 
 
 def _having(printed: pd.DataFrame, columns: Mapping[str, Cell | list[Cell]]) -> pd.Series:
-    """Which rows have these values, or one of a list of them, in these columns; numbers count by their value."""
+    """The mask of the rows with these values (or one of these lists) in these columns. Numbers compare by value."""
     rows = pd.Series(True, index=printed.index)
     for column, values in columns.items():
         cells = printed[column]
@@ -275,7 +277,7 @@ def _in_words(columns: Mapping[str, Cell | list[Cell]]) -> str:
 
 
 def _over_runs(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Rows that are runs of one cell as a row each: the mean, the standard deviation (divisor n − 1), how many."""
+    """One row per cell from the rows of its runs: their mean, standard deviation (divisor n − 1) and number."""
     of_cell = ["paper_dataset", "reported_method", "multiple", "n_features", "trial", "metric", "absent", "because"]
     cells = numbers.groupby(of_cell, sort=False, dropna=False)["reported"].agg(["mean", "std", "count"])
     first = numbers.drop_duplicates(of_cell).reset_index(drop=True)

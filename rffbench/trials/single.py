@@ -268,7 +268,7 @@ class Problem:
         if features is None or "lambda_scale" not in spec.solver:
             return None
         if not (length := float(self._mean_squares(features).sum())):
-            raise ValueError(f"what {type(features).__name__} makes of the rows is 0, or too small to be squared")
+            raise ValueError(f"the features of {type(features).__name__} are 0, or too small to be squared")
         return self._penalty(spec, solver, 1.0) / (len(self.split.X_train) * length)
 
     def _mean_squares(self, features: Any) -> NDArray[np.float64]:

@@ -135,8 +135,8 @@ def test_what_no_rule_can_do_is_refused():
             machine(gamma="auto").fit(X, labels)
         with pytest.raises(ValueError, match="gamma must be a number, 1/R"):
             machine(kernel="perceptron", gamma="median").fit(X, labels)
-    with pytest.raises(ValueError, match="gamma='median' needs numbers that can be squared"):
+    with pytest.raises(ValueError, match="gamma='median' squares the numbers of X"):
         gamma_of("median", rows=ServedRows(np.where(X > 5, np.nan, X)))
     for rule in ("scale", "median"):
-        with pytest.raises(ValueError, match=f"gamma='{rule}' needs numbers that can be squared"):
+        with pytest.raises(ValueError, match=f"gamma='{rule}' squares the numbers of X"):
             gamma_of(rule, rows=ServedRows(1e300 * (1 + X)))

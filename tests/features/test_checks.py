@@ -45,7 +45,7 @@ def failed(tmp_path, monkeypatch, source, only):
             "columns",
             RETURN,
             "X -= 1\n        return self.scale",
-            "MyFeatures writes to an array it was given",
+            "MyFeatures writes to an array of its input",
         ),
         ("global seeds", RETURN, "np.random.seed(0)\n        return self.scale", "MyFeatures changes numpy's global"),
         ("global seeds", "rng =", "import random; random.seed(3)\n        rng =", "MyFeatures changes Python's global"),
@@ -56,9 +56,9 @@ def failed(tmp_path, monkeypatch, source, only):
             "rate",
             "np.sqrt(2 * self.gamma)",
             "2 * np.sqrt(2 * self.gamma)",
-            "meant to be biased says `unbiased = False`",
+            "biased by design has `unbiased = False`",
         ),
-        ("rate", "(self.random_state)", "(7)", "the same for every seed, so that all of it is bias; asked for"),
+        ("rate", "(self.random_state)", "(7)", "the same for every seed, so it is all bias; required"),
         ("contract", RETURN, "return self.scale", "of scikit-learn's"),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_map_that_gives_what_cannot_be_judged_gets_one_line_about_it(tmp_path)
     write(tmp_path, MINE.replace(RETURN, f"{spoilt} #"))
     first, *others = check_map(f"{tmp_path}/mine.py:MyFeatures")
     assert (first.ok, first.found) == (False, "MyFeatures.transform gives 640 numbers, of which 1 are not finite")
-    assert [(each.ok, each.found) for each in others] == [(None, "not judged: columns must be ok first")]
+    assert [(each.ok, each.found) for each in others] == [(None, "skipped: columns must be ok first")]
 
 
 def test_a_map_whose_features_no_seed_changes_is_told_so(tmp_path, monkeypatch, one_thread):

@@ -406,7 +406,7 @@ def test_gamma_must_be_a_positive_number(gamma):
     ("name", "parameters", "message"),
     [
         ("matern", {"nu": 0}, "nu must be a positive number, got 0"),
-        ("matern", {"nu": 1000}, "nu must be 100 at most, got 1000; the gaussian kernel is near"),
+        ("matern", {"nu": 1000}, "nu must be at most 100, got 1000; use the gaussian kernel, its limit"),
         ("matern", {"nuu": 1.5}, "unknown parameter of kernel 'matern': 'nuu'; did you mean 'nu'"),
         ("gaussian", {"nu": 1.5}, r"unknown parameter of kernel 'gaussian': 'nu'.*; nu is one of matern"),
         ("rational-quadratic", {"alpha": -1}, "alpha must be a positive number"),

@@ -29,7 +29,7 @@ def test_a_mark_before_the_text_as_spreadsheets_write_it_is_no_part_of_a_column_
     ("text", "message"),
     [
         ("", "is empty; its first line must name the columns"),
-        (GOOD.replace("score", "scores"), "line 1: no column 'score'; is 'scores' meant to be it\\?"),
+        (GOOD.replace("score", "scores"), "line 1: no column 'score'; is it 'scores'\\?"),
         (GOOD.replace("score", "x"), "line 1: no column 'score'; the columns are dataset, method, x, extra"),
         (GOOD.replace("extra", "score"), "line 1: the column 'score' is there twice"),
         (GOOD.replace("2,b", "2"), "line 4: 3 cells, but the first line names 4 columns"),
@@ -89,7 +89,7 @@ def test_a_paper_that_is_right_is_read(paper):
         ("lu1999.json", '"family"', '"name"', "line 4: the key 'family' is missing"),
         ("lu1999.json", '"T",', '"T"', "line 3: "),
         ("references.yaml", "{reported:", "{reportd:", "line 7: .*unknown column 'reportd'; did you mean 'reported'"),
-        ("references.yaml", "{reported:", "{multiple:", "line 7: .*must say which column is reported"),
+        ("references.yaml", "{reported:", "{multiple:", "line 7: .*must name the column for reported"),
     ],
 )
 def test_a_paper_that_is_wrong_is_refused_with_file_and_line(paper, file, right, wrong, message):

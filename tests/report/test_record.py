@@ -118,7 +118,8 @@ def test_a_line_that_is_of_no_cell_of_the_config_is_refused_and_not_passed_over(
         with pytest.raises(ConfigError) as refused:
             compare(frame.load_results(new))
         assert str(refused.value) == (
-            f"mine.csv, line 3, {said} (every line must be of a cell of {new}/config.yaml; remove one that is of none)"
+            f"mine.csv, line 3, {said} (every line must match a cell of {new}/config.yaml; "
+            "remove lines that match none)"
         )
         with pytest.raises(ConfigError) as refused:  # before anything is measured
             load_experiment(new / "config.yaml")

@@ -80,7 +80,7 @@ class Nan(WellBehaved):
 def test_a_linear_machine_on_features_that_are_no_numbers_says_whose_they_are(method, n):
     X, y = rows(n)
     model = make_solver({"name": "linear-svm", "method": method}, task="classification", features=Nan(20))
-    with pytest.raises(ValueError, match="what Nan makes of the rows holds NaN"):
+    with pytest.raises(ValueError, match="the features of Nan hold NaN"):
         model.fit(X, y)
 
 

@@ -120,7 +120,7 @@ def test_a_map_that_changes_what_it_is_given_is_told_to_copy(monkeypatch, cls, s
     problem = Problem.of(one)
     before = np.array(problem.split.X_train), problem.split.y_train.copy()
     monkeypatch.setattr(Problem, "features", lambda self, spec: cls())
-    with pytest.raises(ValueError, match=rf"^{cls.__name__} writes to an array it was given.*X = X\.copy\(\)"):
+    with pytest.raises(ValueError, match=rf"^{cls.__name__} writes to an array of its input.*X = X\.copy\(\)"):
         run_trial(one, problem)
     np.testing.assert_array_equal(problem.split.X_train, before[0])
     np.testing.assert_array_equal(problem.split.y_train, before[1])
@@ -145,15 +145,15 @@ def test_a_map_that_copies_first_may_do_as_it_likes(monkeypatch):
 @pytest.mark.parametrize(
     ("cls", "solver", "points", "message"),
     [
-        (Holes, {}, 0, "what Holes makes of the rows holds NaN, infinity"),
-        (Holes, {"name": "none"}, 60, "what Holes makes of the rows holds NaN, infinity"),
-        (Holes, {"name": "none"}, 0, "what Holes makes of the rows holds NaN, infinity"),
-        (Holes, {"name": "linear-svm"}, 0, "what Holes makes of the rows holds NaN, infinity"),
-        (Huge, {"name": "linear-svm"}, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
-        (Huge, LIBLINEAR, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
-        (Huge, {"name": "none"}, 60, "what Huge makes of the rows holds .* numbers too large to be squared"),
-        (Zeros, {}, 0, "what Zeros makes of the rows is 0, or too small to be squared"),
-        (Huge, {}, 0, "what Huge makes of the rows holds .* numbers too large to be squared"),
+        (Holes, {}, 0, "the features of Holes hold NaN, infinity"),
+        (Holes, {"name": "none"}, 60, "the features of Holes hold NaN, infinity"),
+        (Holes, {"name": "none"}, 0, "the features of Holes hold NaN, infinity"),
+        (Holes, {"name": "linear-svm"}, 0, "the features of Holes hold NaN, infinity"),
+        (Huge, {"name": "linear-svm"}, 0, "the features of Huge hold .* numbers too large to be squared"),
+        (Huge, LIBLINEAR, 0, "the features of Huge hold .* numbers too large to be squared"),
+        (Huge, {"name": "none"}, 60, "the features of Huge hold .* numbers too large to be squared"),
+        (Zeros, {}, 0, "the features of Zeros are 0, or too small to be squared"),
+        (Huge, {}, 0, "the features of Huge hold .* numbers too large to be squared"),
         (Narrow, {}, 0, r"Narrow.transform must give an array of numbers \(1, 40\), got float64 \(1, 7\)"),
         (OneRow, {}, 0, r"OneRow.transform must give an array of numbers \(\d+, 40\), got float64 \(1, 40\)"),
         (OneRow, {"name": "linear-svm"}, 0, r"OneRow.transform must give .* got float64 \(1, 40\)"),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap
 from rffbench.kernels import HalfSpaceKernel, Kernel
 from rffbench.linalg.trigonometric import sign_columns
@@ -96,7 +97,7 @@ class PerceptronFeatures(FeatureMap):
         self.scale_ = 1 / np.sqrt(self.n_components)
         return self
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
         directions, thresholds = (part.astype(X.dtype, copy=False) for part in (self.directions_, self.thresholds_))
         sign_columns(X, directions, thresholds, out, scale=self.scale_)

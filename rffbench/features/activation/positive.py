@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
@@ -85,7 +86,7 @@ class PositiveFeatures(FeatureMap):
         kernels=(GaussianKernel, ExponentialKernel), fits_on="inputs", row_cost="d*s + t*D + 2*d", fit_sums="2*n*d",
         fit_cost="o*d**2*s", nests=("frequencies_",), source="Choromanski et al., ICLR 2021",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "form": ("oprf", "hyperbolic", "exp"), "weights": tuple(DRAWN_BY), "center": (True, False),
     }  # fmt: skip
     accepts_sparse = True
@@ -149,11 +150,11 @@ class PositiveFeatures(FeatureMap):
 
     @property
     def _unit(self) -> float:
-        """u/x."""
+        """The factor of x in u."""
         kernel = self.kernel_
         return math.sqrt(kernel.gamma if isinstance(kernel, ExponentialKernel) else 2 * kernel.gamma)
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
         d, half, unit, kernel = X.shape[1], self.n_frequencies, self._unit, self.kernel_
         center, W = self.center_, self.frequencies_ * (unit * math.sqrt(1 - 4 * self.tilt_))
@@ -164,7 +165,8 @@ class PositiveFeatures(FeatureMap):
         def of_rows(rows: slice) -> NDArray[np.float64]:
             double = scaled[rows].astype(np.float64, copy=False)  # squares of rows that have a mean cancel
             squares = squared_lengths(double)
-            return unit**2 * (half_square * squares - (squares - 2 * (double @ center) + center @ center))
+            found = unit**2 * (half_square * squares - (squares - 2 * (double @ center) + center @ center))
+            return np.asarray(found)
 
         mirrored = out[:, half:] if out.shape[1] > half else None
         exponential_columns(

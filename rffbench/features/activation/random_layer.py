@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap, FourierFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.features.quadrature.gauss_hermite import GaussHermiteFeatures
@@ -93,7 +94,7 @@ class ActivationFeatures(FeatureMap):
         unbiased_if="weights are normal", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"weights": tuple(DRAWN_BY)}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"weights": tuple(DRAWN_BY)}
     accepts_sparse = True
 
     layer_: FourierFeatures
@@ -153,7 +154,7 @@ class ActivationFeatures(FeatureMap):
         lengths = np.linalg.norm(self.frequencies_, axis=0)
         return self.frequencies_ / np.where(lengths == 0, 1, lengths)
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, D), both of one dtype; unvalidated."""
         activation = make_kernel_with(ActivationKernel, self.kernel_).activation
         phases, width = self.layer_.phase_tiles(X)

@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError, cholesky, eigvalsh
 from scipy.linalg.blas import dtrsm
 from scipy.sparse import issparse, vstack
 
+from rffbench.arrays import FloatArray
 from rffbench.kernels import Kernel
 from rffbench.kernels.bandwidth import chosen_rows
 from rffbench.linalg.kernel_blocks import KernelBlocks
@@ -49,9 +50,9 @@ def choose_landmarks(rule: Rule, kernel: Kernel, X: Any, count: int, sequence: S
     Tsang and Kwok, ICML 2008). 'rls': by recursively estimated ridge leverage scores (Musco and Musco, NIPS 2017,
     Algorithm 3). 'bless': by leverage scores of falling λ, each for a part of the rows (Rudi et al., NeurIPS 2018,
     Algorithm 1). 'rpcholesky': randomly pivoted Cholesky, each row with a probability in proportion to its residual
-    k(x, x) − k̂(x, x), in blocks by rejection, with the same law as one by one (Epperly, Tropp and Webber 2024; Chen,
-    Epperly, Tropp and Webber 2022). 'greedy': a row with at least half of the largest residual, a weak greedy pivot
-    (DeVore, Petrova and Wojtaszczyk 2013).
+    k(x, x) − k̂(x, x), in blocks by rejection, with the same distribution as one by one (Epperly, Tropp and Webber 2024;
+    Chen, Epperly, Tropp and Webber 2022). 'greedy': a row with at least half of the largest residual, a weak greedy
+    pivot (DeVore, Petrova and Wojtaszczyk 2013).
 
     If the kernel matrix of the rows has a rank below ``count``, the missing landmarks are drawn uniformly. ValueError
     if X has fewer distinct rows than ``count``.
@@ -121,8 +122,8 @@ def _blocks_at(X: Any, index: NDArray[np.int64] | None) -> Iterator[tuple[slice,
 
 
 def first_distinct(X: Any, order: NDArray[np.int64], count: int, rng: Generator) -> Landmarks:
-    """The first ``count`` distinct rows in the order of the row numbers ``order``; rows that it lacks follow at random.
-    ValueError if X has fewer distinct rows."""
+    """The first ``count`` distinct rows in the order of the row numbers ``order``, which the other rows follow in
+    random order. ValueError if X has fewer distinct rows."""
     rest = np.setdiff1d(np.arange(X.shape[0]), order)
     order = np.concatenate([order, rng.permutation(rest)])
     seen: set[bytes] = set()
@@ -143,7 +144,7 @@ def first_distinct(X: Any, order: NDArray[np.int64], count: int, rng: Generator)
 
 
 def _contents(rows: Any) -> Iterator[bytes]:
-    """Bytes for each row, which are equal for equal rows."""
+    """For each row, bytes that are equal for equal rows."""
     if not issparse(rows):
         yield from ((row + 0.0).tobytes() for row in rows)  # −0 is 0
         return
@@ -205,7 +206,8 @@ def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
     """The lower Cholesky factor of K, or of K plus a little of I if rounding makes K not positive definite."""
     for ridge in (0.0, 1e-14, 1e-12, 1e-10):
         try:
-            return cholesky(K + ridge * np.trace(K) * np.eye(len(K)) if ridge else K, lower=True, check_finite=False)
+            raised = K + ridge * np.trace(K) * np.eye(len(K)) if ridge else K
+            return np.asarray(cholesky(raised, lower=True, check_finite=False))
         except LinAlgError:
             continue
     raise ValueError(not_positive(float(eigvalsh(K)[0])))
@@ -364,7 +366,9 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
             enough = rng.uniform(size=len(rows)) * pivots.left[rows]
             turns = iter(range(len(rows)))
 
-            def choose(left: NDArray[np.float64], turns: Iterator[int] = turns, enough: NDArray = enough) -> int | None:
+            def choose(
+                left: NDArray[np.float64], turns: Iterator[int] = turns, enough: FloatArray = enough
+            ) -> int | None:
                 return next((at for at in turns if left[at] > enough[at]), None)
 
             if pivots.grow(rows, goal, choose) < FEWEST_ACCEPTED * len(rows):
@@ -415,4 +419,4 @@ def _centres(kernel: Kernel, X: Any, count: int, rng: Generator, sequence: SeedS
     if len(np.unique(centres, axis=0)) < count:
         both = np.concatenate([centres, dense_rows(rows)])
         centres = first_distinct(both, np.arange(len(both)), count, rng).points
-    return centres
+    return np.asarray(centres)

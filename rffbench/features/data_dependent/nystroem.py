@@ -12,6 +12,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
 
+from rffbench.arrays import FloatArray
 from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.data_dependent.landmarks import (
@@ -80,7 +81,7 @@ class NystroemFeatures(FeatureMap):
     )  # fmt: skip
     accepts_sparse = True
 
-    choices: ClassVar[dict[str, tuple]] = {"landmarks": RULES}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"landmarks": RULES}
 
     landmarks_: NDArray[np.int64] | None
     points_: Any
@@ -169,7 +170,7 @@ class NystroemFeatures(FeatureMap):
         """The columns from which sums over rows can be made instead of the features (`rffbench.features.hooks`)."""
         return KernelValues(self._blocks, self.root_)
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
         buffer = np.empty((min(BLOCK_ROWS, X.shape[0]), self.rank_))
         for rows in row_blocks(X.shape[0]):

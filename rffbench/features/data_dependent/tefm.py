@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymm, dsyrk
 
+from rffbench.arrays import FloatArray
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.sketches import SRHT, CountSketchGaussian, GaussianSketch, Sketch
@@ -73,7 +74,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         fits_on="inputs", row_cost="d*m/2 + t*m + m*D",
         fit_sums="n*m*((1 + a)*(d/2 + t) + D + 2*a*D + g*m/2)", fit_cost="4*m*D**2", source="Chen et al., IJCAI 2015",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"sketch": ("auto", *_SKETCHES, "none")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"sketch": ("auto", *_SKETCHES, "none")}
 
     components_: NDArray[np.float64]
     sketch_: str
@@ -164,7 +165,7 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
             product += F.T @ (F @ Q)
         return product
 
-    def _project(self, F: NDArray, out: NDArray) -> None:
+    def _project(self, F: FloatArray, out: FloatArray) -> None:
         np.matmul(F, self.components_.astype(F.dtype, copy=False), out=out)
 
 

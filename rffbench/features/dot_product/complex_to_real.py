@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.dot_product.projections import ProjectionProducts
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
@@ -74,7 +75,7 @@ class ComplexToRealFeatures(ProjectionProducts):
         units = UNITS[rng.integers(4, size=(count, d), dtype=np.int8)]
         return np.swapaxes(units, 1, 2).reshape(2 * count, d)
 
-    def _products_in(self, out: NDArray) -> list[NDArray]:
+    def _products_in(self, out: FloatArray) -> list[FloatArray]:
         s = len(self.degrees_)
         out[:, 2 * s :] = 0  # where the exact columns leave an odd number
         return [out[:, :s], out[:, s : 2 * s] if out.shape[1] > s else np.empty_like(out)]

@@ -9,6 +9,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap
 from rffbench.features.dot_product.allocation import Law, least_error_counts
 from rffbench.kernels import Kernel, MaclaurinKernel, PolynomialKernel, make_kernel_with
@@ -24,7 +25,7 @@ SAMPLED_ROWS = 1000  # training rows whose lengths decide how much each degree m
 NEGLIGIBLE = 1e-12  # share of the diagonal: degrees with less are left out
 LEAST_LOG = -1e4  # of a share: less is 0
 POWER = 4  # of the polynomial that replaces the exponential
-SINGLE_DEGREES = ("optimised", "truncated", "geometric")  # whose columns are of one degree each, drawn at random
+SINGLE_DEGREES = ("optimised", "truncated", "geometric")  # each column has one degree, drawn at random
 LEAST_SAMPLED = 4  # columns beside the exact ones of degree 1: two complex ones
 FEWEST_COLUMNS = 4  # of a degree that is kept; among 0.5, 1, 2 and 4 it has the smallest errors on magic04
 GOLDEN = (5**0.5 - 1) / 2  # any number of its multiples modulo 1 fill [0, 1) evenly
@@ -40,7 +41,7 @@ class Terms(NamedTuple):
 
 
 class SeriesFeatures(FeatureMap):
-    """Base class: columns that are products of as many random projections of the row as their degree, times r(x).
+    """Base class: a column of degree n is r(x) times a product of n random projections of the row.
 
     E[φ(x)ᵀφ(x′)] = r(x)·r(x′)·Σₙ aₙ(xᵀx′)ⁿ: the columns of degree n estimate the n-th term. A subclass implements
     ``_draw`` and ``_fill``.
@@ -50,7 +51,7 @@ class SeriesFeatures(FeatureMap):
         kernels=MaclaurinKernel, bias="terms of high degree left out", unbiased_if="degrees are not truncated",
         fits_on="inputs", row_cost="h*d*D", fit_cost="min(n, 1000)*d", nests=("directions_",),
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "degrees": ("optimised", "truncated", "geometric", "least-error", "product", "power"),
         "linear": ("sampled", "exact"),
     }
@@ -58,7 +59,7 @@ class SeriesFeatures(FeatureMap):
 
     degrees: str
     linear: str
-    linear_columns_: int  # d, where the term of degree 1 has columns of its own, else 0
+    linear_columns_: int  # d if the term of degree 1 has exact columns, else 0
     degrees_: NDArray[np.int64]
     scale_: NDArray[np.float64]
 
@@ -79,7 +80,7 @@ class SeriesFeatures(FeatureMap):
         assert isinstance(kernel, MaclaurinKernel)
         served = {"product": isinstance(kernel, PolynomialKernel), "power": kernel.highest_degree is None}
         if not served.get(self.degrees, True):
-            *most, last = [repr(each) for each in self.choices["degrees"] if served.get(each, True)]
+            *most, last = [repr(each) for each in self.choices["degrees"] if served.get(str(each), True)]
             needed = "the polynomial kernel" if self.degrees == "product" else "kernels of infinitely many degrees"
             problem = f"must be {', '.join(most)} or {last} with the {kernel.called()} kernel"
             raise WrongParameter("degrees", f"{problem}: {self.degrees!r} is for {needed}")
@@ -95,7 +96,7 @@ class SeriesFeatures(FeatureMap):
         return self.degrees not in ("truncated", "least-error", "power")
 
     def terms_in(self, columns: int) -> int:
-        """How many estimates of terms of the series these columns hold."""
+        """The number of estimates of terms of the series that these columns hold."""
         return columns
 
     def letters(self, d: int) -> dict[str, float]:
@@ -130,7 +131,7 @@ class SeriesFeatures(FeatureMap):
         self._draw(kernel, terms, d, sequence)
         return self
 
-    def fill(self, X: Any, out: NDArray) -> None:
+    def fill(self, X: Any, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         first = out.shape[1] - self.linear_columns_
         self._fill(X, out[:, :first])
@@ -148,11 +149,11 @@ class SeriesFeatures(FeatureMap):
         """Draw the projections of the columns of these degrees."""
         raise NotImplementedError
 
-    def _fill(self, X: Any, out: NDArray) -> None:
+    def _fill(self, X: Any, out: FloatArray) -> None:
         """Write the columns of random projections."""
         raise NotImplementedError
 
-    def row_factors(self, X: Any) -> NDArray:
+    def row_factors(self, X: Any) -> FloatArray:
         """r(x) of the rows X (n, d), (n,), in X's dtype."""
         kernel = self.kernel_
         assert isinstance(kernel, MaclaurinKernel)
@@ -206,7 +207,7 @@ def optimised_terms(
 
 
 def _without_rare(p: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """p without the degrees of less than ``least``, as often as that leaves such degrees; the likeliest is kept."""
+    """p without degrees below ``least``, removed repeatedly until all are above it; the likeliest is kept."""
     while True:
         kept = p >= min(least, p.max())
         if (kept == (p > 0)).all():

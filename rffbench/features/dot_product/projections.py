@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import Kernel, MaclaurinKernel
@@ -42,7 +43,7 @@ class ProjectionProducts(SeriesFeatures):
     """
 
     serves: ClassVar[MapServes] = replace(SeriesFeatures.serves, row_cost="h*r*D")
-    choices: ClassVar[dict[str, tuple]] = {
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
         **SeriesFeatures.choices, "projection": ("rademacher", "gaussian", "srht"),
     }  # fmt: skip
     parts: ClassVar[int] = 1
@@ -127,7 +128,7 @@ class ProjectionProducts(SeriesFeatures):
         T[d, :, :, min(d, N - 1)] = self._constants
         return walsh_hadamard(T).reshape(d + 1, parts, -1)[:, :, self._places].swapaxes(1, 2).reshape(d + 1, -1)
 
-    def _fill(self, X: Any, out: NDArray) -> None:
+    def _fill(self, X: Any, out: FloatArray) -> None:
         srht = self.projection == "srht"
         drawn = (self._signs, self._constants) if srht else (self._directions, self._offset)
         first, second, scale = (part.astype(X.dtype, copy=False) for part in (*drawn, self.scale_))
@@ -137,6 +138,6 @@ class ProjectionProducts(SeriesFeatures):
         else:
             projection_products(X, first, second, *shared)
 
-    def _products_in(self, out: NDArray) -> list[NDArray]:
+    def _products_in(self, out: FloatArray) -> list[FloatArray]:
         """The columns for the real parts of the products, and for the imaginary parts if they are complex."""
         return [out]

@@ -10,6 +10,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from rffbench.arrays import FloatArray
 from rffbench.features.dot_product import allocation
 from rffbench.features.dot_product.degrees import SeriesFeatures, Terms
 from rffbench.kernels import MaclaurinKernel
@@ -86,7 +87,7 @@ class TensorSketchFeatures(SeriesFeatures):
         buckets, signs = rng.integers(columns[highest], size=highest), rng.choice([-1.0, 1.0], highest)
         self.constants_ = np.stack([buckets, terms.constant * signs], axis=1)
 
-    def _fill(self, X: Any, out: NDArray) -> None:
+    def _fill(self, X: Any, out: FloatArray) -> None:
         n = X.shape[0]
         height = max(1, TILE_BYTES // (out.shape[1] * out.itemsize))
 
@@ -97,7 +98,7 @@ class TensorSketchFeatures(SeriesFeatures):
 
         in_threads(fill_rows, n, worthwhile=out.nbytes > WORTH_A_THREAD)
 
-    def _fill_tile(self, X: Any, out: NDArray) -> None:
+    def _fill_tile(self, X: Any, out: FloatArray) -> None:
         first, row_factors = int(np.count_nonzero(self.degrees_ == 0)), self.row_factors(X)[:, None]
         out[:, :first] = row_factors
         for sketches in self.sketches_.values():
@@ -113,7 +114,7 @@ class TensorSketchFeatures(SeriesFeatures):
             first = columns.stop
         out *= self.scale_.astype(out.dtype)
 
-    def _sketched(self, X: Any, sketch: CountSketch, constant: NDArray[np.float64]) -> NDArray:
+    def _sketched(self, X: Any, sketch: CountSketch, constant: NDArray[np.float64]) -> FloatArray:
         """Cx of the rows X with the constant appended to them, (n, k)."""
         sketched = sketch.columns(X)
         if constant[1]:

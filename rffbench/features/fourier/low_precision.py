@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.threads import in_threads
@@ -102,7 +103,7 @@ class LowPrecisionFeatures(FourierFeatures):
         self._multipliers = generator(sequence, "hash").integers(2**64, size=d, dtype=np.uint64) | np.uint64(1)
         return self
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         from rffbench.linalg.rounding_kernels import round_rows
 
@@ -126,19 +127,20 @@ class LowPrecisionFeatures(FourierFeatures):
         check_is_fitted(self)
         digits = np.unpackbits(packed, axis=1, count=self.n_components * self.bits).reshape(len(packed), -1, self.bits)
         levels = digits @ 2.0 ** np.arange(self.bits - 1, -1, -1)
-        return (levels * (2 / (2**self.bits - 1)) - 1) * self.scale_
+        return np.asarray((levels * (2 / (2**self.bits - 1)) - 1) * self.scale_)
 
     def _row_keys(self, X: Any) -> NDArray[np.uint64]:
         """A hash of each row of X (n, d), an array or a CSR matrix: Σ of random multiples of its bits, mod 2⁶⁴."""
         with np.errstate(over="ignore"):
             if not issparse(X):
-                return _as_bits(X) @ self._multipliers
+                return np.asarray(_as_bits(X) @ self._multipliers)
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
-            return csr_array((_as_bits(X.data), X.indices, X.indptr), shape=X.shape) @ self._multipliers
+            bits = csr_array((_as_bits(X.data), X.indices, X.indptr), shape=X.shape)
+            return np.asarray(bits @ self._multipliers)
 
 
-def _as_bits(numbers: NDArray) -> NDArray[np.uint64]:
+def _as_bits(numbers: FloatArray) -> NDArray[np.uint64]:
     """The bits of numbers as float32; 0 and −0 both give 0."""
     return (np.ascontiguousarray(numbers, dtype=np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)

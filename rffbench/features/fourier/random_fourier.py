@@ -63,7 +63,7 @@ class RandomFourierFeatures(FourierFeatures):
         kernels=SpectralKernel, bias="truncated frequencies", unbiased_if="not truncated",
         nests=("frequencies_", "offset_"), source="Rahimi and Recht, NIPS 2007",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"form": ("paired", "offset")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"form": ("paired", "offset")}
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class RandomFourierFeatures(FourierFeatures):
 
     @property
     def columns_per_frequency(self) -> int:
-        """Output columns a frequency makes: two when paired, one with an offset."""
+        """Output columns of a frequency: two if paired, one with an offset."""
         return 1 if self.form == "offset" else 2
 
     @property
@@ -125,7 +125,7 @@ class RandomFourierFeatures(FourierFeatures):
         return self
 
     def column_blocks(self, columns: int, dtype: np.dtype) -> list[ColumnBlock]:
-        """What each of the map's columns is; of the offset form all are cosines."""
+        """As for every Fourier map; in the offset form all columns are cosines."""
         if self.form == "paired":
             return super().column_blocks(columns, dtype)
         return [ColumnBlock(*self._columns_in(dtype), cos=slice(columns), sin=None)]

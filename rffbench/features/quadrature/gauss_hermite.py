@@ -55,7 +55,7 @@ class GaussHermiteFeatures(FourierFeatures):
     serves: ClassVar[MapServes] = MapServes(
         kernels=GaussianKernel, bias="the kernel of the grid", nests=("frequencies_",), source="Dao et al., NIPS 2017"
     )
-    choices: ClassVar[dict[str, tuple]] = {"grid": ("subsampled", "dense")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"grid": ("subsampled", "dense")}
 
     def __init__(
         self, n_components: int = 100, *, grid: str = "subsampled", points: int = 3, kernel: str | Kernel = "gaussian",
@@ -115,7 +115,8 @@ def half_grid(p: int, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def points_of_grid(columns: int, d: int) -> int:
-    """The largest p whose dense grid of d inputs has these columns; WrongParameter, naming the nearest, if none."""
+    """The largest p for which the dense grid of d inputs has ``columns`` columns; WrongParameter, naming the nearest
+    sizes, if there is no such p."""
     largest = 2
     while largest < MOST_POINTS and columns_of_grid(largest, d) <= columns:
         largest += 1
@@ -130,4 +131,4 @@ def points_of_grid(columns: int, d: int) -> int:
 
 def columns_of_grid(p: int, d: int) -> int:
     """The columns of the dense grid of p points in each of d coordinates."""
-    return 2 * -(-(p**d) // 2)
+    return int(2 * -(-(p**d) // 2))

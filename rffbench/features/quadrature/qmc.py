@@ -71,7 +71,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         kernels=ProductKernel, bias="one fixed sequence", unbiased_if="scrambled", faster=True,
         nests=("frequencies_",), source="Avron et al., JMLR 2016",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "sequence": ("halton", "sobol", "lattice"),
         "scramble": (True, False, "rr2", "shift"),
         "variant": ("as-written", "as-released"),

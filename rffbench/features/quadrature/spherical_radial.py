@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, Kernel, make_kernel_with
 from rffbench.linalg.butterflies import BUTTERFLIES, ButterflySimplices, pairs_in, simplex_corners
@@ -64,7 +65,7 @@ class QuadratureFeatures(FourierFeatures):
         unbiased_if="orthogonal and not truncated", row_cost="r*s + t*D", fit_cost="2*o*d**2*s",
         nests=("directions_",), source="Munkhoeva et al., NeurIPS 2018",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "radii": ("pairs", "independent", "truncated"),
         "rotation": ("orthogonal", "butterfly"),
     }
@@ -152,7 +153,7 @@ class QuadratureFeatures(FourierFeatures):
         self.weights_, self.scale_ = weights, np.sqrt(weights / s)
         return self
 
-    def fill(self, X: Any, out: NDArray) -> None:
+    def fill(self, X: Any, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         if self._butterflies is None:
             super().fill(X, out)
@@ -236,4 +237,4 @@ def simplex_directions(s: int, d: int, sequence: SeedSequence, *, rotation: str)
 def haar_matrix(d: int, rng: Generator) -> NDArray[np.float64]:
     """A uniformly distributed orthogonal matrix (d, d): the orthogonal factor of a Gaussian one's columns."""
     Q, R = np.linalg.qr(rng.standard_normal((d, d)).T)
-    return np.copysign(1, np.diag(R)) * Q
+    return np.asarray(np.copysign(1, np.diag(R)) * Q)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
+from rffbench.arrays import FloatArray
 from rffbench.features.structured.projected import ProjectedFeatures
 from rffbench.kernels import Kernel
 from rffbench.linalg.hadamard import next_power_of_two
@@ -66,5 +65,5 @@ class CompactFeatures(ProjectedFeatures):
     def tile_columns(self) -> int:
         return next_power_of_two(self.n_expanded)
 
-    def _project(self, F: NDArray, out: NDArray) -> None:
+    def _project(self, F: FloatArray, out: FloatArray) -> None:
         self.sketch_.project(F, out)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, Kernel, make_spectral_kernel
 from rffbench.linalg.sketches import CountSketch
@@ -87,7 +88,7 @@ class CountSketchGaussianFeatures(FourierFeatures):
         """The frequencies as a matrix (d, s), float64, multiplied out on demand."""
         return self.sketch_.signs[:, None] * self.gaussian_[self.sketch_.buckets]
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         s = self.n_frequencies
         fourier_columns(

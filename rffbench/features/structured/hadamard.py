@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.structured.isotropic import IsotropicFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
@@ -56,16 +57,16 @@ class HadamardFeatures(IsotropicFeatures):
     @property
     def frequencies_(self) -> NDArray[np.float64]:  # type: ignore[override]
         """The frequencies as a matrix (d, s), float64, multiplied out on demand."""
-        return self.phases(np.eye(self.n_features_in_))
+        return np.asarray(self.phases(np.eye(self.n_features_in_)), np.float64)
 
-    def phases(self, X: NDArray) -> NDArray:
-        """The fast product XVᵀ (n, s) of X (n, d), in X's dtype."""
+    def phases(self, X: FloatArray) -> FloatArray:
+        """The product XVᵀ (n, s) of X (n, d), by the fast transform, in X's dtype."""
         out, parts = np.empty((X.shape[0], self.n_frequencies), X.dtype), self._in(X.dtype)
         for rows in row_blocks(X.shape[0]):
             self._write_phases(X[rows], slice(0, self.n_frequencies), out[rows], parts)
         return out
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, columns), both of one dtype; unvalidated."""
         self.fill_by_tiles(X, out)
 
@@ -73,19 +74,20 @@ class HadamardFeatures(IsotropicFeatures):
         """As for every Fourier map; a tile has whole blocks."""
         parts = self._in(X.dtype)
 
-        def write(rows: slice, columns: slice, phases: NDArray) -> None:
+        def write(rows: slice, columns: slice, phases: FloatArray) -> None:
             self._write_phases(X[rows], columns, phases, parts)
 
         return write, max(TILE_COLUMNS, parts[0].shape[-1])
 
-    def _in(self, dtype: np.dtype) -> tuple[NDArray, NDArray]:
+    def _in(self, dtype: np.dtype) -> tuple[FloatArray, FloatArray]:
         """Diagonals and lengths in the data's dtype."""
         return self.diagonals_.astype(dtype, copy=False), self.lengths_.astype(dtype, copy=False)
 
-    def _write_phases(self, X: NDArray, columns: slice, out: NDArray, parts: tuple[NDArray, NDArray]) -> None:
-        """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns).
-
-        A tile's rows of a CSR matrix are made dense, as the transform makes them anyway."""
+    def _write_phases(
+        self, X: FloatArray, columns: slice, out: FloatArray, parts: tuple[FloatArray, FloatArray]
+    ) -> None:
+        """The phases ``columns`` of X, whole blocks of N from the first on, into ``out`` (n, columns). Rows of a CSR
+        matrix are made dense, because their transforms are."""
         diagonals, lengths = parts
         N = diagonals.shape[-1]
         blocks = slice(columns.start // N, -(-columns.stop // N))
@@ -105,7 +107,7 @@ class HadamardFeatures(IsotropicFeatures):
 
 
 @numba.njit(nogil=True, cache=True)
-def _multiply(X: NDArray, D: NDArray, out: NDArray) -> None:
+def _multiply(X: FloatArray, D: FloatArray, out: FloatArray) -> None:
     """out[i, b] ← D_b·x_i, padded with zeros, for X (n, d), D (blocks, N) and out (n, blocks, N)."""
     n, d = X.shape
     for i in range(n):
@@ -116,7 +118,7 @@ def _multiply(X: NDArray, D: NDArray, out: NDArray) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def _permute_and_multiply(T: NDArray, permutation: NDArray, D: NDArray, out: NDArray) -> None:
+def _permute_and_multiply(T: FloatArray, permutation: NDArray[np.int32], D: FloatArray, out: FloatArray) -> None:
     """out[i, b] ← D_b·Π_b·T[i, b], for T (n, blocks, N)."""
     n, blocks, N = T.shape
     for i in range(n):

@@ -1,5 +1,5 @@
-"""The base class of maps for kernels whose frequencies have a uniform direction: how directions are drawn is one
-choice, the law of the lengths is the kernel's."""
+"""The base class of maps for isotropic kernels: the map draws the directions of the frequencies, the kernel their
+lengths."""
 
 from __future__ import annotations
 

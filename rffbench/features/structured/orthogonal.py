@@ -51,7 +51,7 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
 
     serves: ClassVar[MapServes] = replace(IsotropicFeatures.serves, fit_cost="d**2*s", source="Yu et al., NIPS 2016")
 
-    choices: ClassVar[dict[str, tuple]] = {"block": ("square", "tall")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"block": ("square", "tall")}
     of_whole_blocks: ClassVar[bool] = False
     """Whether a direction depends on all d columns of the rotation, so that whole blocks are drawn and then cut."""
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rffbench.arrays import FloatArray
 from rffbench.features.base import FeatureMap, write_columns
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import SpectralKernel
@@ -40,7 +40,7 @@ class ProjectedFeatures(FeatureMap):
     def check_parameters(self) -> None:
         super().check_parameters()
         if not is_number(self.expansion) or self.expansion < 1:
-            problem = f"must be a number, 1 or more, so that at least the {self.n_components} columns to keep are made"
+            problem = f"must be a number, 1 or more, to make at least the {self.n_components} columns that are kept"
             raise WrongParameter("expansion", f"{problem}, got {self.expansion!r}")
 
     @property
@@ -63,7 +63,7 @@ class ProjectedFeatures(FeatureMap):
         return 8 * AT_ONCE * self.tile_rows * self.tile_columns
 
     def _expand(self, X: Any) -> Any:
-        """Check everything and draw F for X's columns; X as an array or row source."""
+        """Check parameters and X, and draw F for X's columns. Returns X as an array or row source."""
         self.check_parameters()
         X = self._validated(X, reset=True)
         self.fourier_ = RandomFourierFeatures(
@@ -71,9 +71,8 @@ class ProjectedFeatures(FeatureMap):
         ).fit(X[0:1])
         return X
 
-    def fill(self, X: NDArray, out: NDArray) -> None:
+    def fill(self, X: FloatArray, out: FloatArray) -> None:
         """Write the features of X (n, d) into ``out`` (n, l), both of one dtype; unvalidated."""
-
         m, blocks = self.n_expanded, self.fourier_.column_blocks(self.n_expanded, X.dtype)
 
         def fill_rows(task: slice) -> None:
@@ -86,6 +85,6 @@ class ProjectedFeatures(FeatureMap):
 
         side_by_side([partial(fill_rows, rows) for rows in row_blocks(X.shape[0], TASK_ROWS)], AT_ONCE)
 
-    def _project(self, F: NDArray, out: NDArray) -> None:
+    def _project(self, F: FloatArray, out: FloatArray) -> None:
         """Write the projected Fourier features F (n, tile_columns), which may be written over, into ``out`` (n, l)."""
         raise NotImplementedError

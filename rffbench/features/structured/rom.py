@@ -49,7 +49,7 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
         HadamardFeatures.serves, row_cost="k*s*log2(N) + k*s + t*D",
         bias="directions are not quite uniform; lengths: fixed are all √N/σ", source="Choromanski et al., NIPS 2017",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {"lengths": ("chi", "fixed")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"lengths": ("chi", "fixed")}
 
     def __init__(
         self, n_components: int = 100, *, products: int = 3, lengths: str = "chi", kernel: str | Kernel = "gaussian",

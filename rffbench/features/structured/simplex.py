@@ -42,7 +42,7 @@ class SimplexRandomFeatures(OrthogonalRandomFeatures):
     """
 
     serves: ClassVar[MapServes] = replace(OrthogonalRandomFeatures.serves, source="Reid et al., ICML 2023")
-    choices: ClassVar[dict[str, tuple]] = {}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {}
     of_whole_blocks: ClassVar[bool] = True
     block = "square"
 

@@ -50,7 +50,7 @@ class EnergyBasedFeatures(SurrogateLeverageFeatures):
         SurrogateLeverageFeatures.serves, bias="the frequencies that correlate most with the targets", unbiased_if="",
         source="Shahrampour et al., AAAI 2018",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {}
     variant, form = "as-written", "eq14"
 
     def __init__(

@@ -18,12 +18,12 @@ from rffbench.seeds import RandomState, generator
 
 
 def aligned_probabilities(scores: NDArray[np.float64], divergence: float) -> NDArray[np.float64]:
-    """The q ≥ 0, Σ q = 1, with the largest Σ qᵢ·scoreᵢ whose χ² divergence from 1/l, l·Σ qᵢ² − 1, is ``divergence`` at
-    most; of scores (l,), in l log l operations.
+    """The probabilities q (l,) with the largest Σ qᵢ·scoreᵢ, for ``scores`` (l,), whose χ² divergence from 1/l,
+    l·Σ qᵢ² − 1, is at most ``divergence``. Takes l·log l operations.
 
-    It is q ∝ max(0, score − τ): of the k largest scores, with mean m and variance v, the divergence holds with equality
-    where τ = m − √(v/((1 + divergence)·k/l − 1)), and k is the most for which τ is below all of them. Where even the
-    scores equal to the largest don't come to it, these have equal q.
+    q ∝ max(0, score − τ). If the k largest scores, with mean m and variance v, are above τ, the divergence is attained
+    by τ = m − √(v/((1 + divergence)·k/l − 1)); k is the largest number for which they are. If no τ attains it, q is
+    uniform over the scores that equal the largest.
     """
     relative, count = scores / scores.max(), len(scores)
     falling, k = np.sort(relative)[::-1], np.arange(1, count + 1)
@@ -34,7 +34,7 @@ def aligned_probabilities(scores: NDArray[np.float64], divergence: float) -> NDA
         threshold = np.where(room > 0, mean - np.sqrt(variance / room), np.inf)
     below = np.flatnonzero(threshold < falling)
     q = np.maximum(relative - threshold[below[-1]], 0) if len(below) else (relative == 1).astype(np.float64)
-    return q / q.sum()
+    return np.asarray(q / q.sum())
 
 
 class KernelAlignmentFeatures(EnergyBasedFeatures):

@@ -19,9 +19,9 @@ from rffbench.seeds import RandomState
 def ridge_leverage_scores(gram: Triangle, c: float) -> NDArray[np.float64]:
     """Ridge leverage scores of the columns of B: diag(G(G + cI)⁻¹), (2l,), from the Gram matrix G = BᵀB.
 
-    c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with one
-    Cholesky factor L of G + cI, in the triangle that held G. Scores lie in (0, 1); what rounds below machine
-    epsilon is epsilon. Raises LinAlgError where G + cI isn't positive definite.
+    c is nλ (Li et al. 2019, Algorithm 1). Computed as 1 − c·diag((G + cI)⁻¹) = 1 − c·‖L⁻¹e_j‖² with the Cholesky factor
+    L of G + cI, which replaces G in its triangle. Scores lie between machine epsilon and 1. LinAlgError if G + cI is
+    not positive definite.
     """
     if not c > 0:
         raise ValueError(f"c = nλ must be positive, got {c!r}")
@@ -60,7 +60,7 @@ class LeverageScoreFeatures(PooledFeatures):
     References
     ----------
     Z. Li, J.-F. Ton, D. Oglic, D. Sejdinovic, "Towards a unified analysis of random Fourier features", ICML
-    2019, Algorithm 1. As compared with in F. Liu et al., AAAI 2020 (Eq. 3).
+    2019, Algorithm 1; Eq. 3 of F. Liu et al., AAAI 2020, who compare with it.
     """
 
     serves: ClassVar[MapServes] = replace(

@@ -1,9 +1,8 @@
-"""Base of the maps that choose their frequencies from a pool by scores: the pool, the choice, the map of the chosen.
+"""Base of the maps that draw a pool of l frequencies, score them on the training data, and choose by the scores.
 
-They draw a pool of l frequencies, score them on the training data, and choose from the pool. Scoring and choosing need
-only small arrays: the base features of the pool, B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l, enter through their Gram matrix
-BᵀB (2l, 2l) and through Bᵀy (2l,). The choice is a ``Selection``: each column of the map is one column of the pool with
-another phase and factor. So one pass over the data serves every method and size that share a pool.
+Scores depend on the pool's base features B = [cos(Wᵀx + b) | sin(Wᵀx + b)]/√l only through BᵀB (2l, 2l) and Bᵀy (2l,).
+A map is a ``Selection``: each of its columns is a column of the pool with another phase and factor. So one pass over
+the data serves all methods and sizes that share a pool.
 
 Columns are numbered as in a paired map: 0 … l−1 the cosines, l … 2l−1 the sines.
 """
@@ -92,7 +91,7 @@ class Distinct:
 
 def frequency_scores(column_scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """A frequency's score (l,): its cosine's plus its sine's, the squared modulus of the complex feature."""
-    return column_scores.reshape(2, -1).sum(axis=0)
+    return np.asarray(column_scores.reshape(2, -1).sum(axis=0))
 
 
 def resample(scores: NDArray[np.float64], s: int, rng: Generator) -> Selection:
@@ -161,13 +160,13 @@ def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         )
     if not total < np.inf:
         raise ValueError(f"the scores sum to {total}: the features or targets hold NaN, or numbers too large to square")
-    return scores / total
+    return np.asarray(scores / total)
 
 
 class PooledFeatures(FourierFeatures):
     """Base class: draw a pool of frequencies, score it on the training data, choose from it."""
 
-    choices: ClassVar[dict[str, tuple]] = {"variant": ("as-written", REWEIGHTED, STORED_VARIANT)}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"variant": ("as-written", REWEIGHTED, STORED_VARIANT)}
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=SpectralKernel, bias="the columns of the largest scores, with their phases", unbiased_if="as written"

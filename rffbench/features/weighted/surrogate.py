@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from rffbench.arrays import FloatArray
 from rffbench.features.weighted.pool import PooledFeatures
 from rffbench.kernels import Kernel
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState
 
-MOST_CLASSES = 20  # different whole numbers, as floats, that are taken for classes, as in a file of the user's own
+MOST_CLASSES = 20  # up to this number of different whole numbers, floats are classes, as in a user's own data file
 
 
-def are_classes(y: NDArray) -> bool:
+def are_classes(y: FloatArray) -> bool:
     """Whether y (n,) holds labels, not values: text, booleans, integers, or few different whole numbers."""
     if y.dtype.kind != "f":
         return True
@@ -31,13 +32,11 @@ def alignment_scores(right_side: ArrayLike, squared_norms: ArrayLike | float = 0
     """Surrogate leverage scores of the columns of B: (Bᵀy)ⱼ², plus n‖Bⱼ‖² where given; shape (2l,).
 
     ``right_side`` alone gives Eq. 14 of Liu et al. (2020), which they run; with ``squared_norms``, the
-    diagonal of BᵀB, and ``n`` training rows it is Eq. 12. Of several targets, Bᵀy (2l, t), it is the sum over them.
+    diagonal of BᵀB, and ``n`` training rows it is Eq. 12. For several targets, Bᵀy (2l, t), scores are summed.
     """
     right = np.asarray(right_side, dtype=np.float64)
-    squares = np.square(right)
-    if right.ndim == 1:
-        return squares + n * np.asarray(squared_norms)
-    return squares.sum(axis=1) + right.shape[1] * n * np.asarray(squared_norms)
+    squares = np.square(right.reshape(len(right), -1))
+    return np.asarray(squares.sum(axis=1) + squares.shape[1] * n * np.asarray(squared_norms))
 
 
 class SurrogateLeverageFeatures(PooledFeatures):
@@ -77,7 +76,7 @@ class SurrogateLeverageFeatures(PooledFeatures):
         PooledFeatures.serves, fits_on="inputs and targets", fit_sums="n*l*(d + 2*t + 2)",
         source="Liu et al., AAAI 2020",
     )  # fmt: skip
-    choices: ClassVar[dict[str, tuple]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {**PooledFeatures.choices, "form": ("eq14", "eq12")}
     takes_targets = True  # (n, t) from an estimator, which knows whether they are classes
 
     def __init__(
@@ -111,7 +110,8 @@ class SurrogateLeverageFeatures(PooledFeatures):
         return self
 
     def _targets(self, y: Any) -> NDArray[np.float64]:
-        """What is scored: values as they are, classes as ±1, (n,) of one target or two classes, else (n, t)."""
+        """The targets that are scored: values unchanged, classes as ±1; (n,) for one target or two classes, else
+        (n, t)."""
         given = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
         if given.dtype.kind == "O":
             with suppress(ValueError, TypeError):  # numbers in a column of objects
@@ -119,9 +119,11 @@ class SurrogateLeverageFeatures(PooledFeatures):
         if given.ndim == 1 and are_classes(given):
             from sklearn.preprocessing import LabelBinarizer  # late, as in bandwidth.py
 
-            codes = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
+            codes: NDArray[np.float64] = LabelBinarizer(neg_label=-1).fit_transform(given).astype(np.float64)
             return codes[:, 0] if codes.shape[1] == 1 else codes
-        values = check_array(given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        values: NDArray[np.float64] = check_array(
+            given, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self
+        )
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import MemoryBudgetError
+from rffbench.features.base import not_finite
 from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.triangles import TriangleStack, packed_length
 from rffbench.parameters import WrongParameter
@@ -165,7 +166,7 @@ class _BlockedRidge(Streaming):
             self.timing_["feature_s"] += mapping
             self.timing_["gram_s"] += gathering.seconds - mapping
             if not statistics.finite:
-                raise ValueError(self._not_finite())
+                raise ValueError(not_finite(self.features))
             with Stopwatch() as solving:
                 solution = self._solve(statistics, alphas, budget, self._held_out(engine, X, Y, bounds))
             self.timing_["solve_s"] += solving.seconds

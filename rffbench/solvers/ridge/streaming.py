@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
-from rffbench.features.base import check_finite, fitted_map, held_bytes, mapped
+from rffbench.features.base import check_finite, fitted_map, held_bytes, mapped, not_finite
 from rffbench.features.hooks import bears_threads, hook, makes_sparse, most_columns
 from rffbench.linalg.threads import side_by_side
 from rffbench.linalg.triangles import TriangleStack
@@ -360,15 +360,11 @@ class Streaming:
                     statistics.add(fold, Z, Y[block], weights=weights)
                 self.timing_["gram_s"] += watch.seconds
         if not statistics.finite:
-            raise ValueError(self._not_finite())
+            raise ValueError(not_finite(self.features))
         if self._root is not None and isinstance(statistics, FoldStatistics):
             with Stopwatch() as watch:
                 statistics.mix(self._root)
             self.timing_["solve_s"] += watch.seconds
-
-    def _not_finite(self) -> str:
-        made = "X" if self.features is None else f"what {type(self.features).__name__} makes of the rows"
-        return f"{made} holds NaN, infinity, or numbers too large to be squared"
 
     def held_out(
         self,
@@ -526,7 +522,7 @@ class Streaming:
                 kernel.add_gram(Z.T)
         self.timing_["gram_s"] += multiplying.seconds
         if not np.isfinite(kernel.diagonal).all():
-            raise ValueError(self._not_finite())
+            raise ValueError(not_finite(self.features))
         with Stopwatch() as solving:
             dual = solve_dual_cv(
                 kernel,

@@ -264,7 +264,7 @@ def test_fewer_rows_than_columns_are_mapped_by_the_other_sketches(sketch):
         ({"sketch": "sparse"}, "sketch must be one of 'auto', 'gaussian', 'srht', 'countsketch', 'none', got 'sparse'"),
         ({"power": -1}, "power must be a whole number, 0 or more, got -1"),
         ({"power": 1.5}, "power must be a whole number"),
-        ({"expansion": 0.5}, "expansion must be a number, 1 or more, so that at least the 20 columns to keep"),
+        ({"expansion": 0.5}, "expansion must be a number, 1 or more, to make at least the 20 columns that are kept"),
         ({"expansion": np.inf}, "expansion must be a number"),
         ({"expansion": "4"}, "expansion must be a number"),
         ({"kernel": "perceptron"}, "needs a kernel with a spectral density"),

@@ -67,7 +67,7 @@ def test_constant_columns_and_one_column_are_mapped(name):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (CompactFeatures(10, expansion=0.9), "expansion must be a number, 1 or more, so that at least the 10 columns"),
+        (CompactFeatures(10, expansion=0.9), "expansion must be a number, 1 or more, to make at least the 10 columns"),
         (CompactFeatures(10, expansion=None), "expansion must be a number"),
         (CompactFeatures(kernel="perceptron"), "needs a kernel with a spectral density; perceptron has none"),
         (NystroemFeatures(0), "n_components must be a whole number, 1 or more"),
