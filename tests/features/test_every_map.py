@@ -203,7 +203,7 @@ def test_map_works_in_a_pipeline_and_a_grid_search(name, promise):
         (RandomFourierFeatures(kernel="rbf"), "unknown kernel 'rbf'"),
         (RandomFourierFeatures(gamma=-1), "gamma must be a positive number"),
         (QuasiMonteCarloFeatures(sequence="sobol", scramble="rr2"), "permutes Halton digits"),
-        (QuasiMonteCarloFeatures(scramble=1), "scramble must be one of True, False, 'rr2'"),
+        (QuasiMonteCarloFeatures(scramble=1), "scramble must be one of True, False, 'rr2', 'digits'"),
         (QuasiMonteCarloFeatures(skip=-1), "skip must be a whole number, 0 or more"),
         (QuasiMonteCarloFeatures(leap=0.5), "leap must be a whole number"),
         (LeverageScoreFeatures(variant="released"), "variant must be one of 'as-written', 'reweighted', 'as-released'"),

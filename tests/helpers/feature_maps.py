@@ -56,7 +56,7 @@ WAYS = {
         Way(), Way({"sequence": "sobol"}), Way({"skip": 20, "leap": 30}), Way({"scramble": False}, **FIXED),
         Way({"scramble": "rr2"}, **FIXED), Way({"sequence": "sobol", "scramble": False}, **FIXED),
         Way(RELEASED, **FIXED), Way({"scramble": "shift"}), Way({"sequence": "sobol", "scramble": "shift"}),
-        Way({"sequence": "lattice"}),
+        Way({"sequence": "lattice"}), Way({"scramble": "digits"}, ("gaussian",)),
     ],
     "quadrature": [
         Way(), Way({"radii": "independent"}), Way({"radii": "truncated"}), Way({"rotation": "butterfly"}),

@@ -33,11 +33,12 @@ DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "sorf": StructuredOrthogonalFeatures,
     "rom": partial(RandomOrthoMatrixFeatures, lengths="fixed"),
     "qmc": QuasiMonteCarloFeatures,
+    "generalized-halton": partial(QuasiMonteCarloFeatures, scramble="digits"),
     "signs": partial(GaussHermiteFeatures, points=2),
     "quadrature": QuadratureFeatures,
 }
 """The maps whose frequencies for the Gaussian kernel with γ = ½ are the weights."""
-BIASED = ("truncated", "sorf", "rom", "signs")
+BIASED = ("truncated", "sorf", "rom", "generalized-halton", "signs")
 
 
 class ActivationFeatures(FeatureMap):
@@ -55,9 +56,9 @@ class ActivationFeatures(FeatureMap):
     weights : 'iid'; 'truncated', the same within three standard deviations; 'orthogonal', in groups of d, and
         'tall-orthogonal', all at once (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose directions are
         not quite uniform, and 'rom', the same with fixed lengths (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton
-        sequence (QuasiMonteCarloFeatures); 'signs', random signs, the grid of two points (GaussHermiteFeatures);
-        'quadrature', the vertices of randomly rotated simplices, each with its opposite, and the weights of their
-        lengths (QuadratureFeatures).
+        sequence, and 'generalized-halton', one of permuted digits (QuasiMonteCarloFeatures); 'signs', random signs, the
+        grid of two points (GaussHermiteFeatures); 'quadrature', the vertices of randomly rotated simplices, each with
+        its opposite, and the weights of their lengths (QuadratureFeatures).
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
     gamma : 1, because such a kernel has no bandwidth.
     random_state : as in RandomFourierFeatures. The weights are the frequencies of the Fourier map of that name for the
@@ -90,7 +91,8 @@ class ActivationFeatures(FeatureMap):
     """
 
     serves: ClassVar[MapServes] = MapServes(
-        kernels=ActivationKernel, bias="weights of Hadamard matrices, of signs or truncated are not quite normal",
+        kernels=ActivationKernel,
+        bias="weights of Hadamard matrices, of permuted digits, of signs or truncated are not quite normal",
         unbiased_if="weights are normal", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,14 +41,16 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     scramble : True, scipy's randomisation (Owen's for Halton, a random linear matrix scramble with a digital
         shift for Sobol; a random shift of a lattice), which makes the estimate unbiased; 'shift', a random shift of
         all points modulo 1, which also makes it unbiased; False, the plain sequence; 'rr2' (Halton only), a fixed
-        reverse-radix permutation of the digits, as MATLAB's ``scramble(haltonset, 'RR2')``.
+        reverse-radix permutation of the digits, as MATLAB's ``scramble(haltonset, 'RR2')``; 'digits' (Halton only), a
+        random permutation of the digits 1 to b − 1 of each prime base b, the same at every place: the generalised
+        Halton sequence, which is biased and in high bases varies much from draw to draw.
     skip : points left out at the start; 0 for a lattice.
     leap : points left out between two that are taken; 0 for a lattice.
     variant : 'as-written', the sequence of the parameters above; 'as-released', the sequence of RandomFeatures.m in
         code that a third party published (`rffbench.features.weighted.pool.reweight`), which overrides them: Halton,
         skip 1000, leap 700, 'rr2'.
     kernel, gamma, random_state : as in RandomFourierFeatures; ``random_state`` matters only with
-        ``scramble`` True or 'shift'; the other sequences are fixed.
+        ``scramble`` True, 'shift' or 'digits'; the other sequences are fixed.
 
     Attributes
     ----------
@@ -57,14 +59,15 @@ class QuasiMonteCarloFeatures(FourierFeatures):
 
     Notes
     -----
-    The point of index 0 of an unscrambled or 'rr2' sequence is the origin, where F⁻¹ is infinite. With ``skip=0`` these
-    sequences start at index 1. Other coordinates are kept within [2⁻³¹, 1 − 2⁻³¹].
+    The point of index 0 of an unscrambled, 'rr2' or 'digits' sequence is the origin, where F⁻¹ is infinite. With
+    ``skip=0`` these sequences start at index 1. Other coordinates are kept within [2⁻³¹, 1 − 2⁻³¹].
 
     References
     ----------
     H. Avron, V. Sindhwani, J. Yang, M. Mahoney, "Quasi-Monte Carlo feature maps for shift-invariant kernels",
     JMLR 17, 2016. L. Kocis and W. Whiten, "Computational investigations of low-discrepancy sequences", ACM
-    TOMS 23, 1997 (the reverse-radix scramble).
+    TOMS 23, 1997 (the reverse-radix scramble). H. Faure and C. Lemieux, "Generalized Halton sequences in 2008", ACM
+    TOMACS 19, 2009.
     """
 
     serves: ClassVar[MapServes] = MapServes(
@@ -73,7 +76,7 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     )  # fmt: skip
     choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "sequence": ("halton", "sobol", "lattice"),
-        "scramble": (True, False, "rr2", "shift"),
+        "scramble": (True, False, "rr2", "digits", "shift"),
         "variant": ("as-written", "as-released"),
     }
 
@@ -104,8 +107,8 @@ class QuasiMonteCarloFeatures(FourierFeatures):
         super().check_parameters()
         check_count("skip", self.skip, least=0)
         check_count("leap", self.leap, least=0)
-        if self.sequence == "sobol" and self.scramble == "rr2":
-            problem = "must be True, False or 'shift' with sequence='sobol': 'rr2' permutes Halton digits"
+        if self.sequence == "sobol" and self.scramble in ("rr2", "digits"):
+            problem = f"must be True, False or 'shift' with sequence='sobol': {self.scramble!r} permutes Halton digits"
             raise WrongParameter("scramble", problem)
         if self.sequence != "lattice":
             return
@@ -162,8 +165,10 @@ def low_discrepancy_points(
         points = _leaped(qmc.Halton(d, scramble=True, seed=rng), s, skip, leap)
     elif scramble is True:
         points = _owens_halton(index, d, rng)
+    elif scramble == "digits":
+        points = _halton(index, d, lambda base: np.append(0, 1 + rng.permutation(base - 1)))
     else:
-        points = _halton(index, d, reverse_radix=scramble == "rr2")
+        points = _halton(index, d, _reverse_radix if scramble == "rr2" else np.arange)
     if scramble == "shift" and sequence != "lattice":
         points = (points + rng.uniform(size=d)) % 1
     return np.clip(points, _EDGE, 1 - _EDGE)
@@ -180,11 +185,12 @@ def _leaped(engine: qmc.QMCEngine, s: int, skip: int, leap: int) -> NDArray[np.f
     return np.concatenate(points)
 
 
-def _halton(index: NDArray[np.int64], d: int, *, reverse_radix: bool) -> NDArray[np.float64]:
-    """Halton points of the given indices: in each prime base b, Σₖ π(digit k)·b^−(k+1), π(0) = 0."""
+def _halton(index: NDArray[np.int64], d: int, permutation: Callable[[int], NDArray[np.int64]]) -> NDArray[np.float64]:
+    """Halton points of the given indices: in each prime base b, Σₖ π(digit k)·b^−(k+1), π the ``permutation`` of
+    0 … b−1, with π(0) = 0."""
     points = np.zeros((len(index), d))
     for j, base in enumerate(_primes(d)):
-        digit_of = _reverse_radix(base) if reverse_radix else np.arange(base)
+        digit_of = permutation(base)
         rest, unit = index.copy(), 1.0
         while rest.any():
             unit /= base

@@ -41,6 +41,18 @@ def test_reverse_radix_points_have_values_computed_by_hand():
     np.testing.assert_allclose(points(1, 3, scramble="rr2", skip=999)[0], by_hand, rtol=1e-13)
 
 
+def test_permuted_digits_are_one_permutation_of_each_base_at_every_place():
+    """Points of one digit c are π(c)/b, those of index c·b are π(c)/b², and π(0) = 0."""
+    found = points(60, 4, scramble="digits")  # from index 1
+    for j, base in enumerate((2, 3, 5, 7)):
+        permuted = np.round(base * found[: base - 1, j]).astype(int)
+        assert sorted(permuted) == list(range(1, base))
+        np.testing.assert_allclose(found[: base - 1, j], permuted / base)
+        np.testing.assert_allclose(found[base * np.arange(1, base) - 1, j], permuted / base**2)
+        assert found[base * (base - 1) + base - 2, j] == pytest.approx((base * permuted[-1] + permuted[-1]) / base**2)
+    assert not np.array_equal(found, points(60, 4))
+
+
 def test_scrambled_points_of_many_columns_take_little_more_memory_than_themselves():
     tracemalloc.start()
     points(4, 1500, scramble=True)
