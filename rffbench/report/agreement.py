@@ -1,22 +1,22 @@
-"""When does a mean measured here agree with one that others released? And do the differences lean to one side?
+"""When does a measured mean agree with a released one? And are the differences mostly in one direction?
 
-**A cell** agrees where the two means differ by no more than
+**A cell** agrees if the two means differ by no more than
 
     t₉₅ · s · √(1/n₁ + 1/n₂)  +  half a unit of the last decimal that the released number is printed with,
 
-n₁ runs with standard deviation s₁ released, n₂ trials with s₂ here, and t₉₅ the two-sided 95 % quantile of Student's t
-with n₁ + n₂ − 2 degrees of freedom. s is pooled: s² = ((n₁ − 1)s₁² + (n₂ − 1)s₂²)/(n₁ + n₂ − 2). The claim that is
-tested is that both are runs of one protocol, so that they have one spread, and then this is the exact test. Welch's
-would allow for two spreads, at the price of degrees of freedom: with three trials here and ten runs there it allows a
-difference of 2.0 standard deviations where this allows 1.4, and with two 5.3 against 1.7, so that the fewer trials were
-run, the more would agree. Where the spreads differ all the same, the protocols do, and `Lean.spreads` shows it.
+for n₁ released runs with standard deviation s₁ and n₂ trials here with s₂; t₉₅ is the two-sided 95 % quantile of
+Student's t with n₁ + n₂ − 2 degrees of freedom. s is pooled: s² = ((n₁ − 1)s₁² + (n₂ − 1)s₂²)/(n₁ + n₂ − 2). The tested
+hypothesis is that both are runs of one protocol. Then they have one spread, and this is the exact test. Welch's test
+allows two spreads, and has fewer degrees of freedom: with three trials and ten released runs it allows a difference of
+2.0 standard deviations instead of 1.4, with two trials 5.3 instead of 1.7, so that fewer trials would agree more often.
+If the spreads do differ, so do the protocols, and `Lean.spreads` shows it.
 
-Without a released spread, n₁ is 1 and s is s₂: ours ± t₉₅·s₂·√(1 + 1/n₂). One trial here and a released spread are the
-same the other way round. With a single run on both sides there is no spread at all, and nothing to say.
+Without a released spread, n₁ is 1 and s is s₂: the interval is t₉₅·s₂·√(1 + 1/n₂). A single trial and a released spread
+are treated in the same way. With a single run on both sides there is no spread, and the cell is not judged.
 
-Of right protocols 95 % of the cells agree. **The lean** is what this can't show: with wide intervals every cell may
-agree, and all be too large. So the mean signed difference stands beside the count, with its interval. The cells of one
-dataset share rows and random draws, so that the interval is Student's over the means of the datasets.
+If the protocols are equal, 95 % of the cells agree. The count cannot show a **lean**: with wide intervals every cell
+may agree although all are too large. So the mean signed difference is given with the count, and its interval. The cells
+of one dataset share rows and random draws, so the interval is Student's over the means of the datasets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rffbench.report.significance import LEVEL, interval_of
 
 
 def allowed_difference(std: float, n: float, released_std: float, released_n: float) -> float:
-    """t₉₅·s·√(1/n₁ + 1/n₂), s pooled of n trials here and ``released_n`` runs; NaN where neither has a spread."""
+    """t₉₅·s·√(1/n₁ + 1/n₂) with s pooled from n trials and ``released_n`` runs; NaN if neither side has a spread."""
     if math.isnan(released_std) or math.isnan(released_n):
         released_std, released_n = 0.0, 1.0
     if math.isnan(std):
@@ -46,12 +46,12 @@ def allowed_difference(std: float, n: float, released_std: float, released_n: fl
 
 @dataclass(frozen=True)
 class Lean:
-    """The signed differences of one metric's cells from the released numbers, taken together.
+    """The mean signed difference of one metric's cells from the released numbers.
 
-    ``mean``, with its interval ``low`` to ``high`` (NaN of a single dataset), is in ``unit``: points of a score in
-    percent; else percent of the released number, by the mean of the logarithms of the ratios. ``above`` of ``cells``
-    are larger than released. ``allowed`` is the median of what a cell may differ by. ``spreads`` is the median ratio of
-    our standard deviation to the released one, NaN without any.
+    ``mean``, with its interval ``low`` to ``high`` (NaN for a single dataset), is in ``unit``: points for a score in
+    percent; else percent of the released number, from the mean of the logarithms of the ratios. ``agreeing`` of
+    ``cells`` agree, and ``above`` are larger than released. ``allowed`` is the median of the allowed differences.
+    ``spreads`` is the median ratio of our standard deviation to the released one, NaN without any.
     """
 
     metric: str
@@ -68,9 +68,10 @@ class Lean:
 
 
 def lean(metric: str, cells: pd.DataFrame, percent: bool) -> Lean:
-    """Of the cells of one metric that are both measured and released; ``percent``: they differ in percent of that."""
+    """The lean of the cells of one metric that are both measured and released. ``percent``: their differences are in
+    percent of the released number."""
     ratios = percent and bool((cells[["measured", "reported"]] > 0).all(axis=None))
-    # Of a ratio and of its inverse the logarithms are as far from 0: twice and half cancel.
+    # With logarithms, a ratio of 2 and one of 1/2 cancel.
     effects = np.log(cells["measured"]) - np.log(cells["reported"]) if ratios else cells["difference"]
     by_dataset = pd.Series(effects).groupby(cells["dataset"]).mean()
     mean = float(by_dataset.mean())

@@ -1,4 +1,4 @@
-"""The table at a budget of training time: what each method reaches within it."""
+"""The table at a budget of training time: the score that each method reaches within it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,14 @@ from rffbench.trials.metrics import Metric
 
 
 def make_table_at(
-    results: Results,
-    at_seconds: float,
-    metrics: dict[str, Metric],
-    *,
-    seconds: bool = True,
-    written: bool = False,
+    results: Results, at_seconds: float, metrics: dict[str, Metric], *, seconds: bool = True, written: bool = False
 ) -> tuple[Table, list[dict[int, float]]]:
-    """A row per dataset: each method's score at the largest size whose mean training time is at most ``at_seconds``,
-    with that size and time; and of every row the numbers that may be the best, by column.
+    """The table, with one row per dataset, and for each row the numbers that may be the best, by column.
 
-    Training time is the time to map the training rows and to learn; of maps alone, to generate the features. The size
-    is the largest that the budget allows, not the best: that would be chosen by the test rows. A method that takes
-    longer at every size says how long the quickest takes. ``~`` marks times that cannot be compared.
-    Raises ResultsError if no trial has seconds.
+    A cell is the method's score at the largest size whose mean training time is at most ``at_seconds``, with that size
+    and time. (The best size would be chosen by the test rows.) Training time is the time to map the training rows and
+    to learn; without a solver, the time to generate the features. If a method takes longer at every size, its cell has
+    the time of the quickest. ``~`` marks times that cannot be compared. Raises ResultsError if no trial has seconds.
     """
     name = as_written if written else str
     table = Table(f"{results.title}: at most {at_seconds:g} s", ["dataset", *map(name, results.methods)], stub=1)
@@ -44,7 +38,7 @@ def make_table_at(
         for column, method in enumerate(results.methods, start=1):
             trials = mine[mine["method"] == method]
             if trials.empty:
-                row.append(NOT_RUN if method in results.methods_on(dataset) else "")
+                row.append(NOT_RUN if method in results.grid.methods_on(dataset) else "")
                 continue
             cell, mean = _cell(trials, metric, timed, at_seconds, decimals, results, seconds)
             row.append(cell)
@@ -62,19 +56,13 @@ def make_table_at(
 
 
 def _cell(
-    trials: pd.DataFrame,
-    metric: Metric,
-    timed: str,
-    at_seconds: float,
-    decimals: int,
-    results: Results,
-    seconds: bool,
+    trials: pd.DataFrame, metric: Metric, timed: str, at_seconds: float, decimals: int, results: Results, seconds: bool
 ) -> tuple[str, float]:
-    """The best score of these trials within the budget, as text and as a number; NaN without any."""
+    """The text of a cell and its score, NaN without any."""
     measured = trials[(trials["status"] == "ok") & trials[metric.name].notna() & trials[timed].notna()]
     if measured.empty:
         return f"— ({failures(trials) or 'not measured'})", math.nan
-    # Under `timing: features` it is only the features that are timed alone.
+    # Under `timing: features`, only the features are timed while the rest of the run is paused.
     shared = timed != "feature_s" and results.grid.timing == "features"
     beside = "~" if shared or measured["contended"].any() else ""
     means = measured.groupby("n_features")[timed].mean()

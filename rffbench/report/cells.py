@@ -1,21 +1,21 @@
-"""The cells of a comparison: what was reported beside what was measured, each with a verdict.
+"""The cells of a comparison: reported and measured numbers side by side, each with a verdict.
 
-A cell's verdict, where the reference has a tolerance:
+The verdicts, if the reference has a tolerance:
 
 - **reproduced**: the means differ by no more than the tolerance, and the 95 % Welch interval of their difference
-  covers 0 (or cannot be computed, as for a paper that gives no spread);
-- **close**: by no more than the tolerance, but the interval excludes 0: a difference that is small but real;
-- **differs**: by more than the tolerance.
+  covers 0 (or cannot be computed, because the paper gives no spread);
+- **close**: the means differ by no more than the tolerance, but the interval excludes 0: a small but real difference;
+- **differs**: the means differ by more than the tolerance.
 
-Where it has none (numbers released with their spread), a cell is **reproduced** where the means differ by no more than
-runs of one protocol do, and **differs** else; see agreement.py.
+Without a tolerance (numbers released with their spread), a cell is **reproduced** if the means differ by no more than
+runs of one protocol do, else it **differs**; see agreement.py.
 
-And of either:
+The other verdicts:
 
-- **other rows**: where the dataset at hand has other training or test rows than the paper's. Such a cell stands beside
-  the others and counts in no sum;
+- **other rows**: the dataset has other training or test rows here than in the paper. The cell is shown, but counts in
+  no sum;
 - **data not here**, **method not here**, **no number**, **no spread**: not comparable, with the reason;
-- **not measured**, and **not reported** for what is measured beyond the paper.
+- **not measured**, and **not reported** for a measurement that the paper does not have.
 """
 
 from __future__ import annotations
@@ -44,30 +44,15 @@ NOT_REPORTED, NO_SPREAD = "not reported", "no spread"
 NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER, NO_SPREAD)
 
 CELL_COLUMNS = [
-    "dataset",
-    "n_features",
-    "multiple",
-    "method",
-    "metric",
-    "reported",
-    "reported_std",
-    "measured",
-    "measured_std",
-    "n_ok",
-    "difference",
-    "low",
-    "high",
-    "tolerance",
-    "reported_significant",
-    "measured_significant",
-    "verdict",
-]
+    "dataset", "n_features", "multiple", "method", "metric", "reported", "reported_std", "measured", "measured_std",
+    "n_ok", "difference", "low", "high", "tolerance", "reported_significant", "measured_significant", "verdict",
+]  # fmt: skip
 BESIDES = ["size", "trial", "reported_method", "reported_trials", "because", "percent", "has_trials"]
 
 
 def reported_cells(reference: Reference, results: Results, numbers: pd.DataFrame) -> pd.DataFrame:
-    """The reference's ``numbers`` of the experiment's datasets, under their names here; of a table whose rows all
-    count, the others too."""
+    """The reference's ``numbers`` for the experiment's datasets, with rffbench's names of datasets and methods. For a
+    table whose rows all count, also the numbers for other datasets."""
     planned = results.grid.datasets
     parts = [
         numbers[numbers["paper_dataset"] == reference.datasets.get(dataset)].assign(dataset=dataset)
@@ -89,7 +74,7 @@ def make_cells(
     other_rows: set[str],
     summary: pd.DataFrame | None,
 ) -> pd.DataFrame:
-    """`Comparison.cells` of what is ``reported`` (`reported_cells`): CELL_COLUMNS and BESIDES."""
+    """`Comparison.cells`, with the columns CELL_COLUMNS and BESIDES, of the ``reported`` numbers (`reported_cells`)."""
     table = reference.table
     if table is None:
         return pd.DataFrame(columns=[*CELL_COLUMNS, *BESIDES])
@@ -124,15 +109,14 @@ def make_cells(
 
 
 def size_column(reference: Reference, reported: pd.DataFrame) -> str | None:
-    """What the sizes of reported and measured cells are compared by; None: the reference has no sizes."""
+    """The column by which reported and measured sizes are matched; None if the reference has no sizes."""
     if isinstance(reference, OwnReference):
         return "size"
     return next((name for name in ("multiple", "n_features") if reported[name].notna().any()), None)
 
 
 def score_of(reference: Reference, results: Results, dataset: str) -> Metric:
-    """What the reference compares a dataset by: its table's metric, the first if it has several, or the dataset's own
-    score."""
+    """The metric that the reference has for a dataset: its table's (first) metric, else the dataset's own score."""
     name = reference.metric_of(dataset)
     for each in (name, *(reference.table.metrics if reference.table else ())):
         if each and each not in results.metrics:
@@ -141,7 +125,7 @@ def score_of(reference: Reference, results: Results, dataset: str) -> Metric:
 
 
 def _of_means(results: Results, wanted: set[tuple[str, str]], summary: pd.DataFrame | None) -> pd.DataFrame:
-    """Means over trials: of each dataset the metrics ``wanted``."""
+    """The means over trials of the ``wanted`` (dataset, metric) pairs."""
     measured = (summarise(results) if summary is None else summary).rename(
         columns={"mean": "measured", "std": "measured_std", "significant": "measured_significant"}
     )
@@ -149,7 +133,7 @@ def _of_means(results: Results, wanted: set[tuple[str, str]], summary: pd.DataFr
 
 
 def _of_trials(results: Results, wanted: set[tuple[str, str]]) -> pd.DataFrame:
-    """The same of each trial by itself."""
+    """The number of each single trial for the ``wanted`` (dataset, metric) pairs."""
     places = results.trials[["dataset", "n_features", "multiple", "method", "trial"]]
     parts = [
         places.assign(metric=metric, measured=results.trials[metric])[places["dataset"] == dataset]
@@ -161,10 +145,10 @@ def _of_trials(results: Results, wanted: set[tuple[str, str]]) -> pd.DataFrame:
 
 
 def _joined(reported: pd.DataFrame, measured: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """A row for every cell reported, measured, or both; behind them, what is reported and not comparable.
+    """One row per cell that is reported, measured, or both, and then the reported cells that are not comparable.
 
-    ``has_trials`` says of which the experiment has trials; ``reported_method`` names those released, where several are
-    one method here."""
+    ``has_trials`` is whether the experiment has trials of the cell. ``reported_method`` is the released method's name,
+    if several released methods are one method here."""
     compared = reported[reported["absent"] == ""].rename(columns={"method": "paper_method"})
     several = compared.groupby(keys, dropna=False)["reported_method"].transform("nunique") > 1
     compared["reported_method"] = compared["reported_method"].where(several, "")
@@ -191,7 +175,7 @@ def _written(n_features: Any, multiple: Any) -> str:
 
 
 def _judge(cells: pd.DataFrame, reference: Reference, results: Results, *, by_interval: bool) -> None:
-    """Fill in difference, its interval, what is allowed, and the verdict."""
+    """Fill in each cell's difference with its interval, the allowed difference, and the verdict."""
     table = reference.table
     assert table is not None
     percent = {

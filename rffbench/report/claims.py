@@ -1,8 +1,8 @@
-"""What a paper says in words, as ranges that measurements lie in or not.
+"""A paper's claims in words, as ranges for measured numbers.
 
-Claims are declared in ``rffbench/papers/<paper>_claims.yaml``, each as one of three kinds with the range that its words
-ask for: ``difference`` (a score of one method less another's, in points), ``ratio`` (an error, a time or a size of one
-method over another's) and ``slope`` (a metric goes as a power of the size, the exponent). judge.py holds them against
+Claims are declared in ``rffbench/papers/<paper>_claims.yaml``. Each is one of three kinds, with the range that its
+words imply: ``difference`` (a score of one method less another's, in points), ``ratio`` (an error, a time or a size of
+one method over another's) and ``slope`` (the exponent of a metric as a power of the size). judge.py judges them by
 trials.
 """
 
@@ -26,7 +26,7 @@ from rffbench.trials.metrics import METRICS, PERCENT, SCORES, Metric
 
 ERROR_RATE = Metric("error_rate", "test error", PERCENT, "less")  # 100 % less the accuracy
 CLAIMED = {**METRICS, ERROR_RATE.name: ERROR_RATE}
-OF_TEST_ROWS = (*SCORES, ERROR_RATE.name)  # what other test rows would change
+OF_TEST_ROWS = (*SCORES, ERROR_RATE.name)  # the metrics that depend on the test rows
 
 
 def _two(bounds: list[float | None]) -> list[float | None]:
@@ -47,7 +47,7 @@ class _Strict(BaseModel):
 
 
 class Test(_Strict):
-    """``metric`` of ``method`` lies strictly ``within`` (low, high), as the claim's words have it; null is no bound."""
+    """The claim that ``metric`` of ``method`` lies strictly ``within`` (low, high); null means no bound."""
 
     metric: str
     method: str
@@ -65,12 +65,14 @@ class Test(_Strict):
         return self
 
     def asked(self) -> str:
+        """The range in words."""
         low, high = self.within
         if low is None or high is None:
             return f"less than {high:g}" if low is None else f"more than {low:g}"
         return f"{low:g} to {high:g}"
 
     def range(self) -> Range:
+        """The range of the number that a trial measures."""
         low, high = self.within
         return Range(-np.inf if low is None else low, np.inf if high is None else high)
 
@@ -83,12 +85,12 @@ class Difference(Test):
     @model_validator(mode="after")
     def _of_scores(self) -> Difference:
         if CLAIMED[self.metric].better != "greater":
-            raise yamlfile.Misplaced(f"{self.metric} is no score: what is not is compared as a ratio", "metric")
+            raise yamlfile.Misplaced(f"{self.metric} is not a score; compare it as a ratio", "metric")
         return self
 
 
 class Ratio(Test):
-    """``metric`` of ``method`` over the baseline's, which is taken at ``baseline_size`` times the size."""
+    """``metric`` of ``method`` over the baseline's, the baseline having ``baseline_size`` times the size."""
 
     baseline: str
     baseline_size: Annotated[int, Field(ge=1)] = 1
@@ -100,7 +102,7 @@ class Ratio(Test):
         return self
 
     def range(self) -> Range:
-        """Of the logarithm."""
+        """The range of the ratio's logarithm."""
         low, high = self.within
         return Range(-np.inf if low is None else np.log(low), np.inf if high is None else np.log(high))
 
@@ -150,7 +152,7 @@ class Claim(_Strict):
         return self
 
     def _says_something(self, kind: str) -> None:
-        """Misplaced where it would be judged twice, or hold whatever was measured."""
+        """Raises Misplaced for a claim that would be judged twice, or would hold for any measurement."""
         for name in self.each:
             if not any(f"{{{name}}}" in label for label in self._labels().values()):
                 raise yamlfile.Misplaced(f"{{{name}}} stands in no method: all its values are one claim", "each", name)
@@ -186,9 +188,9 @@ class _Claims(_Strict):
 
 
 def load_claims(path: Path, datasets: Collection[str] = ()) -> list[Claim]:
-    """The claims of a file; none where there is no such file.
+    """The claims of a file; an empty list if the file does not exist.
 
-    ``datasets`` are the paper's, if it has any: ConfigError, with the line, where a claim names another.
+    ``datasets`` are the paper's datasets. ConfigError, with the line, for a claim on another one.
     """
     if not path.exists():
         return []
@@ -203,7 +205,7 @@ def load_claims(path: Path, datasets: Collection[str] = ()) -> list[Claim]:
 
 
 def labelled(name: str, labels: Sequence[str]) -> list[str]:
-    """The labels that a paper's method goes by: its name, or its name and something in brackets."""
+    """The labels of a paper's method: its name, and its name with something in brackets."""
     return [label for label in labels if name in (label, paper_name(label))]
 
 

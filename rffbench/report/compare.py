@@ -1,10 +1,8 @@
-"""Measured against reported: an experiment joined with the paper's numbers and compared with its claims.
+"""Compares an experiment with its reference: the paper's numbers, cell by cell, and the paper's claims.
 
-Which verdicts a cell has is said in cells.py.
-
-A ratio of costs (time, memory, model size) of two methods, as another machine's seconds cannot be compared:
-**reproduced** within a factor of 2 of the paper's ratio, **close** where at least the same method is the cheaper one,
-else **differs**.
+cells.py explains the verdicts of cells. Seconds of two machines cannot be compared, so costs (time, memory, model size)
+are compared as ratios of two methods: **reproduced** within a factor of 2 of the paper's ratio, **close** if at least
+the same method is the cheaper one, else **differs**.
 """
 
 from __future__ import annotations
@@ -37,15 +35,14 @@ from rffbench.report.cells import (
 )
 from rffbench.report.claims import labelled, load_claims, paper_name
 from rffbench.report.controls import Control, controls
-from rffbench.report.frame import Protocols, Results, size_label
-from rffbench.report.frame import cells as every_cell
+from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
 from rffbench.trials.metrics import TIMES
 
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"
 MOST = 6  # names in a sentence
-RATIO_FACTOR = 2.0  # how far from the paper's a ratio of costs may be and be reproduced
+RATIO_FACTOR = 2.0  # a ratio of costs within this factor of the paper's is reproduced
 
 
 class NoReference(ConfigError):
@@ -60,13 +57,13 @@ class NotComparable(ResultsError):
 class Comparison:
     """An experiment against its reference.
 
-    ``cells`` has a row for every cell measured or reported of the experiment's datasets, with ``CELL_COLUMNS`` and
-    ``BESIDES`` of cells.py: scores in the suite's unit; ``size`` as written; ``difference`` (measured less reported)
-    and its 95 % interval ``low``, ``high`` in points, or, of cells that are in ``percent``, in percent of the reported
-    number; ``because`` says why a cell is not comparable. Of a reference whose rows all count, what is not here has a
-    row too. ``costs`` has a
-    row for every two methods and cost that the paper reports: dataset, method, baseline, metric, reported and measured
-    ratio, verdict. ``missing`` says in sentences what there was no number for.
+    ``cells`` has a row for every measured or reported cell of the experiment's datasets, with ``CELL_COLUMNS`` and
+    ``BESIDES`` of cells.py: scores in rffbench's units; ``size`` as written; ``difference`` (measured less reported)
+    with its 95 % interval ``low``, ``high``, in points or, if ``percent`` is set, in percent of the reported number;
+    ``because``, the reason why a cell is not comparable. If all rows of the reference count, those of other datasets
+    and methods have a row too. ``costs`` has a row for every two methods and every cost that the paper reports:
+    dataset, method, baseline, metric, reported and measured ratio, verdict. ``missing`` are sentences on missing
+    numbers.
     """
 
     reference: Reference
@@ -84,14 +81,14 @@ class Comparison:
 
     @property
     def controls(self) -> list[Control]:
-        """How many cells would be within the tolerance were methods mixed up; of a paper's numbers alone."""
+        """The number of cells within the tolerance if methods were mixed up; only for a paper's numbers."""
         if self.reference.table is None or isinstance(self.reference, OwnReference):
             return []
         return controls(self.counted[self.counted["metric"] == self.counted["metric"].min()])
 
     @property
     def leans(self) -> list[Lean]:
-        """Of numbers released with their spread, how far the cells of each metric lie to one side."""
+        """For numbers released with their spread, the mean signed difference of each metric's cells."""
         if self.reference.table is None or not self.reference.table.by_interval:
             return []
         return [
@@ -101,28 +98,28 @@ class Comparison:
 
     @property
     def not_comparable(self) -> int:
-        """How many reported cells nothing here can be compared with."""
+        """The number of reported cells that cannot be compared."""
         return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
 
     @property
     def unit(self) -> str:
-        """What the differences of its cells are in."""
+        """The unit of the cells' differences."""
         kinds = set(self.cells.loc[self.cells["difference"].notna(), "percent"])
         return {(True,): "%", (False, True): "points or %"}.get(tuple(sorted(kinds)), "points")
 
     @property
     def unmeasured(self) -> int:
-        """How many reported cells were not measured."""
+        """The number of reported cells that were not measured."""
         return int(((self.cells["verdict"] == NOT_MEASURED) & self.cells["reported"].notna()).sum())
 
     @property
     def outside(self) -> int:
-        """How many cells differ by more than the tolerance."""
+        """The number of cells that differ by more than the tolerance."""
         return int((self.cells["verdict"] == DIFFERS).sum())
 
     @property
     def refuted(self) -> int:
-        """How many claims do not hold."""
+        """The number of claims that do not hold."""
         return sum(finding.verdict == REFUTED for finding in self.findings)
 
     @property
@@ -146,10 +143,10 @@ def compare(
 ) -> Comparison:
     """Compare an experiment with its config's ``reference``.
 
-    ``tolerance`` takes the place of the reference's own. ``protocols`` are all those of a sweep, of which ``results``
-    are the first: claims are judged under each, or not at all, for the numbers alone. ``summary`` is that of the
-    results, where it is made already. Raises NoReference if the config names none, ConfigError if it names an
-    unknown one, NotComparable where finished trials have nothing in common with it.
+    ``tolerance`` replaces the reference's own. ``protocols`` are all protocols of a sweep, ``results`` being the first;
+    claims are judged under each of them. Without ``judged``, claims are left out. ``summary`` is the summary of the
+    results, if it is computed already. Raises NoReference if the config names no reference, ConfigError if it names an
+    unknown one, NotComparable if finished trials have nothing in common with it.
     """
     name = results.config.get("reference")
     where = results.folder / "config.yaml"
@@ -167,22 +164,13 @@ def compare(
     cells = make_cells(reference, reported, results, tolerance, set(other_rows), summary)
     claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
     findings = judge(claims, protocols or [({}, results)], reference.datasets)
-    comparison = Comparison(
-        reference,
-        results,
-        tolerance,
-        cells,
-        _costs(reference, reported, results),
-        findings,
-        [
-            *_missing(cells, results),
-            *(f"{dataset}: {said}." for dataset, said in other_rows.items()),
-            *edges.notes(results),
-        ],
-    )
+    differ = [f"{dataset}: {said}." for dataset, said in other_rows.items()]
+    missing = [*_missing(cells, results), *differ, *edges.notes(results)]
+    costs = _costs(reference, reported, results)
+    comparison = Comparison(reference, results, tolerance, cells, costs, findings, missing)
     finished = (results.trials["status"] == "ok").any()
     nothing = not comparison.measured and not (cells["has_trials"] & cells["reported"].notna()).any()
-    if finished and nothing and not comparison.not_comparable:  # a table may be there for its numbers' size alone
+    if finished and nothing and not comparison.not_comparable:
         raise NotComparable(f"{where}: nothing in it is in its reference {name}: {_mismatch(reference, results)}")
     return comparison
 
@@ -190,35 +178,30 @@ def compare(
 def cells_beside(
     comparison: Comparison, others: Protocols, summaries: Sequence[pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
-    """The cells of the other protocols of the same sweep, each as ``Comparison.cells``, beside the same reported
-    numbers."""
+    """For each of the other protocols of the same sweep, its cells (as in ``Comparison.cells``)."""
     reference, cells = comparison.reference, comparison.cells
     other_rows = set(cells.loc[cells["verdict"] == OTHER_ROWS, "dataset"])
     numbers = reference.numbers()
-    reported: dict[tuple[str, ...], pd.DataFrame] = {}  # by the datasets, which nearly all protocols have in common
+    reported: dict[tuple[str, ...], pd.DataFrame] = {}  # by datasets, which nearly all protocols share
     for (_, results), summary in zip(others, summaries, strict=True):
-        datasets = tuple(_planned(results))
+        datasets = tuple(results.grid.datasets)
         if datasets not in reported:
             reported[datasets] = reported_cells(reference, results, numbers)
         yield make_cells(reference, reported[datasets], results, comparison.tolerance, other_rows, summary)
-
-
-def _planned(results: Results) -> list[str]:
-    return results.grid.datasets
 
 
 # ---- Ratios of costs ---------------------------------------------------------------------------------------
 
 
 def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd.DataFrame:
-    """Every cost of two methods with the same kernel, the one's over the other's."""
+    """The reported and measured ratios of every cost, for every two methods with the same kernel."""
     rows = []
     for metric in reference.table.costs if reference.table else ():
         measured = _mean_costs(results, metric)
         kernels = reported["method"].str.partition(" ")[2]
         for (dataset, _), group in reported.groupby(["dataset", kernels], sort=False):
             printed = zip(group["method"], group[metric], strict=True)
-            ours = results.methods_on(str(dataset))
+            ours = results.grid.methods_on(str(dataset))
             for (above, over), (below, under) in itertools.combinations(printed, 2):
                 for pair in itertools.product(labelled(above, ours) or [above], labelled(below, ours) or [below]):
                     numerator, denominator = (measured.get((dataset, method), np.nan) for method in pair)
@@ -229,7 +212,7 @@ def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd
 
 
 def _mean_costs(results: Results, metric: str) -> dict[Any, float]:
-    """A metric's mean by dataset and method, at the method's largest size; only seconds that can be compared."""
+    """A metric's mean by dataset and method, at the method's largest size; contended seconds are left out."""
     trials = results.trials.dropna(subset=[metric])
     if metric in TIMES:
         trials = trials[~trials["contended"]]
@@ -245,48 +228,38 @@ def _cost_verdict(reported: float, measured: float) -> str:
     return CLOSE if (measured > 1) == (reported > 1) else DIFFERS
 
 
-# ---- What is missing ---------------------------------------------------------------------------------------
+# ---- Missing numbers ---------------------------------------------------------------------------------------
 
 
 def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
-    """Reported cells that the experiment does not ask for or has not run, and measured ones short of trials."""
+    """Sentences on cells that are not comparable, not asked for or not run, and on cells with too few trials."""
     few = []
-    for dataset, n_features, method, trials in every_cell(results.trials):
-        planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
+    for dataset, _, size, method, trials in each_cell(results.trials):
+        planned = results.grid.planned_trials(size)
         if (ok := int((trials["status"] == "ok").sum())) < planned:
             failed = trials.loc[trials["status"] != "ok", "status"].value_counts()
             why = "".join(f", {count} {status}" for status, count in failed.items())
-            size = size_label(n_features, trials["multiple"].iloc[0])
             few.append(f"{dataset} {size} {method} ({ok} of {planned}{why})")
+    if len(few) > MOST:
+        few[MOST:] = [f"{len(few) - MOST} more cells"]
     absent = cells[(cells["verdict"] == NOT_MEASURED) & ~cells["has_trials"].astype(bool)]
-    asked = pd.Series(
-        [
-            results.asks_for(dataset, method, size)
-            for dataset, method, size in zip(absent["dataset"], absent["method"], absent["size"], strict=True)
-        ],
-        index=absent.index,
-        dtype=bool,
-    )
-    idle = [name for name in _planned(results) if name not in results.datasets]
+    places = zip(absent["dataset"], absent["method"], absent["size"], strict=True)
+    asked = np.array([results.grid.asks_for(*place) for place in places], bool)
+    idle = [name for name in results.grid.datasets if name not in results.datasets]
     apart = cells[cells["verdict"].isin(NOT_COMPARABLE)]
     reasons = Counter(zip(apart["verdict"], apart["because"], strict=True))
-    return [f"Not comparable, {verdict}: {count} cells: {why}." for (verdict, why), count in reasons.items()] + [
-        f"{what}: {'; '.join(names)}."
-        for what, names in (
-            ("Datasets without a trial yet", idle),
-            (NOT_RUN_YET, _places(absent[asked], cells)),
-            (
-                "Fewer trials than planned",
-                [*few[:MOST], *([f"{len(few) - MOST} more cells"] if len(few) > MOST else [])],
-            ),
-            (NOT_ASKED, _places(absent[~asked], cells)),
-        )
-        if names
+    lists = {
+        "Datasets without a trial yet": idle, NOT_RUN_YET: _places(absent[asked], cells),
+        "Fewer trials than planned": few, NOT_ASKED: _places(absent[~asked], cells),
+    }  # fmt: skip
+    return [
+        *(f"Not comparable, {verdict}: {count} cells: {why}." for (verdict, why), count in reasons.items()),
+        *(f"{what}: {'; '.join(names)}." for what, names in lists.items() if names),
     ]
 
 
 def _places(absent: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
-    """``covtype 8d, 16d`` where all methods lack, else with their names."""
+    """``covtype 8d, 16d`` if all methods are absent, else with the methods' names."""
     sizes: dict[tuple[str, str], list[str]] = {}
     reported = cells[cells["reported"].notna()]
     for key, rows in absent.groupby(["dataset", "size"], sort=False):
@@ -298,29 +271,21 @@ def _places(absent: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
 
 
 def _other_rows(reference: Reference, results: Results) -> dict[str, str]:
-    """The datasets whose cards have other numbers of training and test rows than the paper's, and which."""
-    from rffbench.data.cards import load_card
-
+    """The datasets whose cards have other numbers of training and test rows than the paper, with both numbers."""
     stated = reference.dataset_statistics()
     said = {}
     for dataset in results.datasets:
-        try:
-            card = load_card(dataset)
-        except RffbenchError:  # results of a dataset that this version has no card for
-            continue
-        paper = reference.datasets.get(dataset, "")
-        if paper in stated.index and "n_train" in stated:
-            here, there = (card.n_train, card.n_test), tuple(stated.loc[[paper], ["n_train", "n_test"]].to_numpy()[0])
-            if here != there:
-                said[dataset] = (
-                    f"{here[0]:,} training and {here[1]:,} test rows; the paper's are {there[0]:,} and {there[1]:,}"
-                )
+        card, paper = find_card(dataset), reference.datasets.get(dataset, "")
+        if card and paper in stated.index and "n_train" in stated:
+            train, test = stated.loc[[paper], ["n_train", "n_test"]].to_numpy()[0]
+            if (card.n_train, card.n_test) != (train, test):
+                ours = f"{card.n_train:,} training and {card.n_test:,} test rows"
+                said[dataset] = f"{ours}; the paper's are {train:,} and {test:,}"
     return said
 
 
 def _check_cards(reference: Reference, reported: pd.DataFrame) -> None:
-    """ConfigError, with file and line, where the reference is of a dataset without a card, or of a fold that its card
-    does not have."""
+    """ConfigError, with file and line, if a dataset of the reference has no card, or its card lacks a fold."""
     from rffbench.data.cards import load_card
 
     if reference.table is None or isinstance(reference, OwnReference):
@@ -342,6 +307,7 @@ def _check_cards(reference: Reference, reported: pd.DataFrame) -> None:
 
 
 def _mismatch(reference: Reference, results: Results) -> str:
+    """The reason why experiment and reference have nothing in common."""
     if reference.datasets and not set(results.datasets) & reference.datasets.keys():
         return f"it reports {', '.join(reference.datasets)}; this experiment is of {', '.join(results.datasets)}"
     methods = list(dict.fromkeys(reference.numbers()["method"]))

@@ -1,8 +1,8 @@
-"""Negative controls for a count of cells that come out: how many would, were the methods' columns mixed up?
+"""Negative controls for the count of reproduced cells: how many would be reproduced if methods were mixed up?
 
-A count such as "82 of 84 within a point" tells little where other methods' numbers would come near it too. So the same
-cells are counted with one method's measured numbers in every column, with those of two methods exchanged, and with all
-methods exchanged in pairs, those that are most alike with each other.
+A count such as "82 of 84 within a point" means little if other methods' numbers would come near it too. So the same
+cells are counted with one method's measured numbers in every column, with two methods exchanged, and with all methods
+exchanged in pairs, the most similar ones with each other.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-MOST_SHOWN = 4  # of a kind that are named in a sentence
+MOST_SHOWN = 4  # controls of a kind that a sentence lists
 ALIKE, EXCHANGED, IN_PAIRS = KINDS = ("in every column", "exchanged", "exchanged in pairs")
 
 
 @dataclass(frozen=True)
 class Control:
-    """``within`` of ``count`` cells are within their tolerance, had the columns been of other ``methods``: of KINDS."""
+    """``within`` of ``count`` cells would be within their tolerance if ``methods`` were mixed up; ``kind`` (one of
+    KINDS) says how."""
 
     kind: str
     methods: str
@@ -31,11 +32,11 @@ class Control:
 
 
 def controls(cells: pd.DataFrame) -> list[Control]:
-    """The controls of the cells that count (``Comparison.counted``), of one metric, of each kind the highest count
-    first. None with fewer than two methods.
+    """The controls of one metric's cells (``Comparison.counted``), the highest count of each kind first. Empty with
+    fewer than two methods.
 
-    A cell counts in a control where the method in its place was measured there, at the same size, or, in a table
-    without sizes, on the same dataset.
+    A cell counts in a control if the method that replaces its own was measured at the same size, or, in a table without
+    sizes, on the same dataset.
     """
     methods = list(dict.fromkeys(cells["method"]))
     cells = cells.assign(place=_places(cells))
@@ -64,15 +65,11 @@ def controls(cells: pd.DataFrame) -> list[Control]:
             matched |= {one: other, other: one}
     named = ", ".join(f"{one} and {other}" for one, other in nearest if matched.get(one) == other)
     both = [control(IN_PAIRS, named, matched)] if len(matched) > 2 else []
-    return [*sorted(alike, key=_highest), *(pairs[pair] for pair in nearest), *both]
-
-
-def _highest(control: Control) -> int:
-    return -control.within
+    return [*sorted(alike, key=lambda control: -control.within), *(pairs[pair] for pair in nearest), *both]
 
 
 def _places(cells: pd.DataFrame) -> pd.Series:
-    """A dataset and size; of a table without sizes, in which each method has one of its own, the dataset."""
+    """The dataset and size of each cell; in a table without sizes, where each method has its own, the dataset."""
     if cells.duplicated(["dataset", "method"]).any():
         return cells["dataset"] + " " + cells["size"].astype(str)
     return cells["dataset"]

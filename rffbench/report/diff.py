@@ -1,14 +1,14 @@
-"""Two results folders of one experiment, cell by cell: what got worse, better, slower, larger.
+"""Compares two results folders of one experiment cell by cell: which cells got worse, better, slower, larger?
 
-Trials of the same seed have the same split and start from the same frequencies, so that they are paired: a cell's
-difference is the mean over the trials that both finished, with Student's interval of the differences. Of two seeds the
-trials have nothing in common, and the interval is Welch's. Scores in percent are compared in points; errors, and all
-else without a unit, in percent of the old mean. A cell is worse, or better, where its interval lies beyond the
-tolerance, at the level that Holm's procedure gives it among all cells that changed (`rffbench.report.settled`); where
-the interval is neither beyond nor within the tolerance, it is not settled.
+Trials of the same seed have the same split and start from the same frequencies, so they are paired: a cell's difference
+is the mean over the trials that both finished, with Student's interval of the differences. Trials of different seeds
+have nothing in common, so the interval is Welch's. Scores in percent are compared in points; errors and metrics without
+a unit in percent of the old mean. A cell is worse, or better, if its interval lies beyond the tolerance, at the level
+that Holm's procedure gives it among all cells that changed (`rffbench.report.settled`). If the interval lies neither
+beyond nor within the tolerance, the cell is not settled.
 
-Seconds and memory are compared by the mean of log(new/old) over common trials; seconds only of trials that nothing else
-disturbed, and only of one machine.
+Seconds and memory are compared by the mean of log(new/old) over common trials. Contended seconds, and seconds of
+different machines, are not compared.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from rffbench.errors import ResultsError
 from rffbench.execution.log import each_row, latest
 from rffbench.execution.manifest import runs_of
 from rffbench.plugins import ownfile
-from rffbench.report.frame import Protocols, Results, experiment_folders, load_protocols, size_label
-from rffbench.report.frame import cells as every_cell
+from rffbench.report.frame import Protocols, Results, each_cell, experiment_folders, load_protocols
 from rffbench.report.settled import Change, change_of
 from rffbench.report.significance import LEVEL, holm, mean_interval
 from rffbench.text import first_of
@@ -41,8 +40,8 @@ LOST, UNMEASURED, ONLY_OLD, ONLY_NEW = "lost", "not measured", "only in old", "o
 SLOWER, FASTER, LARGER, SMALLER = "slower", "faster", "larger", "smaller"
 COMPARED = (WORSE, BETTER, CHANGED, WITHIN, SAME, UNSETTLED, LOST)
 OUTSIDE = (WORSE, LOST)
-NOTICEABLE = 1.1  # a ratio of seconds or bytes nearer to 1 is the machine's noise
-MOST_KEYS = 6  # of a config that are named
+NOTICEABLE = 1.1  # ratios of seconds or bytes nearer to 1 are noise of the machine
+MOST_KEYS = 6  # keys of a config that a message lists
 ABOUT_SCORES = ("name", "title", "reference", "significance")  # keys of a config that change no trial
 
 CELL_COLUMNS = [
@@ -59,11 +58,11 @@ class Difference:
 
     ``cells`` has a row for every cell of either, with ``CELL_COLUMNS``: the mean scores over the common ``trials``,
     ``difference`` (new less old, in the ``unit``: points, or % of the old mean), its 95 % interval ``low``, ``high``
-    (infinite from a single trial), ``p`` of a difference beyond the tolerance by Holm's procedure (missing of cells
-    without a change), ``settled_by`` (how many trials would settle what is not), ``lost`` (how the trials ended that
-    were ok before and are not any more), verdict.
-    ``costs`` has a row for every cell and every metric of time or memory that both measured, with ``COST_COLUMNS``:
-    ``ratio`` is new over old. ``notes`` says in sentences what else a reader must know.
+    (infinite from a single trial), ``p`` of a difference beyond the tolerance by Holm's procedure (missing if the cell
+    did not change), ``settled_by`` (the number of trials that would settle an unsettled cell), ``lost`` (the statuses
+    of trials that were ok before and are not now), verdict. ``costs`` has a row for every cell and every metric of time
+    or memory that both measured, with ``COST_COLUMNS``: ``ratio`` is new over old. ``notes`` are further sentences for
+    the reader.
     """
 
     name: str
@@ -89,30 +88,30 @@ class Difference:
 def diff_folders(
     old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None
 ) -> tuple[list[Difference], list[str]]:
-    """Every experiment of two folders that both hold, the one against the other; and what only one of them holds.
+    """The differences of all experiments that two folders have in common, and sentences on the others.
 
-    Each is an experiment's folder or a folder of such folders, whose experiments go together by their names. ``names``
-    is what the two are called. ResultsError if nothing goes together.
+    Both are experiments' folders, or folders of such folders, whose experiments are matched by name. ``names`` are the
+    names of the two in messages. ResultsError if they have no experiment in common.
     """
     names = names or (str(old), str(new))
     found = experiment_folders(old), experiment_folders(new)
-    alone = [folders == [place] for folders, place in zip(found, (old, new), strict=True)]
-    if all(alone):
+    single = [folders == [place] for folders, place in zip(found, (old, new), strict=True)]
+    if all(single):
         return _judged([_measured(old, new, tolerance, names)]), []
-    if any(alone):
-        one, many = names if alone[0] else names[::-1]
+    if any(single):
+        one, many = names if single[0] else names[::-1]
         raise ResultsError(f"{one} is one experiment's folder and {many} a folder of such folders; name two of a kind")
     by_name = [{folder.name: folder for folder in folders} for folders in found]
     common = [name for name in by_name[0] if name in by_name[1]]
     if not common:
         raise ResultsError(f"{names[0]} and {names[1]} have no experiment of the same name")
-    single = [
+    unmatched = [
         f"Only in {names[side]}: {', '.join(left)}."
         for side in (0, 1)
         if (left := [name for name in by_name[side] if name not in common])
     ]
     pairs = [_measured(by_name[0][name], by_name[1][name], tolerance, _inside(names, name)) for name in common]
-    return _judged(pairs), single
+    return _judged(pairs), unmatched
 
 
 def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | None = None) -> Difference:
@@ -121,7 +120,7 @@ def diff(old: Path, new: Path, tolerance: float = 0.0, names: tuple[str, str] | 
 
 
 def _measured(old: Path, new: Path, tolerance: float, names: tuple[str, str]) -> Difference:
-    """One experiment's folder against another, its changes without a verdict."""
+    """One experiment's folder against another, with a `Change` in place of the verdict on a change."""
     protocols = load_protocols(old), load_protocols(new)
     machines = _machine(old), _machine(new)
     same_machine = None in machines or machines[0] == machines[1]
@@ -142,14 +141,14 @@ def _measured(old: Path, new: Path, tolerance: float, names: tuple[str, str]) ->
 
 
 def _judged(differences: list[Difference]) -> list[Difference]:
-    """The differences with the verdicts on their changes: one family of tests, as they are one question."""
+    """The differences with verdicts on their changes; the tests of all of them are one family."""
     judged = judge([each.cells for each in differences], differences[0].tolerance)
     return [replace(each, cells=cells) for each, cells in zip(differences, judged, strict=True)]
 
 
 def judge(tables: Sequence[pd.DataFrame], tolerance: float) -> list[pd.DataFrame]:
-    """The tables of cells with a verdict, p and the trials that would settle it, of every cell whose verdict is still
-    its `Change`."""
+    """The tables of cells, with each `Change` in the column verdict replaced by a verdict, and with p and the number of
+    trials that would settle it."""
     cells = [cell for table in tables for cell in table.to_dict("records")]
     changed = [cell for cell in cells if isinstance(cell["verdict"], Change)]
     for cell, p in zip(changed, holm([cell["verdict"].p_beyond(tolerance) for cell in changed]), strict=True):
@@ -173,7 +172,7 @@ def _inside(names: tuple[str, str], experiment: str) -> tuple[str, str]:
 
 
 def _matched(old: Protocols, new: Protocols) -> Iterator[tuple[str, Results, Results]]:
-    """The protocols that both hold, by their labels."""
+    """(label, old results, new results) of every protocol that both have."""
     before = {tuple(sorted(labels.items())): results for labels, results in old}
     for labels, results in new:
         if (key := tuple(sorted(labels.items()))) in before:
@@ -181,15 +180,14 @@ def _matched(old: Protocols, new: Protocols) -> Iterator[tuple[str, Results, Res
 
 
 def _cells_of(old: Results, new: Results) -> Iterator[tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]]:
-    """Every cell of either, with its trials there, each by its number."""
-    found: dict[tuple[str, int, str], dict[int, pd.DataFrame]] = {}
+    """Every cell of either: its place, and its old and new trials, indexed by their numbers."""
+    found: dict[tuple[str, int, str], tuple[str, dict[int, pd.DataFrame]]] = {}
     for side, results in enumerate((old, new)):
-        for dataset, n_features, method, trials in every_cell(results.trials):
-            found.setdefault((dataset, n_features, method), {})[side] = trials.set_index("trial")
-    for (dataset, n_features, method), sides in found.items():
-        some = next(iter(sides.values()))
-        label = {"dataset": dataset, "size": size_label(n_features, some["multiple"].iloc[0]), "method": method}
-        yield label, sides.get(0, some.iloc[:0]), sides.get(1, some.iloc[:0])
+        for dataset, n_features, size, method, trials in each_cell(results.trials):
+            found.setdefault((dataset, n_features, method), (size, {}))[1][side] = trials.set_index("trial")
+    for (dataset, _, method), (size, sides) in found.items():
+        empty = next(iter(sides.values())).iloc[:0]
+        yield {"dataset": dataset, "size": size, "method": method}, sides.get(0, empty), sides.get(1, empty)
 
 
 # ---- Scores ------------------------------------------------------------------------------------------------
@@ -198,7 +196,7 @@ def _cells_of(old: Results, new: Results) -> Iterator[tuple[dict[str, Any], pd.D
 def _score(
     cell: Mapping[str, str], old: pd.DataFrame, new: pd.DataFrame, before: Results, after: Results
 ) -> dict[str, Any]:
-    """A cell's row; its verdict is the `Change` where that is to be judged among all others."""
+    """A cell's row; a `Change` as its verdict is judged later, together with all others."""
     results = before if len(old) else after
     metric = results.score(cell["dataset"])
     unit = "points" if metric.unit == PERCENT else "%"
@@ -209,7 +207,7 @@ def _score(
         both = [scores[common] for scores in both]
     means = [float(scores.mean()) if len(scores) else math.nan for scores in both]
     change = change_of(both[0], both[1], paired)
-    if change and unit == "%":  # of an old mean of zero, everything is infinitely much more
+    if change and unit == "%":  # any change of an old mean of zero is infinite
         change = change.scaled(100 / abs(means[0]) if means[0] else math.inf)
     difference, (low, high) = (change.mean, change.interval) if change else (math.nan, (math.nan, math.nan))
     ended = new["status"].reindex(old.index[old["status"] == "ok"]).dropna() if paired else new["status"]
@@ -234,15 +232,14 @@ def _score(
 
 
 def _without_score(old: pd.DataFrame, new: pd.DataFrame, metric: Metric, paired: bool) -> pd.Series:
-    """Of the new trials, which are ok and have no score, where the same trial had one before."""
-    none = pd.Series(math.nan, new.index)
-    missing = (new["status"] == "ok") & new.get(metric.name, none).isna()
+    """A mask of the new trials that are ok but have no score, although the same trial had one before."""
+    missing = (new["status"] == "ok") & new.get(metric.name, pd.Series(math.nan, new.index)).isna()
     had = old.get(metric.name, pd.Series(math.nan, old.index)).notna()
     return missing & had.reindex(new.index, fill_value=False) if paired else missing & bool(had.any())
 
 
 def _direction(difference: float, better: str | None) -> str:
-    """What a difference beyond the tolerance is."""
+    """The verdict on a difference beyond the tolerance."""
     if better is None:
         return CHANGED
     return BETTER if (difference > 0) == (better == "greater") else WORSE
@@ -252,8 +249,8 @@ def _direction(difference: float, better: str | None) -> str:
 
 
 def _costs(old: pd.DataFrame, new: pd.DataFrame, results: Results, same_machine: bool) -> Iterator[dict[str, Any]]:
-    apart = results.grid.timing == "features"  # the fit is then shared with other trials
-    times = ("feature_s" if apart else "train_s", "predict_s") if same_machine else ()
+    fits_shared = results.grid.timing == "features"  # other trials then share the fit
+    times = ("feature_s" if fits_shared else "train_s", "predict_s") if same_machine else ()
     measured = [name for name in ("own_memory_bytes",) if old[name].notna().any() and new[name].notna().any()]
     for name in (*times, *(measured or ["peak_memory_bytes"])):
         both = [trials[name].dropna() for trials in (old, new)]
@@ -276,7 +273,7 @@ def _costs(old: pd.DataFrame, new: pd.DataFrame, results: Results, same_machine:
         }  # fmt: skip
 
 
-# ---- What else a reader must know --------------------------------------------------------------------------
+# ---- Notes -------------------------------------------------------------------------------------------------
 
 
 def _notes(protocols: tuple[Protocols, Protocols]) -> list[str]:
@@ -292,24 +289,24 @@ def _notes(protocols: tuple[Protocols, Protocols]) -> list[str]:
 
 
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The keys, dotted, whose values differ in two configs, but for what changes no trial."""
+    """The dotted keys whose values differ in two configs, without the keys that change no trial."""
     flat = [dict(_flat(config)) for config in (old, new)]
     return [key for key in dict.fromkeys((*flat[0], *flat[1])) if flat[0].get(key) != flat[1].get(key)]
 
 
 def other_code(name: str, one: str, was: str, other: str, now: str) -> str:
-    """That a map or solver, by its name, was not the same code in two places: which version, or which hash."""
+    """A sentence that the code of a map or solver differs between two places, with its version or hash in each."""
     what = f"the file {name.rpartition(':')[0]}" if ownfile.is_own(name) else f"the code of {name}"
     return f"{what} differs between {one} ({was}) and {other} ({now})"
 
 
 def code(version: Any) -> str:
-    """A version as it is, or of a hash the beginning."""
+    """A version of code for messages: hashes are shortened."""
     return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1", str(version))
 
 
 def _code_notes(folders: tuple[Path, Path], names: tuple[str, str]) -> list[str]:
-    """Which maps and solvers were other code in one folder than in the other."""
+    """A sentence for every map and solver whose code differs between the two folders."""
     before, after = map(_code_of, folders)
     return [
         f"{said[0].upper()}{said[1:]}."
@@ -320,8 +317,8 @@ def _code_notes(folders: tuple[Path, Path], names: tuple[str, str]) -> list[str]
 
 
 def _code_of(folder: Path) -> dict[tuple[str, str], set[str]]:
-    """The code behind a folder's trials that are ok, by the name of a map or solver and the device; rows of before
-    there was a ``made_by`` say nothing of it."""
+    """The versions of code behind a folder's finished trials, by the name of a map or solver and the device. Rows of
+    older versions of rffbench, without ``made_by``, do not have it."""
     found: dict[tuple[str, str], set[str]] = {}
     for row in latest(each_row(folder / "trials.jsonl", left_out=lambda _: None)):
         if row["status"] == "ok":
@@ -331,7 +328,7 @@ def _code_of(folder: Path) -> dict[tuple[str, str], set[str]]:
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a config by their dotted keys, but for what changes no trial."""
+    """The values of a config by their dotted keys, without the keys that change no trial."""
     for key, value in config.items():
         if not prefix and key in ABOUT_SCORES:
             continue
@@ -342,7 +339,7 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _machine(folder: Path) -> str | None:
-    """What seconds depend on: the processor and how many there are; None if no manifest says."""
+    """The machine that ran the trials: the processor's name and the number of processors; None without a manifest."""
     with suppress(ResultsError, LookupError):
         newest = runs_of(folder)[-1]
         return f"{newest['cpu']}, {newest['processors']} processors"

@@ -55,7 +55,7 @@ def to_text(difference: Difference) -> str:
 
 
 def summary(difference: Difference) -> str:
-    """How many cells are what, one sentence for the costs that changed nothing and one for what was not compared."""
+    """Three sentences: the number of cells by verdict, the number of unchanged costs, and of cells not compared."""
     counts = difference.cells["verdict"].value_counts()
     said = [f"{counts.get(WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
     if LOST in counts:
@@ -82,7 +82,7 @@ def summary(difference: Difference) -> str:
 
 
 def to_json(differences: Sequence[Difference]) -> str:
-    """A list with one object per experiment; numbers in full precision, null if missing."""
+    """The JSON of a list with one object per experiment; numbers in full precision, null if missing."""
     return json.dumps(
         [
             {
@@ -98,7 +98,7 @@ def to_json(differences: Sequence[Difference]) -> str:
 
 
 def cases(difference: Difference) -> list[Case]:
-    """One check per cell."""
+    """One JUnit test per cell."""
     return [
         Case(
             f"{difference.name}.{cell['dataset']}",
@@ -114,7 +114,7 @@ def cases(difference: Difference) -> list[Case]:
 
 
 def _beyond(difference: Difference) -> str:
-    """`` by more than 0.5 points``; or of errors ``%``, or of both; nothing without a tolerance."""
+    """`` by more than 0.5 points``, or ``%``, or both units; empty without a tolerance."""
     units = " or ".join(dict.fromkeys(difference.cells["unit"]))
     return f" by more than {difference.tolerance:g} {units}" if difference.tolerance else ""
 
@@ -133,7 +133,7 @@ def _lost(cell: Mapping[Any, Any]) -> str:
 
 
 def _unsettled(cell: Mapping[Any, Any]) -> str:
-    """The change, and how many trials would settle it."""
+    """The change, and the number of trials that would settle it."""
     if cell["settled_by"] == cell["settled_by"] and cell["settled_by"] is not None:
         return f"{change(cell)}; about {int(cell['settled_by'])} trials would settle it"
     few = "a single trial says nothing of the noise" if cell["trials"] < 2 else f"more than {MOST_TRIALS} trials would"
@@ -148,7 +148,7 @@ def _ratio(cost: Mapping[Any, Any]) -> str:
 
 
 def _section(heading: str, rows: pd.DataFrame, said: Any) -> list[str]:
-    """A heading and one line per row: its place and what is said of it, below each other where they are too long."""
+    """A heading and one line per row, with the row's place and text; two lines if they are too long for one."""
     if rows.empty:
         return []
     lines = ["", f"{heading} ({len(rows)})"]
@@ -167,7 +167,7 @@ def _section(heading: str, rows: pd.DataFrame, said: Any) -> list[str]:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    """Lines of at most WIDTH columns, but for a name that is longer: paths and labels stay whole."""
+    """Lines of at most WIDTH columns; paths and labels are not broken, even if they are longer."""
     wrapper = textwrap.TextWrapper(
         WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

@@ -1,9 +1,9 @@
 """Cells in which a tuned value lies on the edge of its grid, and whether the held-out score still moves there.
 
-There a difference between methods may be the grid's: the method that wanted a value beyond it did not get one. What the
-held-out error gains at the edge over the neighbouring value is in the trials' rows (``edges``,
-`rffbench.trials.edges.gain_at_edge`). Of rows without it the score of the test rows at every λ says it, where the
-solver kept that (``path``); else it is unknown. λ = 0 is no edge, as there is nothing beyond it.
+In such a cell the grid may cause the difference between methods: the best value may lie beyond it. The trials' rows
+have the gain of the held-out error at the edge over the neighbouring value (``edges``,
+`rffbench.trials.edges.gain_at_edge`). For rows without it, the test rows' score at every λ is used, if the solver kept
+it (``path``); else the gain is unknown. λ = 0 is not an edge, because nothing lies beyond it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import pandas as pd
 from rffbench.errors import RffbenchError
 from rffbench.papers import references
 from rffbench.parameters import TIMES_MEDIAN
-from rffbench.report.frame import Results, cells, size_label
+from rffbench.report.frame import Results, each_cell
 from rffbench.trials.edges import End, edge_of
 
-SHARE = 0.2  # of a cell's trials, beyond which an edge counts
+SHARE = 0.2  # an edge counts if more than this share of a cell's trials are on it
 TUNED = {"lambda": "λ", "gamma": "γ", TIMES_MEDIAN: "σ/median"}
-"""What cross-validation chooses: the column of trials, and its sign."""
+"""The values that cross-validation chooses: the column of trials, and its symbol."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A tuned value of a cell that is the ``end`` of its grid, ``at``, in ``trials`` of the ``finished`` ones; whether
-    the held-out score ``moves`` there by more than its standard error, None if that is unknown."""
+    """A tuned value of a cell that is the ``end`` of its grid, the value ``at``, in ``trials`` of the ``finished``
+    trials. ``moves``: whether the held-out score moves there by more than its standard error; None if unknown."""
 
     dataset: str
     n_features: int
@@ -44,18 +44,18 @@ class Edge:
 
     @property
     def mark(self) -> str:
-        """What stands in the cell."""
+        """The mark in the cell of a table."""
         return "[edge]" if self.moves else "[edge?]"
 
 
 def edges(results: Results) -> list[Edge]:
-    """The edges of all cells at which the score moves, or may: where the paper prescribes the grid there are none."""
+    """The edges at which the score moves or may move, without those of a grid that the paper prescribes."""
     return [edge for edge in _all_edges(results) if edge.moves is not False and not _is_prescribed(results, edge)]
 
 
 def notes(results: Results) -> list[str]:
-    """What a table or comparison says of its edges: one sentence where the score moves, one where that is unknown, and
-    one of a grid that the paper prescribes."""
+    """The notes of a table or comparison on its edges: one on edges at which the score moves, one on those where that
+    is unknown, and one on a grid that the paper prescribes."""
     found = list(_all_edges(results))
     ours = [edge for edge in found if not _is_prescribed(results, edge)]
     theirs = [edge for edge in found if _is_prescribed(results, edge)]
@@ -101,7 +101,7 @@ def listed(found: Sequence[Edge]) -> str:
 
 
 def at_cells(results: Results, dataset: str, methods: Collection[str], sizes: Collection[int]) -> list[Edge]:
-    """The edges at which the score moves, or may, in some of the cells."""
+    """The edges of some cells at which the score moves or may move."""
     return [
         edge
         for edge in edges(results)
@@ -110,9 +110,9 @@ def at_cells(results: Results, dataset: str, methods: Collection[str], sizes: Co
 
 
 def _all_edges(results: Results) -> Iterator[Edge]:
-    """Also those at which the score does not move."""
+    """All edges, also those at which the score does not move. They are cached, because several reports need them."""
     if "_edges" not in vars(results):
-        vars(results)["_edges"] = list(_found(results))  # a frozen dataclass; it is asked for by several reports
+        vars(results)["_edges"] = list(_found(results))  # vars: the dataclass is frozen
     yield from vars(results)["_edges"]
 
 
@@ -122,7 +122,7 @@ def _found(results: Results) -> Iterator[Edge]:
     if not any(tuned.values()):
         return
     ok = results.trials[results.trials["status"] == "ok"]
-    for dataset, n_features, method, trials in cells(ok):
+    for dataset, n_features, size, method, trials in each_cell(ok):
         for name in tuned.get(method, ()):
             grid, chosen = grids[method, name], trials[name]
             ends = [edge_of(grid, value) for value in chosen]
@@ -130,14 +130,13 @@ def _found(results: Results) -> Iterator[Edge]:
                 at_end = trials[[each == end for each in ends]]
                 if len(at_end) <= SHARE * len(trials):
                     continue
-                size = size_label(n_features, trials["multiple"].iloc[0])
                 moves = _moves(results, dataset, at_end, name, grid, end)
                 at = min(grid) if end == "smallest" else max(grid)
                 yield Edge(dataset, n_features, size, method, TUNED[name], end, at, len(at_end), len(trials), moves)
 
 
 def _grid(results: Results, method: str, name: str) -> list[float]:
-    """What a method's tuned value is chosen from; empty if it is given."""
+    """The values from which a method's value is chosen; empty if it is not tuned."""
     setting = results.grid.setting("solver" if name == "lambda" else "kernel", method=method) or {}
     grid: Any = setting.get(name)
     if name == TIMES_MEDIAN and isinstance(chosen := setting.get("gamma"), dict):
@@ -146,8 +145,8 @@ def _grid(results: Results, method: str, name: str) -> list[float]:
 
 
 def _moves(results: Results, dataset: str, trials: pd.DataFrame, name: str, grid: list[float], end: End) -> bool | None:
-    """Whether the mean gain at the edge, over these trials, is more than its standard error: that over the trials, or
-    of a single one that over its folds."""
+    """Whether the mean gain at the edge over these trials is more than its standard error, which is over the trials, or
+    for a single trial over its folds."""
     place = ["n_features", "method", "trial"]
     known = results.edges
     if len(known):
@@ -165,7 +164,7 @@ def _moves(results: Results, dataset: str, trials: pd.DataFrame, name: str, grid
 
 
 def _gains_on_test_rows(results: Results, dataset: str, trials: pd.DataFrame, grid: list[float], end: End) -> pd.Series:
-    """The score of the test rows at the edge less that at its neighbour, a trial each, where the path was kept."""
+    """By trial, the test rows' score at the edge less that at the neighbouring λ; empty if the path was not kept."""
     score = results.score(dataset).name
     if not {"lambda", score} <= set(results.curves):
         return pd.Series(dtype=float)
@@ -178,7 +177,7 @@ def _gains_on_test_rows(results: Results, dataset: str, trials: pd.DataFrame, gr
 
 
 def _stated_grid(results: Results) -> list[float] | None:
-    """The λ that the text of the experiment's reference prescribes."""
+    """The grid of λ that the experiment's reference prescribes, if it does."""
     try:
         reference = references().get(str(results.config.get("reference")))
     except RffbenchError:

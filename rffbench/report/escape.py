@@ -1,4 +1,4 @@
-"""Text as cells of CSV, Markdown, LaTeX and Typst: whatever it says, it stays text there."""
+"""Escapes text for CSV, Markdown, LaTeX and Typst, so that none of it is read as markup or as a formula."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rffbench.text import printable
 
 # ---- CSV ---------------------------------------------------------------------------------------------------
 
-# A number, alone or with its deviation, and behind them what our cells have: seconds, signs, counts.
+# A number, perhaps with its deviation, perhaps followed by a cell's seconds, signs and counts.
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?(±\d[\d.]*)?( [(•\[][^|!]*)?")
 
 
 def csv_cell(text: str) -> str:
-    """The text, behind an apostrophe where a spreadsheet would take it for a formula; numbers stay numbers."""
+    """The text, after an apostrophe if a spreadsheet would take it for a formula. Numbers stay as they are."""
     return f"'{text}" if text[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(text) else text
 
 
 def from_csv_cell(cell: str) -> str:
-    """The text that `csv_cell` has put behind an apostrophe; any other as it is."""
+    """The text without the apostrophe that `csv_cell` put before it."""
     return cell[1:] if cell[:1] == "'" and csv_cell(cell[1:]) == cell else cell
 
 
 def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame for a CSV file that people open: its text, the names of columns too, printable and by `csv_cell`. A
-    file that is read again by this package is written as it is."""
+    """The frame for a CSV file that people open: text and the names of columns are made printable and escaped by
+    `csv_cell`. (Files that rffbench reads again are not escaped.)"""
     guarded = frame.rename(columns=lambda name: csv_cell(printable(str(name))))
     for at, dtype in enumerate(guarded.dtypes):
         if not is_numeric_dtype(dtype):
@@ -42,8 +42,7 @@ def csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(text: str) -> str:
-    """The text without tags, entities, links and pictures; as it is where it has none. A URL by itself is a link too,
-    where GitHub shows it."""
+    """The text with tags, entities, links and pictures escaped; bare URLs too, because GitHub makes links of them."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
     text = re.sub(r"(?i)(?<=www)(?=\.)|(?<=[a-z])(?=://)", r"\\", text)
@@ -51,6 +50,7 @@ def markdown(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
+    """The text escaped for a cell of a Markdown table."""
     return markdown(text).replace("|", r"\|")
 
 
@@ -58,7 +58,7 @@ def markdown_cell(text: str) -> str:
 
 
 def typst(text: str) -> str:
-    """The text as a string of Typst's code, which no markup is read in."""
+    """The text as a string literal of Typst's code, in which no markup is read."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -66,69 +66,16 @@ def typst(text: str) -> str:
 # ---- LaTeX -------------------------------------------------------------------------------------------------
 
 _TEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "±": r"$\pm$",
-    "•": r"$\bullet$",
-    "–": "--",
-    "—": "---",
-    "†": r"$\dagger$",
-    "‡": r"$\ddagger$",
-    "§": r"\S{}",
-    "¶": r"\P{}",
-    "‖": r"$\|$",
-    "−": "$-$",
-    "×": r"$\times$",
-    "÷": r"$\div$",
-    "·": r"$\cdot$",
-    "²": "²",
-    "°": r"$^\circ$",
-    "µ": r"$\mu$",
-    "…": r"\ldots{}",
-    "→": r"$\to$",
-    "←": r"$\leftarrow$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≠": r"$\ne$",
-    "≈": r"$\approx$",
-    "∞": r"$\infty$",
-    "√": r"$\surd$",
-    "∑": r"$\sum$",
-    "∏": r"$\prod$",
-    "∂": r"$\partial$",
-    "∈": r"$\in$",
-    "′": r"$'$",
-    "‘": "`",
-    "’": "'",
-    "“": "``",
-    "”": "''",
-    "ß": r"\ss{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "Œ": r"\OE{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
-    "ı": r"\i{}",
-    "ℓ": r"$\ell$",
-    "⁄": "/",
-    "ς": r"$\varsigma$",
-    "ϵ": r"$\epsilon$",
-    "ϕ": r"$\phi$",
-}
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$", "±": r"$\pm$",
+    "•": r"$\bullet$", "–": "--", "—": "---", "†": r"$\dagger$", "‡": r"$\ddagger$", "§": r"\S{}", "¶": r"\P{}",
+    "‖": r"$\|$", "−": "$-$", "×": r"$\times$", "÷": r"$\div$", "·": r"$\cdot$", "²": "²", "°": r"$^\circ$",
+    "µ": r"$\mu$", "…": r"\ldots{}", "→": r"$\to$", "←": r"$\leftarrow$", "≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\ne$",
+    "≈": r"$\approx$", "∞": r"$\infty$", "√": r"$\surd$", "∑": r"$\sum$", "∏": r"$\prod$", "∂": r"$\partial$",
+    "∈": r"$\in$", "′": r"$'$", "‘": "`", "’": "'", "“": "``", "”": "''", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}",
+    "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}",
+    "ℓ": r"$\ell$", "⁄": "/", "ς": r"$\varsigma$", "ϵ": r"$\epsilon$", "ϕ": r"$\phi$",
+}  # fmt: skip
 _GREEK = re.compile(  # letters with a command of their name
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|omega|"
     "Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
@@ -151,8 +98,8 @@ _ACCENTS = {  # combining marks: the command in text, and over mathematics
 
 
 def tex(text: str) -> str:
-    """The text in LaTeX that every engine sets without a package: Greek and signs in mathematics, marks as commands;
-    a letter of another script, which its fonts have not, by its code, ``[U+4E2D]``."""
+    """The text in LaTeX for every engine without a package: Greek letters and signs in mathematics, accents as
+    commands. A letter of another script, which LaTeX's fonts lack, becomes its code, ``[U+4E2D]``."""
     found: list[str] = []
     for character in text:
         if character in _ACCENTS and found:

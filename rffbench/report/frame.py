@@ -30,26 +30,27 @@ from rffbench.parameters import TIMES_MEDIAN, is_chosen
 from rffbench.trials.metrics import MAP_MEASURES, METRICS, SCORES, TRIAL_COLUMNS, Metric
 from rffbench.trials.spec import written_size
 
-MOST_NAMED = 5  # lines of a log that are named as unreadable
-_NOT_OWN = METRICS.keys() | set(TRIAL_COLUMNS)  # numbers that are known here
+MOST_NAMED = 5  # unreadable lines of a log that a warning lists
+_KNOWN = METRICS.keys() | set(TRIAL_COLUMNS)  # the numbers of a row that rffbench itself declares
 _CELL = ["dataset", "n_features", "method"]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What one experiment's folder holds.
+    """The results of one experiment's folder. Methods have the labels that reports show (`rffbench.labels`).
 
-    ``config`` is the resolved config.yaml: its title, reference and significance are for the report to read, all else
-    is the ``grid``'s to say. Here as everywhere methods have the labels under which they are shown
-    (`rffbench.labels`); ``stored`` has the label in config.yaml and the rows for each of them. ``trials`` has a row
-    for every trial of that config in the log and
-    the columns dataset, n_features, multiple (n_features/d, missing where the config gave a count), method,
-    trial, status, contended (bool), and one float column a metric of ``metrics``: accuracy in %, times in
-    seconds, memory in bytes, NaN if missing. ``curves`` has a row for every point of the trials' curves:
-    dataset, n_features, multiple, method, trial, and the curves' own columns. ``metrics`` are those known here, and
-    behind them what else the trials' maps and solvers measured, as their rows describe it. ``edges`` has a row for
-    every tuned value that is the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda or gamma), and
-    what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
+    - ``config``: the resolved config.yaml. Reports read its title, reference and significance, and ask ``grid`` for
+      everything else.
+    - ``trials``: one row per trial of the config in the log, with the columns dataset, n_features, multiple
+      (n_features/d, missing if the config gave a count), method, trial, status, contended (bool), and one float column
+      per metric: accuracy in %, times in seconds, memory in bytes, NaN if missing.
+    - ``curves``: one row per point of the trials' curves: dataset, n_features, multiple, method, trial, and the curves'
+      own columns.
+    - ``metrics``: rffbench's metrics, then those that the trials' maps and solvers added, as their rows describe them.
+    - ``stored``: the label that config.yaml and the rows have, by the label that is shown.
+    - ``columns``: the number of columns of the features by (dataset, n_features, method), if the rows have it.
+    - ``edges``: one row per tuned value at the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda
+      or gamma), and what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
     """
 
     folder: Path
@@ -58,7 +59,7 @@ class Results:
     curves: pd.DataFrame
     metrics: dict[str, Metric] = field(default_factory=lambda: METRICS)
     stored: dict[str, str] = field(default_factory=dict)
-    columns: dict[tuple[str, int, str], int] = field(default_factory=dict)  # of the features, by cell, where rows say
+    columns: dict[tuple[str, int, str], int] = field(default_factory=dict)
     edges: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
@@ -72,12 +73,12 @@ class Results:
 
     @cached_property
     def grid(self) -> Grid:
-        """What the config means."""
+        """The trials that the config asks for, and its settings by dataset and method."""
         return Grid(self.config)
 
     @cached_property
     def shown(self) -> dict[str, str]:
-        """The label under which a method is shown, by the one that config.yaml and the rows have."""
+        """The label that reports show, by the label that config.yaml and the rows have."""
         return {label: shown for shown, label in self.stored.items()}
 
     @property
@@ -85,20 +86,16 @@ class Results:
         """The labels of the methods, in the config's order."""
         return self.grid.methods
 
-    def methods_on(self, dataset: str) -> list[str]:
-        """The labels of the methods that are for a dataset, in the config's order."""
-        return self.grid.methods_on(dataset)
-
     def score(self, dataset: str) -> Metric:
-        """The metric the dataset is judged by: accuracy where it has one, else RMSE, else relative RMSE; where nothing
-        was learnt, the first that was measured of maps; of a dataset without any, the score of its task."""
+        """The dataset's main metric: accuracy, else RMSE, else relative RMSE; without a solver the first measured
+        metric of maps. If nothing was measured, the metric of the dataset's task."""
         if dataset not in self._scores:
             self._scores[dataset] = self.metrics[_score_of_task(dataset)]
         return self._scores[dataset]
 
     @cached_property
     def _scores(self) -> dict[str, Metric]:
-        """What the datasets are judged by in which anything was measured."""
+        """The main metric of each dataset in which any was measured."""
         names = [*SCORES, *MAP_MEASURES, *self.own_metrics]
         measured = self.trials[names].notna().to_numpy()
         places = self.trials.groupby("dataset").indices
@@ -107,19 +104,11 @@ class Results:
 
     @property
     def own_metrics(self) -> list[str]:
-        """What only the maps and solvers of another package measured."""
+        """The metrics that the maps and solvers of other packages added."""
         return [name for name in self.metrics if name not in METRICS]
 
-    def planned_trials(self, n_features: int, multiple: int | None) -> int:
-        """How many trials the config asks for at one size."""
-        return self.grid.planned_trials(size_label(n_features, multiple))
-
-    def asks_for(self, dataset: str, method: str, size: str) -> bool:
-        """Whether the config has a method at a size of a dataset: ``16d``, a count, or ``""`` for any."""
-        return self.grid.asks_for(dataset, method, size)
-
     def called(self, dataset: str) -> str:
-        """The dataset's name as people write it: its card's, unless another dataset here is called the same."""
+        """The dataset's name as people write it: its card's short name, unless two datasets here share that."""
         return self._called.get(dataset, dataset)
 
     @cached_property
@@ -130,8 +119,8 @@ class Results:
         return {name: each if counts[each] == 1 else name for name, each in short.items()}
 
     def kernels_differ(self, dataset: str, methods: Iterable[str]) -> str:
-        """In words, that methods approximate different kernels on a dataset, so that their errors cannot be
-        compared: which methods each kernel has. Empty if it is one kernel."""
+        """If the methods approximate different kernels on a dataset: a sentence that their errors cannot be compared,
+        with the methods of each kernel. Empty if they share one kernel."""
         of_kernel: dict[str, list[str]] = {}
         for method in methods:
             if method not in self.grid.methods or self.grid.features(method)["name"] == "none":
@@ -146,11 +135,11 @@ class Results:
             of_kernel.setdefault(written, []).append(as_written(method))
         if len(of_kernel) < 2:
             return ""
-        told = "; ".join(f"{', '.join(names)}: {kernel}" for kernel, names in of_kernel.items())
-        return f"errors are against different kernels, so that they cannot be compared between them ({told})"
+        listed = "; ".join(f"{', '.join(names)}: {kernel}" for kernel, names in of_kernel.items())
+        return f"errors are against different kernels, so that they cannot be compared between them ({listed})"
 
     def mark(self, dataset: str) -> str | None:
-        """What the dataset's card says a reader of its results must know, if anything."""
+        """The card's warning to readers of the dataset's results, if it has one."""
         card = find_card(dataset)
         return card.mark if card else None
 
@@ -160,21 +149,22 @@ _NAMED_AFTER = [name for name, kernel in KERNELS.items() if kernel.named_after]
 
 
 def as_written(label: str) -> str:
-    """A label as people write it: ``σ = 1`` for ``sigma=1``, a kernel with the capital of who it is named after."""
+    """A label as people write it: ``σ = 1`` for ``sigma=1``, and a capital for a kernel that is named after a
+    person."""
     label = re.sub(rf"\b({'|'.join(_GREEK)})(?=\s*=)", lambda match: _GREEK[match[1]], label)
     label = re.sub(rf"\b({'|'.join(_NAMED_AFTER)})\b", lambda match: match[1].capitalize(), label)
     return re.sub(r"(?<=[^\s=<>!:/?&])=(?=[^\s=])", " = ", label)
 
 
 def protocol_names(labels: Mapping[str, str]) -> list[str]:
-    """A protocol of a sweep as people write it: ``bandwidth: median``, and ``σ = 1`` where the label itself says what
-    it is of."""
+    """The labels of a sweep's protocol as people write them: ``bandwidth: median``, but ``σ = 1`` for a label that
+    names its quantity itself."""
     return [as_written(label if "=" in label else f"{axis}: {label}") for axis, label in labels.items()]
 
 
 def with_labels(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """The frame of one protocol with its label on each axis, one more column per axis; ``mean (axis)`` where the frame
-    has a column of the axis's name."""
+    """The frame of one protocol with one more column per axis, which holds the protocol's label. The column is called
+    ``mean (axis)`` if the frame already has a column ``mean``."""
     labelled = frame.copy()
     for axis, label in labels.items():
         labelled[f"{axis} (axis)" if axis in frame else axis] = label
@@ -189,7 +179,7 @@ def _listed(value: Any) -> str:
 
 
 def find_card(dataset: str) -> Any:
-    """The dataset's card; None for results of a dataset that this version has no card for."""
+    """The dataset's card; None if this version of rffbench has no card for it."""
     from rffbench.data.cards import load_card
 
     try:
@@ -204,31 +194,30 @@ def _score_of_task(dataset: str) -> str:
 
 
 Protocols = list[tuple[dict[str, str], Results]]
-"""The results of one folder: of each combination of a sweep its labels and its results; without a sweep a single one,
-with no labels."""
+"""The results of one folder: one (labels, results) per combination of a sweep's values; without a sweep a single one,
+without labels."""
 
 
 def size_label(n_features: int, multiple: int | None) -> str:
-    """``16d`` where the config gave a multiple of the input dimension, else the count itself."""
+    """``16d`` if the config gave a multiple of the input dimension, else the count itself."""
     return written_size(n_features, None if pd.isna(multiple) else multiple)
 
 
 def load_results(folder: str | Path) -> Results:
     """Read config.yaml and trials.jsonl of one experiment's folder.
 
-    Of several rows of one trial the last counts. Rows that the config no longer asks for (another dataset,
-    method, size, seed, solver, …, as after the config was changed) are left out. Of a sweep, the results of its
-    first protocol.
+    The last row of a trial counts. Rows that the config does not ask for (any more) are left out: another dataset,
+    method, size, seed, solver, …. For a sweep, the results of its first protocol.
 
-    Warns (`LeftOut`) of lines and files of the log that cannot be read; the others count. Raises ResultsError, naming
-    the file, where there is no such folder, its config is missing or unreadable, or nothing in the log belongs to it.
+    Warns (`LeftOut`) of unreadable lines and files of the log, and reads the others. Raises ResultsError, which names
+    the file, if the folder does not exist, its config is missing or unreadable, or no row of the log belongs to it.
     """
     return load_protocols(folder)[0][1]
 
 
 def load_protocols(folder: str | Path) -> Protocols:
-    """The results of every protocol of a sweep that has trials, each with its labels, one per axis; if nothing
-    is swept, the one set of results, without labels. Raises as `load_results`."""
+    """The results of every protocol of a sweep that has trials, each with its labels, one per axis; without a sweep
+    the one set of results, without labels. Raises as `load_results`."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
@@ -249,19 +238,14 @@ def load_protocols(folder: str | Path) -> Protocols:
         log = [*log_files(folder), folder / "trials.jsonl"][0]
         why = f"; left out: {unreadable[0]}" if unreadable else ""
         raise ResultsError(f"{log}: holds no trial of the experiment in its config.yaml{why}")
-    for message in _shortened(unreadable):
+    more = len(unreadable) - MOST_NAMED
+    for message in [*unreadable[:MOST_NAMED], *([f"{more} more lines of that log"] if more > 0 else [])]:
         warnings.warn(f"left out: {message}", LeftOut, stacklevel=2)
     return found
 
 
-def _shortened(messages: list[str]) -> list[str]:
-    """The first messages, and how many more there are."""
-    more = len(messages) - MOST_NAMED
-    return [*messages[:MOST_NAMED], *([f"{more} more lines of that log"] if more > 0 else [])]
-
-
 class _Rows:
-    """What the trials of one config hold, by the column: as rows of a log they would take ten times the memory."""
+    """The trials of one config, stored by column, which takes a tenth of the memory of the log's rows."""
 
     def __init__(self) -> None:
         self.cells: list[Cell] = []
@@ -269,9 +253,9 @@ class _Rows:
         self.statuses: list[str] = []
         self.hashes: list[str | None] = []
         self.contended: list[bool] = []
-        self.numbers: dict[str, array[float]] = {}  # NaN where a row has none; a column may end early
-        self.own: dict[int, dict[str, float]] = {}  # of the rows that have any: numbers that are not known here
-        self.described: dict[int, dict[str, Any]] = {}  # and how they are described
+        self.numbers: dict[str, array[float]] = {}  # NaN if a row has no number; a column may end early
+        self.own: dict[int, dict[str, float]] = {}  # by row: the numbers of metrics that other packages added
+        self.described: dict[int, dict[str, Any]] = {}  # by row: the declarations of those metrics
         self.curves: dict[int, dict[str, Any]] = {}
         self.columns: dict[tuple[str, int, str], int] = {}
         self.edges: dict[int, dict[str, Any]] = {}
@@ -283,10 +267,10 @@ class _Rows:
         self.statuses.append(intern(row["status"]))
         self.hashes.append(data_hash := row.get("data_hash"))
         if at and data_hash == self.hashes[at - 1]:
-            self.hashes[at] = self.hashes[at - 1]  # one text for all of them
-        self.contended.append(bool(seconds) and seconds.get("contended") is not False)  # what cannot be told counts
-        if not row["metrics"].keys() <= _NOT_OWN:
-            self.own[at] = {name: value for name, value in row["metrics"].items() if name not in _NOT_OWN}
+            self.hashes[at] = self.hashes[at - 1]  # share one string
+        self.contended.append(bool(seconds) and seconds.get("contended") is not False)  # unknown counts as contended
+        if not row["metrics"].keys() <= _KNOWN:
+            self.own[at] = {name: value for name, value in row["metrics"].items() if name not in _KNOWN}
         for name, kept in (("own_metrics", self.described), ("curves", self.curves), ("edges", self.edges)):
             if row.get(name):
                 kept[at] = row[name]
@@ -303,8 +287,8 @@ class _Rows:
                 column.append(value)
 
     def counted(self, datasets: list[str], methods: list[str]) -> list[int]:
-        """The rows that count, in the order of the config: of a trial the last (`rffbench.execution.log.latest`), of a
-        dataset whose card changed those with the newest content hash."""
+        """The numbers of the rows that count, in the config's order: the last row of each trial
+        (`rffbench.execution.log.latest`), and only rows with the dataset's newest content hash."""
         newest = {cell[0]: data_hash for cell, data_hash in zip(self.cells, self.hashes, strict=True)}
         last = {cell: at for at, cell in enumerate(self.cells) if self.hashes[at] == newest[cell[0]]}
         first, second = ({name: at for at, name in enumerate(names)} for names in (datasets, methods))
@@ -319,7 +303,7 @@ class _Rows:
         return whole[rows]
 
     def own_column(self, name: str, rows: list[int]) -> NDArray[np.float64]:
-        """The same of a metric that is not known here."""
+        """The numbers of a metric that another package added; NaN if missing."""
         found = [self.own.get(at, {}).get(name) if self.statuses[at] == "ok" else None for at in rows]
         return np.array(found, dtype=float)
 
@@ -346,7 +330,7 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
         for number, at in enumerate(counted) if at in rows.curves
     ]  # fmt: skip
     curves = pd.concat(points, ignore_index=True) if points else pd.DataFrame(columns=PLACE)
-    curves = curves.astype({name: float for name in curves if name not in PLACE})  # None is no number, here NaN
+    curves = curves.astype({name: float for name in curves if name not in PLACE})  # None becomes NaN
     edges = pd.DataFrame([
         {name: place[name][number] for name in (*_CELL, "trial")} | {"tuned": tuned, **gain}
         for number, at in enumerate(counted) for tuned, gain in rows.edges.get(at, {}).items()
@@ -357,30 +341,29 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
 
 
 def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
-    """(dataset, n_features, method) → the places of its trials, in the order of the table."""
+    """(dataset, n_features, method) → the row numbers of its trials, in the table's order."""
     found: dict[tuple[str, int, str], list[int]] = {}
     for place, cell in enumerate(zip(*(trials[name].tolist() for name in _CELL), strict=True)):
         found.setdefault(cast(tuple[str, int, str], cell), []).append(place)
     return found
 
 
-def cells(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, pd.DataFrame]]:
-    """(dataset, n_features, method, its trials) in the order of the table."""
+def each_cell(trials: pd.DataFrame) -> Iterable[tuple[str, int, str, str, pd.DataFrame]]:
+    """(dataset, n_features, size as written, method, its trials) of every cell, in the table's order."""
     for key, cell in trials.groupby(_CELL, sort=False):
         dataset, n_features, method = cast(tuple[str, int, str], key)
-        yield dataset, int(n_features), method, cell
+        yield dataset, int(n_features), size_label(n_features, cell["multiple"].iloc[0]), method, cell
 
 
 def _own_metrics(rows: _Rows, counted: list[int]) -> dict[str, Metric]:
-    """The numbers that the rows measured and that are not known here: as the last row describes them, else by their
-    names alone."""
+    """The metrics of the rows that other packages added: as the last row declares them, else by their names alone."""
     names = sorted({name for at in counted if at in rows.own for name in rows.own[at]})
     about = {name: each for at in counted if at in rows.described for name, each in rows.described[at].items()}
     return {name: Metric(name, **about.get(name, {})) for name in names}
 
 
 def _numbers(row: Row, seconds: dict[str, Any]) -> dict[str, Any]:
-    """What a trial that is ok measured, by the names of metrics."""
+    """The numbers that a finished trial measured, by metric."""
     flat = {**row["metrics"], **seconds}
     flat["lambda"], flat["peak_memory_bytes"] = row.get("lambda"), row.get("peak_memory_bytes")
     if "feature_s" in flat and "fit_s" in flat:
@@ -389,7 +372,7 @@ def _numbers(row: Row, seconds: dict[str, Any]) -> dict[str, Any]:
 
 
 def experiment_folder(path: Path) -> Path:
-    """The folder at ``path`` of one experiment. ResultsError if that is none, or a folder of several."""
+    """``path``, which must be one experiment's folder. ResultsError if it is a folder of several, or has no results."""
     if experiment_folders(path) != [path]:
         raise ResultsError(f"{path}: holds the folders of experiments; give one of these")
     return path
@@ -398,8 +381,7 @@ def experiment_folder(path: Path) -> Path:
 def experiment_folders(path: str | Path) -> list[Path]:
     """The experiments at ``path``: the folder itself, or the folders in it, by name.
 
-    Folders that ``--fresh`` moved aside (``name.old-<time>``) are passed over. Raises ResultsError if there
-    is none.
+    Folders that ``--fresh`` moved aside (``name.old-<time>``) are skipped. ResultsError if there is no experiment.
     """
     path = Path(path)
     if not path.is_dir():

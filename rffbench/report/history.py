@@ -1,16 +1,16 @@
-"""How each cell's score moved over runs, and whether and where it changed for good.
+"""How each cell's score moved over runs, and whether it has a change point.
 
-A run is a results folder, or a folder as a git commit has it; its date, commit and version are those of its newest
-record in manifest.json. The series of a cell are its means, one per run, in the order of the dates: over the trials
-that all runs with the cell have, so that it does not move where a run has more of them.
+A run is a results folder, or a folder in a git commit. Its date, commit and version are those of the newest record in
+its manifest.json. The series of a cell are its means, one per run, by date. A mean is over the trials that all runs
+with the cell have, so that it does not move only because a run has more trials.
 
-A change point is the largest standardised shift of the mean: over every k, the difference of the mean of runs k + 1 … n
-and of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the share of the orders of
-the same values in which the largest shift is as large: of all orders for few runs, else of drawn ones. This assumes
-that runs without a change are exchangeable, and finds one change. Below four runs no order is unusual.
+The change point is at the largest standardised shift of the mean: the largest over k of the difference between the mean
+of runs k + 1 … n and that of runs 1 … k, times √(k(n − k)/n), over the series' standard deviation. Its p-value is the
+share of permutations of the series with as large a shift: of all permutations for few runs, else of random ones. The
+test assumes that runs without a change are exchangeable, and finds one change. It needs four runs.
 
-No library for change points is used: ruptures, for one, returns positions for a penalty or a number of changes that the
-caller must choose, and no p-value, so the permutation test, which is most of the code, would remain.
+No library for change points is used. ruptures, for example, returns positions for a given penalty or number of changes,
+and no p-value, so the permutation test, which is most of the code, would remain.
 """
 
 from __future__ import annotations
@@ -30,26 +30,25 @@ import pandas as pd
 
 from rffbench.errors import ResultsError
 from rffbench.execution.manifest import runs_of
-from rffbench.report.frame import Protocols, experiment_folder, load_protocols, size_label
-from rffbench.report.frame import cells as every_cell
+from rffbench.report.frame import Protocols, each_cell, experiment_folder, load_protocols
 from rffbench.report.revision import results_at, revisions
 from rffbench.report.significance import LEVEL
 from rffbench.seeds import generator, stream
 from rffbench.trials.metrics import PERCENT
 
 WIDTH = 80
-FEWEST = 4  # runs below which no order of them is unusual
-ALL_ORDERS = 7  # runs up to which every order is counted
-DRAWN = 4999  # orders drawn beyond
+FEWEST = 4  # runs that a test needs
+ALL_ORDERS = 7  # up to this number of runs, the test uses all permutations
+DRAWN = 4999  # permutations drawn for more runs
 SHOWN = 5  # values of a cell on its line
 
 
 @dataclass(frozen=True)
 class History:
     """``runs`` has a row for every run, oldest first: place, date, commit, version. ``cells`` has a row for every cell:
-    protocol, dataset, size, method, metric, decimals, trials (how many its runs have in common; 0: the means are of
-    other trials in each), values (a mean for every run, NaN where it has none), and of the largest shift the run that
-    it begins with (counted from 1), its size and its p; None if there is none to test."""
+    protocol, dataset, size, method, metric, decimals, trials (the number that its runs have in common; 0: each mean is
+    over other trials), values (a mean for every run, NaN if missing), and the largest shift: begins (the first run
+    after it, counted from 1), shift and p; None and NaN if there is no test."""
 
     title: str
     runs: pd.DataFrame
@@ -57,8 +56,8 @@ class History:
 
 
 def history(places: Sequence[str]) -> History:
-    """The history of one experiment over results folders; of a single one over the git commits that changed its log,
-    and as it is now if it differs. ResultsError if there are not two runs."""
+    """The history of one experiment over several results folders, or over the git commits that changed the log of a
+    single folder (and its current state). ResultsError with fewer than two runs."""
     one = places[0] if len(places) == 1 else None
     if one:
         places = [*revisions(Path(one)), one]
@@ -68,7 +67,7 @@ def history(places: Sequence[str]) -> History:
             folder = experiment_folder(open_copies.enter_context(results_at(place)))
             about = _about(place, folder)
             if one and runs and about["date"] and about["date"] == runs[-1][0]["date"]:
-                runs.pop()  # a commit that stored the same run in another way
+                runs.pop()  # a commit that stored the same run in another format
             runs.append((about, load_protocols(folder)))
     if len(runs) < 2:
         raise ResultsError(
@@ -94,9 +93,8 @@ def _cells(runs: Sequence[Protocols]) -> pd.DataFrame:
     decimals: dict[str, int] = {}
     for index, protocols in enumerate(runs):
         for labels, results in protocols:
-            for dataset, n_features, method, trials in every_cell(results.trials):
+            for dataset, _, size, method, trials in each_cell(results.trials):
                 metric = results.score(dataset)
-                size = size_label(n_features, trials["multiple"].iloc[0])
                 key = (", ".join(labels.values()), dataset, size, method, metric.name)
                 scored = trials.set_index("trial")[metric.name].dropna()
                 series.setdefault(key, {}).update({index: scored} if len(scored) else {})
@@ -117,8 +115,9 @@ def _cells(runs: Sequence[Protocols]) -> pd.DataFrame:
 
 
 def change_point(values: Sequence[float]) -> tuple[int | None, float, float]:
-    """Where the largest standardised shift of the mean begins (counted from 1, runs without a value included), the
-    shift itself and its permutation p-value; None and NaN with fewer than ``FEWEST`` values or without any spread."""
+    """The first run after the largest standardised shift of the mean (counted from 1, runs without a value included),
+    the shift itself and its permutation p-value; None and NaN with fewer than ``FEWEST`` values, or if all are
+    equal."""
     series = np.asarray(values, float)
     present = np.flatnonzero(~np.isnan(series))
     series = series[present]
@@ -135,7 +134,7 @@ def change_point(values: Sequence[float]) -> tuple[int | None, float, float]:
 
 
 def _shifts(series: np.ndarray) -> np.ndarray:
-    """Of each row, (mean after k − mean up to k)·√(k(n − k)/n) over the standard deviation, for k = 1 … n − 1."""
+    """(mean after k − mean up to k)·√(k(n − k)/n) over the standard deviation, for each row and k = 1 … n − 1."""
     n = series.shape[1]
     k = np.arange(1, n)
     sums = np.cumsum(series, axis=1)
@@ -144,7 +143,7 @@ def _shifts(series: np.ndarray) -> np.ndarray:
 
 
 def _orders(series: np.ndarray) -> Iterator[np.ndarray]:
-    """Blocks of orders of the values, one per row."""
+    """Blocks of permutations of the values, one per row."""
     if len(series) <= ALL_ORDERS:
         yield np.array(list(itertools.permutations(series)))
     else:
@@ -152,11 +151,11 @@ def _orders(series: np.ndarray) -> Iterator[np.ndarray]:
         yield draw.permuted(np.tile(series, (DRAWN, 1)), axis=1)
 
 
-# ---- What is shown -----------------------------------------------------------------------------------------
+# ---- As text and JSON --------------------------------------------------------------------------------------
 
 
 def to_text(found: History) -> str:
-    """The runs, the cells that moved with their change points, and one line for those that did not."""
+    """The runs, the cells that moved with their change points, and one line for the cells that did not move."""
     lines = [*textwrap.wrap(f"{found.title}: {len(found.runs)} runs", WIDTH), ""]
     for number, run in enumerate(found.runs.to_dict("records"), 1):
         dirty = "-dirty" if run["commit"].endswith("-dirty") else ""
@@ -188,7 +187,7 @@ def to_text(found: History) -> str:
 
 
 def to_json(found: History) -> str:
-    """runs and cells; null where there is no number."""
+    """The JSON of title, runs and cells; null for a missing number."""
     cells = [
         {key: _plain(value) for key, value in cell.items() if key != "decimals"}
         for cell in found.cells.to_dict("records")
@@ -204,7 +203,7 @@ def _place(cell: dict[Any, Any]) -> str:
 
 
 def _course(cell: dict[Any, Any]) -> str:
-    """``70.00 → 71.20 → 68.10; from run 3 on −2.50, p = 0.02 *``, a long one without its middle."""
+    """``70.00 → 71.20 → 68.10; from run 3 on −2.50, p = 0.02 *``; the middle of a long series is left out."""
     values = [_shown(cell, each) for each in cell["values"]]
     if len(values) > SHOWN:
         values = [*values[:2], "…", *values[2 - SHOWN :]]

@@ -1,11 +1,10 @@
-"""A paper's claims held against measurements: each with its verdict and the evidence.
+"""Judges a paper's claims by measurements; each claim gets a verdict and the evidence for it.
 
 A claim is judged on all its sizes together. A trial's number is the mean over sizes of its differences, or of the
 logarithms of its ratios, because the sizes of a trial share rows and frequencies. Trials do not share frequencies, and
 given the dataset their splits are independent, so their mean has Student's interval (verdicts.py, which also says what
-the interval covers). Ratios are judged as logarithms: half is then as far from one as twice, and a heavy tail cannot
-hide an effect that every trial shows. A claim with ``every_size`` is judged at each of its sizes, and in the mean
-besides.
+the interval covers). Ratios are judged as logarithms: then half is as far from one as twice, and a heavy tail cannot
+hide an effect that every trial shows. A claim with ``every_size`` is judged at each of its sizes, and also in the mean.
 """
 
 from __future__ import annotations
@@ -49,26 +48,27 @@ from rffbench.solvers import NONE
 from rffbench.text import canonical_json
 from rffbench.trials.metrics import MAP_MEASURES, SCORES, TIMES
 
-LEARNT = ("fit_s", "train_s", "predict_s")  # of something trained
-OF_SCORES = (*SCORES, "error_rate")  # of what is tuned for them
-ERRORS_OF_MAPS = (*MAP_MEASURES, "entry_quantile")  # against the kernel, and so against its bandwidth
-OF_MAPS = (*ERRORS_OF_MAPS, "feature_s")  # of a map alone, whatever is learnt on it
+LEARNT = ("fit_s", "train_s", "predict_s")  # metrics that need a solver
+OF_SCORES = (*SCORES, "error_rate")  # metrics that depend on tuned values
+ERRORS_OF_MAPS = (*MAP_MEASURES, "entry_quantile")  # metrics that depend on the kernel's bandwidth
+OF_MAPS = (*ERRORS_OF_MAPS, "feature_s")  # metrics that do not depend on the solver
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim's verdict on one dataset, and why.
+    """A claim's verdict on one dataset, with the evidence.
 
     ``measured``, with its interval ``low`` to ``high`` over ``trials``, is a difference in points, a ratio or an
-    exponent over ``sizes``; NaN where nothing was measured. ``covers`` is what that interval is of. ``asked`` is the
-    claim's range, ``because`` the reason for it. ``protocol`` says which of a sweep's, ``stands_in_for`` which datasets
-    the claim names that this one is in place of.
+    exponent over ``sizes``; NaN if nothing was measured. ``covers`` is what that interval covers (verdicts.py).
+    ``asked`` is the claim's range, ``because`` the reason for it. ``protocol`` is the protocol of a sweep.
+    ``stands_in_for`` lists the claim's datasets that this dataset replaces.
 
-    ``p`` is the verdict's p-value, ``p_adjusted`` that after Benjamini and Yekutieli's correction over all findings,
-    ``verdict_adjusted`` the verdict by it. ``verdict_in_mean`` is that of the mean over sizes, where the claim is for
-    every size; ``verdict_new_rows`` that of the interval for new rows, where there is one. Both are empty elsewhere.
+    ``p`` is the verdict's p-value, ``p_adjusted`` the same after Benjamini and Yekutieli's correction over all
+    findings, ``verdict_adjusted`` the verdict by it. ``verdict_in_mean`` is the verdict on the mean over sizes, if the
+    claim is for every size; ``verdict_new_rows`` the verdict by the interval for new rows, if there is one; else they
+    are empty.
 
-    ``at_edge``: a tuned value of these cells lies on the edge of its grid, as the evidence says (edges.py).
+    ``at_edge``: a tuned value of these cells lies on the edge of its grid (edges.py).
     """
 
     claim: str
@@ -97,17 +97,17 @@ class Finding:
     at_edge: bool = False
 
 
-# ---- Which claim on what -----------------------------------------------------------------------------------
+# ---- Datasets, protocols and methods of a claim ------------------------------------------------------------
 
 
 def judge(claims: Sequence[Claim], protocols: Protocols, names: Mapping[str, str]) -> list[Finding]:
-    """Every claim on every dataset that it names (or the experiment has), for every variant of its method, under every
-    protocol of a sweep; of protocols that differ in their sizes only, under the one with the most.
+    """Judge every claim on each of its datasets (without any: the experiment's), for every variant of its method, under
+    every protocol of a sweep. Of protocols that differ only in their sizes, the one with the most sizes is used.
 
-    ``names`` maps datasets to what the paper calls them, as claims do. A method's name stands for itself and for its
-    variants on that dataset, labels with something in brackets behind it: ``Ours`` for ``Ours (released)`` too, whose
-    baseline is then the one with the same brackets, or else the plain one, or else each. What is measured of a map
-    alone counts once, however many solvers follow it.
+    ``names`` maps datasets to the paper's names, which claims use. The name of a method also means its variants, whose
+    labels add something in brackets: ``Ours`` also means ``Ours (released)``. Such a variant is compared with the
+    baseline that has the same brackets, else with the plain one, else with each variant of it. A metric of a map alone
+    is judged once per map, even if several methods use the map with different solvers.
     """
     findings = [
         replace(finding, protocol="" if finding.verdict == NOT_MEASURED else protocol)
@@ -119,19 +119,16 @@ def judge(claims: Sequence[Claim], protocols: Protocols, names: Mapping[str, str
 
 
 def _adjusted(findings: list[Finding]) -> list[Finding]:
-    """The findings with the verdicts that are left where all their tests are taken together."""
-    judged = [finding for finding in findings if finding.verdict != NOT_MEASURED]
-    p_values = iter(adjusted([finding.p for finding in judged]))
-    return [_with_adjusted(finding, next(p_values)) if finding.verdict != NOT_MEASURED else finding
-            for finding in findings]  # fmt: skip
-
-
-def _with_adjusted(finding: Finding, p: float) -> Finding:
-    return replace(finding, p_adjusted=p, verdict_adjusted=finding.verdict if p < LEVEL else OPEN)
+    """The findings with p-values and verdicts that are corrected for all their tests together."""
+    judged = [index for index, finding in enumerate(findings) if finding.verdict != NOT_MEASURED]
+    for index, p in zip(judged, adjusted([findings[index].p for index in judged]), strict=True):
+        verdict = findings[index].verdict if p < LEVEL else OPEN
+        findings[index] = replace(findings[index], p_adjusted=p, verdict_adjusted=verdict)
+    return findings
 
 
 class _Measured:
-    """One protocol's results, and what claims ask of them again and again: each is worked out once."""
+    """One protocol's results, with a cache of the selections that claims ask for repeatedly."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -144,11 +141,11 @@ class _Measured:
         return self._trials.get((dataset, method), self.results.trials.iloc[:0])
 
     def sizes(self, dataset: str) -> dict[int, str]:
-        """A dataset's sizes, as written."""
+        """A dataset's sizes, each with its label."""
         return self._sizes[dataset]
 
     def values(self, dataset: str, method: str, metric: str) -> pd.DataFrame:
-        """The metric by trial (rows) and size (columns); times without those taken while others used the processors."""
+        """The metric by trial (rows) and size (columns); contended times are left out."""
         if (dataset, method, metric) not in self._values:
             mine = self.trials(dataset, method)[["trial", "n_features", "contended", metric]].dropna(subset=[metric])
             if metric in TIMES:
@@ -161,7 +158,7 @@ _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 
 
 def _settings(protocols: Protocols) -> Iterator[tuple[str, _Measured]]:
-    """The protocols that differ in more than their sizes, each with its label."""
+    """The protocols, each with its label; one for those that differ only in their sizes."""
     groups: dict[str, list[tuple[str, Results]]] = {}
     for labels, results in protocols:
         label = ", ".join(f"{axis}: {value}" for axis, value in labels.items())
@@ -173,7 +170,7 @@ def _settings(protocols: Protocols) -> Iterator[tuple[str, _Measured]]:
 
 
 def _with_claimed(results: Results) -> pd.DataFrame:
-    """The trials with what claims are about and no trial states: the error rate, and the model size of a learner that
+    """The trials with two metrics that claims use and rows lack: the error rate, and the model size of a learner that
     keeps every column of its map."""
     trials = results.trials.assign(error_rate=100 - results.trials["accuracy"])
     maps = [label for label, method in results.config["methods"].items() if method.get("features", "none") != "none"]
@@ -192,7 +189,7 @@ def _on_datasets(claim: Claim, measured: _Measured, names: Mapping[str, str]) ->
     for dataset in results.datasets:
         if names.get(dataset, dataset) in claim.stand_ins:
             for finding in _judged(claim, dataset, measured):
-                for_ = _listed(claim.datasets)
+                for_ = ", ".join(claim.datasets)
                 yield replace(finding, evidence=f"{finding.evidence}; stands in for {for_}", stands_in_for=for_)
 
 
@@ -203,7 +200,7 @@ def _judged(claim: Claim, dataset: str, measured: _Measured) -> Iterator[Finding
         claim.claim, claim.where, dataset, test.method, baseline, test.metric, test.asked(), claim.because,
         NOT_MEASURED, "",
     )  # fmt: skip
-    methods = results.methods_on(dataset)
+    methods = results.grid.methods_on(dataset)
     absent = [name for name in (test.method, baseline) if name and not labelled(name, methods)]
     if dataset not in results.datasets:
         yield replace(finding, evidence=f"no trial on {dataset}")
@@ -220,7 +217,7 @@ def _judged(claim: Claim, dataset: str, measured: _Measured) -> Iterator[Finding
 
 
 def _pairs(test: Test, labels: Sequence[str], results: Results) -> list[tuple[str, str]]:
-    """The labels of the method, each with those of the baseline that go with it, or with none."""
+    """(label of the method, label of the baseline) for each comparison; ``""`` for a test without a baseline."""
     of_map = test.metric in OF_MAPS
     methods = _distinct(labelled(test.method, labels), results) if of_map else labelled(test.method, labels)
     if not isinstance(test, Difference | Ratio):
@@ -235,7 +232,7 @@ def _pairs(test: Test, labels: Sequence[str], results: Results) -> list[tuple[st
 
 
 def _distinct(labels: Sequence[str], results: Results) -> list[str]:
-    """The first label of every map."""
+    """The first label of each map."""
     first: dict[str, str] = {}
     for label in labels:
         its_map = {key: value for key, value in results.config["methods"][label].items() if key != "solver"}
@@ -243,15 +240,15 @@ def _distinct(labels: Sequence[str], results: Results) -> list[str]:
     return list(first.values())
 
 
-# ---- What was measured -------------------------------------------------------------------------------------
+# ---- A claim's measurements --------------------------------------------------------------------------------
 
 
 class _NotMeasured(Exception):
-    """Why a claim cannot be judged."""
+    """The reason why a claim cannot be judged."""
 
 
 def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured: _Measured) -> dict[str, Any]:
-    """The parts of a Finding that measurements give; _NotMeasured says why there are none."""
+    """The fields of a Finding that come from measurements. Raises _NotMeasured if there are none."""
     test, sizes = claim.test, measured.sizes(dataset)
     labels = [method, baseline] if baseline else [method]
     trials_of = {label: measured.trials(dataset, label) for label in labels}
@@ -269,14 +266,15 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
         raise _NotMeasured(_too_few(test, table, sizes))
     found = _of_effects(claim, effects, sizes, shared)
     if left_out := [sizes[size] for size in _sizes(table) if size not in effects]:
-        found["evidence"] += f"; {_listed(left_out)} left out, with fewer trials"
+        found["evidence"] += f"; {', '.join(left_out)} left out, with fewer trials"
     return found
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """What trials have in common, and so what their interval covers; ``test_over_train`` is n_test/n_train of random
-    splits, None if new rows cannot be spoken of. ``fixed`` are the methods whose frequencies are always the same."""
+    """What the trials of a claim share, which decides what their interval covers (``covers``). ``test_over_train`` is
+    n_test/n_train of random splits, None if there is no interval for new rows. ``fixed`` are the methods with the same
+    frequencies in all trials."""
 
     covers: str
     test_over_train: float | None
@@ -285,18 +283,18 @@ class _Shared:
     @classmethod
     def of(cls, claim: Claim, dataset: str, methods: Sequence[str], results: Results) -> _Shared:
         card = find_card(dataset)
-        given = card is not None and card.split_is_prescribed
-        if given and claim.covers == NEW_ROWS:
+        prescribed = card is not None and card.split_is_prescribed
+        if prescribed and claim.covers == NEW_ROWS:
             raise _NotMeasured("its split is given: trials differ in their draws alone, and say nothing of new rows")
         ratio = None
-        if card is not None and not given and claim.test.metric in OF_TEST_ROWS:
+        if card is not None and not prescribed and claim.test.metric in OF_TEST_ROWS:
             fewer = results.grid.setting("train_rows", dataset)
             ratio = card.n_test / min(card.n_train, fewer or card.n_train)
-        covers = DRAWS if given else claim.covers
+        covers = DRAWS if prescribed else claim.covers
         return cls(covers, ratio, [label for label in methods if _is_fixed(results.config["methods"][label])])
 
     def estimate(self, estimate: Estimate) -> Estimate:
-        """With the interval that the claim is judged by."""
+        """The estimate with the interval by which the claim is judged."""
         if self.covers != NEW_ROWS:
             return estimate
         if self.test_over_train is None:
@@ -305,8 +303,8 @@ class _Shared:
 
 
 def _is_fixed(method: Mapping[str, Any]) -> bool:
-    """Whether a method has the same frequencies in every trial: a quasi-random sequence that is not scrambled at
-    random."""
+    """Whether a method has the same frequencies in every trial, which a quasi-random sequence without scrambling
+    has."""
     if method.get("features") != "qmc":
         return False
     from rffbench.features.quadrature.qmc import QuasiMonteCarloFeatures
@@ -316,7 +314,8 @@ def _is_fixed(method: Mapping[str, Any]) -> bool:
 
 
 def _at_edges(claim: Claim, dataset: str, methods: Sequence[str], measured: _Measured, evidence: str) -> dict[str, Any]:
-    """How the evidence of a claim about scores begins where a tuned value of its cells is on the edge of its grid."""
+    """The fields ``at_edge`` and ``evidence`` of a claim about scores, if a tuned value of its cells is on the edge of
+    its grid; else empty."""
     if claim.test.metric not in OF_SCORES:
         return {}
     labels = measured.sizes(dataset)
@@ -332,30 +331,32 @@ def _at_edges(claim: Claim, dataset: str, methods: Sequence[str], measured: _Mea
 
 
 def _check_finished(dataset: str, trials: Mapping[str, pd.DataFrame]) -> None:
-    """_NotMeasured where one of the methods, each with its trials, has none that is ok."""
+    """_NotMeasured if one of the methods (label → trials) has no finished trial."""
     if lost := [label for label, mine in trials.items() if not (mine["status"] == "ok").any()]:
-        of = "" if len(lost) == len(trials) else f" of {_listed(lost)}"
         statuses = dict.fromkeys(status for label in lost for status in trials[label]["status"])
-        ended = f" came to an end ({_listed([*statuses])})" if statuses else ""
-        raise _NotMeasured(f"no trial{of} on {dataset}{ended}")
+        ended = f" came to an end ({', '.join(statuses)})" if statuses else ""
+        raise _NotMeasured(f"no trial{_of(lost, trials)} on {dataset}{ended}")
+
+
+def _of(labels: Sequence[str], trials: Mapping[str, pd.DataFrame]) -> str:
+    """`` of RFF``; empty if these are all methods."""
+    return "" if len(labels) == len(trials) else f" of {', '.join(labels)}"
 
 
 def _check_measured(metric: str, trials: Mapping[str, pd.DataFrame], results: Results) -> None:
-    """_NotMeasured where one of the methods, each with its trials, has no number that counts."""
+    """_NotMeasured if one of the methods (label → trials) has no usable number."""
     solvers = [results.grid.setting("solver", method=label) or {} for label in trials]
     if metric in LEARNT and any(solver.get("name") == NONE for solver in solvers):
         raise _NotMeasured(f"nothing is trained, so there is no {CLAIMED[metric].title}")
     if without := [label for label, mine in trials.items() if mine[metric].isna().all()]:
-        of = "" if len(without) == len(trials) else f" of {_listed(without)}"
-        raise _NotMeasured(f"no trial{of} has {CLAIMED[metric].label}")
+        raise _NotMeasured(f"no trial{_of(without, trials)} has {CLAIMED[metric].label}")
     disturbed = [label for label, mine in trials.items() if mine.loc[~mine["contended"], metric].isna().all()]
     if metric in TIMES and disturbed:
-        of = "" if len(disturbed) == len(trials) else f" of {_listed(disturbed)}"
-        raise _NotMeasured(f"all seconds{of} were taken while other work used the processors")
+        raise _NotMeasured(f"all seconds{_of(disturbed, trials)} were taken while other work used the processors")
 
 
 def _check_same_kernel(metric: str, trials: Mapping[str, pd.DataFrame]) -> None:
-    """_NotMeasured where methods would be compared by their errors to kernels of different bandwidths."""
+    """_NotMeasured for errors to kernels of different bandwidths, which cannot be compared."""
     if metric not in ERRORS_OF_MAPS or len(trials) < 2:
         return
     first, second = (mine.set_index(["n_features", "trial"])["gamma"] for mine in trials.values())
@@ -377,13 +378,13 @@ def _size_labels(trials: pd.DataFrame) -> dict[int, str]:
 
 
 def _chosen(claim: Claim, measured: Collection[int], labels: Mapping[int, str]) -> list[int]:
-    """Those of the sizes measured that the claim is about; _NotMeasured where one that it names is missing."""
+    """The measured sizes that the claim is about. _NotMeasured if a size that it names is missing."""
     wanted = [str(size) for size in claim.sizes]
     chosen = sorted(size for size in measured if not wanted or {str(size), labels[size]} & set(wanted))
     missing = [each for each in wanted if each not in {name for size in chosen for name in (str(size), labels[size])}]
     if missing:
         quiet = " undisturbed" if claim.test.metric in TIMES else ""
-        raise _NotMeasured(f"{_listed(missing)} of its sizes not measured{quiet}")
+        raise _NotMeasured(f"{', '.join(missing)} of its sizes not measured{quiet}")
     if claim.sizes_from is not None:
         least = next((size for size in sorted(labels) if _at_least(size, labels[size], claim.sizes_from)), np.inf)
         chosen = [size for size in chosen if size >= least]
@@ -399,7 +400,7 @@ def _at_least(size: int, label: str, least: Size) -> bool:
 
 
 def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
-    """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN where one is missing."""
+    """The differences, or logarithms of ratios, by trial (rows) and size (columns); NaN if either number is missing."""
     test = claim.test
     times = test.baseline_size if isinstance(test, Ratio) else 1
     sizes = {size: size * times for size in _sizes(method) if size * times in baseline}
@@ -419,8 +420,8 @@ def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, base
 
 
 def _largest_block(table: pd.DataFrame) -> pd.DataFrame:
-    """The most cells of sizes and trials without a gap: where the large sizes have few trials, as they often do, either
-    those sizes or the other trials are left out, whichever leaves more. Values have no part in the choice."""
+    """The largest part of the table (sizes × trials) without a gap. Large sizes often have fewer trials; then either
+    those sizes or the other trials are left out, whichever leaves more cells. The values do not affect the choice."""
     counts = table.count()
     blocks = [table.loc[:, counts >= least].dropna() for least in sorted(set(counts)) if least >= 2]
     return max((block for block in blocks if len(block) >= 2), key=lambda block: block.size, default=table.iloc[:0])
@@ -428,7 +429,7 @@ def _largest_block(table: pd.DataFrame) -> pd.DataFrame:
 
 def _too_few(test: Test, table: pd.DataFrame, labels: Mapping[int, str]) -> str:
     few = [size for size in _sizes(table) if table[size].count() < 2] or _sizes(table)
-    names = _listed([labels[size] for size in few])
+    names = ", ".join(labels[size] for size in few)
     seen = table[few].dropna(how="all")
     at = f" at {names}" if len(labels) > 1 else ""
     trial = "undisturbed trial" if test.metric in TIMES else "trial"
@@ -457,7 +458,7 @@ def _of_slope(claim: Claim, trials: pd.DataFrame, sizes: Sequence[int], shared: 
 def _found(
     claim: Claim, plain: Estimate, sizes: Sequence[str], shared: _Shared, by_size: Mapping[str, Estimate]
 ) -> dict[str, Any]:
-    """The verdict and its evidence: ``plain`` is the estimate of the mean over sizes, of this dataset."""
+    """The fields of a Finding, from ``plain``, the estimate of the mean over sizes on this dataset, and ``by_size``."""
     test, claimed = claim.test, claim.test.range()
     every = {size: shared.estimate(each) for size, each in by_size.items()} if claim.every_size else {}
     estimate = shared.estimate(plain)
@@ -471,7 +472,7 @@ def _found(
     if len(by_size) > 1:
         said.append("by size " + ", ".join(f"{size} {_number(test, each.mean)}" for size, each in by_size.items()))
     if wrong:
-        said.append(f"wrong at {_listed(wrong)}")
+        said.append(f"wrong at {', '.join(wrong)}")
     if in_mean.verdict != judged.verdict:
         said.append(f"in the mean: {in_mean.verdict}")
     if judged.verdict == OPEN and shared.covers != NEW_ROWS:
@@ -487,7 +488,7 @@ def _found(
             least, most = plain.of_new_rows(shared.test_over_train).interval()
             said.append(f"{NEW_ROWS}: {new_rows} ({_number(test, least)} to {_number(test, most)})")
     if shared.fixed:
-        said.append(f"the frequencies of {_listed(shared.fixed)} are the same in all trials")
+        said.append(f"the frequencies of {', '.join(shared.fixed)} are the same in all trials")
     as_measured = np.exp if isinstance(test, Ratio) else float
     return {
         "verdict": judged.verdict, "evidence": "; ".join(said), "sizes": _span(sizes), "trials": estimate.trials,
@@ -523,7 +524,3 @@ def _shown(test: Test, value: float) -> str:
 def _span(labels: Sequence[str]) -> str:
     """``4d to 128d (6 sizes)``."""
     return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]} ({len(labels)} sizes)"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)

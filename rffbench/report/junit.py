@@ -1,4 +1,4 @@
-"""Checks as JUnit XML, which GitLab, Jenkins and GitHub's report actions show test by test."""
+"""Writes checks as JUnit XML, which GitLab, Jenkins and GitHub's report actions show test by test."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in NO_XML if chr(code) not
 
 @dataclass(frozen=True)
 class Case:
-    """One check: ``group`` is its class in JUnit's terms; ``failure`` says what is wrong, ``skipped`` why there is
-    nothing to check, ``said`` what was found."""
+    """One check. ``group`` is JUnit's class name, ``failure`` the message of a failed check, ``skipped`` the reason for
+    a skipped one, ``said`` its output."""
 
     group: str
     name: str
@@ -23,7 +23,7 @@ class Case:
 
 
 def to_junit(suites: Sequence[tuple[str, Sequence[Case]]]) -> str:
-    """The XML of suites, each a name and its cases."""
+    """The XML of the suites, each with its name and cases."""
     root = ElementTree.Element("testsuites")
     for name, cases in suites:
         counts = {

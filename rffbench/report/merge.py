@@ -1,4 +1,4 @@
-"""Shards of one experiment, run by several processes or machines into folders of their own, joined into one."""
+"""Joins shards of one experiment, which several processes or machines ran into separate folders."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from rffbench.text import canonical_json, first_of
 from rffbench.trials.metrics import MAP_MEASURES, SCORES
 from rffbench.trials.spec import TrialSpec
 
-ROUNDING = 1e-5  # relative: kernel errors are the same in single precision alone
-ROUNDING_OF_ZERO = 1e-12  # the error of a map that is exact is rounding alone
+ROUNDING = 1e-5  # relative: kernel errors are equal only in single precision
+ROUNDING_OF_ZERO = 1e-12  # absolute: the error of an exact map is rounding
 
 
 @dataclass(frozen=True)
 class Merged:
-    """A folder made of shards: how many trials it holds, and how many of them were in several shards."""
+    """A folder made of shards, its number of trials, and how many of these were in several shards."""
 
     folder: Path
     trials: int
@@ -38,13 +38,12 @@ class Merged:
 
 
 def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
-    """Join shards into a new folder; where they are folders of experiments, each experiment under its name.
+    """Join shards into a new folder. If they are folders of experiments, each experiment gets a folder with its name.
 
-    The shards' configs must be the same, but for the title, the reference and the significance, which are the first
-    one's. A trial that is in several shards is one row: one that is ok, where there is one. The manifests are kept: the
-    newest run's, with all others under ``earlier_runs``. Nothing is written where anything is refused: ResultsError
-    for two configs, for a trial with two scores, for a feature map or solver that was other code in another shard, and
-    for an ``into`` that is there already.
+    The shards' configs must be equal, except for title, reference and significance, which are taken from the first
+    shard. A trial that is in several shards becomes one row, with status ok if any is. The manifest is the newest
+    run's, with all others under ``earlier_runs``. ResultsError, and nothing is written, if the configs differ, a trial
+    has two scores, the code of a feature map or solver differs between shards, or ``into`` exists.
     """
     places = [Path(shard).resolve() for shard in shards]
     if twice := repeated(places):
@@ -52,12 +51,12 @@ def merge(shards: Sequence[Path], into: Path) -> list[Merged]:
     if inside := set(places) & set(into.resolve().parents):
         raise ResultsError(f"{into}: lies in {inside.pop()}, which is to be merged; merge into a folder elsewhere")
     found = [experiment_folders(shard) for shard in shards]
-    alone = [folders == [shard] for folders, shard in zip(found, shards, strict=True)]
-    if all(alone):
+    single = [folders == [shard] for folders, shard in zip(found, shards, strict=True)]
+    if all(single):
         return [_merged(shards, into)]
-    if any(alone):
-        single, many = shards[alone.index(True)], shards[alone.index(False)]
-        raise ResultsError(f"{single} is one experiment's folder and {many} a folder of such folders; name one kind")
+    if any(single):
+        one, many = shards[single.index(True)], shards[single.index(False)]
+        raise ResultsError(f"{one} is one experiment's folder and {many} a folder of such folders; name one kind")
     by_name: dict[str, list[Path]] = {}
     for folders in found:
         for folder in folders:
@@ -79,7 +78,7 @@ def _merged(shards: Sequence[Path], into: Path) -> Merged:
     config, manifest = dict(configs[0]), _manifest(shards)
     if (reference := config.get("reference")) and is_path(reference):
         config["reference"] = os.path.relpath(shards[0] / reference, into)
-    part = into.with_name(f".{into.name}.{secrets.token_hex(8)}")  # seen whole or not at all
+    part = into.with_name(f".{into.name}.{secrets.token_hex(8)}")  # moved to `into` when it is complete
     try:
         files.make_folder(into.parent)
         part.mkdir()
@@ -110,7 +109,7 @@ def _config(shard: Path) -> dict[str, Any]:
 
 
 def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
-    """One row of every key, in the shards' order; and how many keys were in several shards."""
+    """One row per key, in the shards' order, and the number of keys that were in several shards."""
     chosen: dict[str, tuple[Path, Row]] = {}
     of_cell: dict[Any, tuple[Path, Row]] = {}
     makers: dict[Any, tuple[Path, Any]] = {}
@@ -124,11 +123,11 @@ def _rows(shards: Sequence[Path], swept: bool) -> tuple[list[Row], int]:
                     _refuse_two_scores(other, before, shard, row)
                 if before["status"] == "ok":
                     continue
-            if row["status"] == "ok" and not swept:  # a sweep measures a cell in several ways
-                other, before = of_cell.setdefault(cell(row), (shard, row))
-                if before["key"] != key and other != shard:
-                    _refuse_two_specs(other, before, shard, row)
             if row["status"] == "ok":
+                if not swept:  # the protocols of a sweep have the same cells
+                    other, before = of_cell.setdefault(cell(row), (shard, row))
+                    if before["key"] != key and other != shard:
+                        _refuse_two_specs(other, before, shard, row)
                 _refuse_other_code(makers, shard, row)
             chosen[key] = (shard, row)
     return [row for _, row in chosen.values()], len(repeated)
@@ -158,8 +157,8 @@ def _refuse_two_specs(one: Path, before: Row, other: Path, row: Row) -> None:
 
 
 def _refuse_other_code(makers: dict[Any, tuple[Path, Any]], shard: Path, row: Row) -> None:
-    """``makers`` holds, of what the rows so far were made by, the shard that had it first and which code it was there;
-    rows of before there was a ``made_by`` say nothing of it."""
+    """``makers`` holds, for each map and solver of the rows so far, the first shard that has it and its code's version
+    there. Rows of older versions of rffbench, without ``made_by``, are not checked."""
     for part, version in (row.get("made_by") or {}).items():
         other, before = makers.setdefault((row["method"], part, row[part]["name"], row["device"]), (shard, version))
         if version != before and other != shard:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import pandas as pd
 
 from rffbench.report import edges
-from rffbench.report.frame import Results, as_written, cells, size_label
+from rffbench.report.frame import Results, as_written, each_cell
 from rffbench.report.text_table import NOT_RUN, Table, failures, marked, plus_minus, significant_digits
 from rffbench.text import amount
 
 HEADER = ["dataset", "s", "method", "size", "score", "training", "test", "memory"]
 STUB = HEADER.index("size")  # the columns that name a row
-
-
 _TIMES = ("training", "test")
 
 
 def make_model_table(results: Results, *, written: bool = False, seconds: bool = True, best: bool = False) -> Table:
-    """The table of an experiment whose methods say how large their model is.
+    """The table of an experiment whose methods report the size of their model.
 
     A row is a dataset, a size and a method: the model's size (support vectors, features D, or non-zeros), the score,
-    seconds to train and to test, and the memory that training and testing took: the process's peak less what it held
-    before. Means ± standard deviations over trials; a row without a result says why. Names are as people write them if
-    ``written``; the times are left out without ``seconds``; ``best`` marks the best scores of a dataset and size.
+    seconds to train and to test, and the memory of training and testing: the process's peak less its memory before.
+    Numbers are means ± standard deviations over trials; a row without a result gives the reason. ``written``: names as
+    people write them. ``seconds``: whether to show times. ``best``: marks at the best scores of a dataset and size.
     """
     table = Table(results.title, list(HEADER), stub=STUB)
     datasets = {
@@ -30,10 +28,9 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     }
     at_edges = edges.marks(results)
     scores: dict[tuple[str, int], dict[int, float]] = {}
-    for dataset, n_features, method, trials in cells(results.trials):
+    for dataset, n_features, size, method, trials in each_cell(results.trials):
         ok = trials[trials["status"] == "ok"]
-        shown = as_written(method) if written else method
-        row = [datasets[dataset], size_label(n_features, trials["multiple"].iloc[0]), shown]
+        row = [datasets[dataset], size, as_written(method) if written else method]
         if ok.empty:
             row += [NOT_RUN, f"— ({failures(trials)})", NOT_RUN, NOT_RUN, NOT_RUN]
         else:
@@ -62,7 +59,7 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
         }
     labels = dict.fromkeys(results.score(dataset).label for dataset in results.datasets)
     times = "training and test in seconds; " if seconds else ""
-    contended = seconds and _contended(results)
+    contended = seconds and (results.trials["contended"] & (results.trials["status"] == "ok")).any()
     table.notes[:0] = [
         f"size: support vectors, features D, or non-zeros; score: {'; '.join(labels)}; {times}"
         "memory: the process's peak less what it held before. Mean ± standard deviation over trials.",
@@ -82,8 +79,3 @@ def _mean(values: pd.Series, decimals: int | None = None) -> str:
         return NOT_RUN
     mean = float(values.mean())
     return plus_minus(mean, float(values.std(ddof=1)), significant_digits(mean, 3) if decimals is None else decimals)
-
-
-def _contended(results: Results) -> bool:
-    trials = results.trials
-    return bool(trials.loc[trials["status"] == "ok", "contended"].any())

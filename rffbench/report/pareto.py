@@ -1,4 +1,4 @@
-"""Which results nothing else beats in both cost and score."""
+"""The Pareto front: the results that no other beats in both cost and score."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def pareto_front(cost: ArrayLike, score: ArrayLike, better: str) -> NDArray[np.bool_]:
-    """Which of n results (cost and score each of shape (n,)) are on the Pareto front: no other costs no more, scores
-    no worse, and is better in one of them. ``better`` is the score's better direction, 'greater' or 'less'; a result
-    without one of its numbers (NaN) is not on the front. Equal results are all on it.
+    """Which of n results (cost and score of shape (n,)) are on the Pareto front, as a mask of shape (n,).
+
+    A result is on the front unless another costs no more, scores no worse, and is better in one of the two; so equal
+    results are all on it. A result with a NaN is not. ``better`` is the score's better direction, 'greater' or 'less'.
 
     >>> pareto_front([1, 2, 3], [80, 90, 85], "greater")
     array([ True,  True, False])

@@ -1,9 +1,9 @@
-"""Writes an experiment's results as an own reference file, with which `compare` compares later runs.
+"""Writes an experiment's results as a reference file, with which `compare` compares later runs.
 
 A cell's expected score is its mean over trials. Its tolerance is the half-width of Student's 95 % interval of the
-difference of two such means, t(n − 1)·s·√(2/n): a run with other seeds is within it in 19 cells of 20. It is at least
-what rounding on another machine may change: one row of the test part in every trial, or 0.1 % of an error. A single
-trial has no spread, and that alone is its tolerance.
+difference of two such means, t(n − 1)·s·√(2/n): a run with other seeds is within it in 19 cells of 20. The tolerance is
+at least the effect of rounding on another machine: one test row in every trial, or 0.1 % of an error. A single trial
+has no spread, so its tolerance is the effect of rounding.
 """
 
 from __future__ import annotations
@@ -18,30 +18,28 @@ from scipy import stats
 from rffbench import files
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers.recorded import COLUMNS, is_path, place, read_cells
-from rffbench.report.frame import Results, find_card, load_protocols, size_label
-from rffbench.report.frame import cells as every_cell
+from rffbench.report.frame import Results, each_cell, find_card, load_protocols
 from rffbench.report.significance import LEVEL
 from rffbench.text import plural
 from rffbench.trials.metrics import PERCENT, Metric
 
-OF_AN_ERROR = 0.001  # what rounding may change of it
+OF_AN_ERROR = 0.001  # the share of an error that rounding may change
 DIGITS = 9
-MOST = 6  # changed cells that are named
+MOST = 6  # changed cells that a message lists
 
 
 def record(folder: Path, output: Path | None = None, *, overwrite: bool = False) -> tuple[Path, int, list[str]]:
-    """Write the reference file of one experiment's folder: its path, how many cells it holds, and in sentences what a
-    reader must know.
+    """Write the reference file of one experiment's folder; return its path, its number of cells, and notes.
 
-    Without an ``output`` it is the file that the config names as its reference, else ``<name>_reference.csv`` in the
-    current folder. ResultsError if no trial is finished, and where the file is there already and holds anything
-    else, unless ``overwrite`` is set.
+    The default ``output`` is the file that the config names as its reference, else ``<name>_reference.csv`` in the
+    current folder. ResultsError if no trial is finished, or if the file exists with other content and ``overwrite`` is
+    not set.
     """
     protocols = load_protocols(folder)
     results = protocols[0][1]
     rows: list[tuple[Any, ...]] = [
-        _expected(results, dataset, n_features, method, trials)
-        for dataset, n_features, method, trials in every_cell(results.trials)
+        _expected(results, dataset, size, method, trials)
+        for dataset, _, size, method, trials in each_cell(results.trials)
     ]
     measured = [row for row in rows if not math.isnan(row[COLUMNS.index("expected")])]
     if not measured:
@@ -71,6 +69,7 @@ def record(folder: Path, output: Path | None = None, *, overwrite: bool = False)
 
 
 def _default(results: Results, folder: Path) -> Path:
+    """The config's own reference file, else ``<name>_reference.csv``."""
     named = results.config.get("reference")
     if named and is_path(named):
         return place(named, folder)
@@ -78,7 +77,7 @@ def _default(results: Results, folder: Path) -> Path:
 
 
 def _changes(path: Path, table: pd.DataFrame) -> list[str]:
-    """What the new table changes in the file that is there, cell by cell, the first of them."""
+    """The changes that the new table makes in the existing file, cell by cell; at most ``MOST``."""
     try:
         cells = read_cells(path)
     except ConfigError as error:
@@ -97,24 +96,25 @@ def _changes(path: Path, table: pd.DataFrame) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """As the file has it."""
+    """The value as in the file."""
     return value if isinstance(value, str) else f"{value:.{DIGITS}g}"
 
 
 def _expected(
-    results: Results, dataset: str, n_features: int, method: str, trials: pd.DataFrame
+    results: Results, dataset: str, size: str, method: str, trials: pd.DataFrame
 ) -> tuple[str, str, str, str, float, float, int, float]:
+    """The reference's row of a cell, with the columns COLUMNS."""
     metric = results.score(dataset)
     scores = trials[metric.name].dropna()
     n, mean = len(scores), float(scores.mean())
     std = float(scores.std(ddof=1)) if n > 1 else 0.0
     spread = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * std * math.sqrt(2 / n) if n > 1 else 0.0
     tolerance = max(spread, _rounding(dataset, metric, mean))
-    size = size_label(n_features, trials["multiple"].iloc[0])
     return dataset, size, results.stored.get(method, method), metric.name, mean, std, n, tolerance
 
 
 def _rounding(dataset: str, metric: Metric, mean: float) -> float:
+    """The change of a score that rounding on another machine may cause."""
     card = find_card(dataset)
     if metric.unit == PERCENT and card is not None:
         return 100 / card.n_test

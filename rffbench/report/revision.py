@@ -1,5 +1,5 @@
-"""Opens a results folder, the folder of a git commit, ``results/table3@HEAD~3``, or a folder with an earlier version of
-an own file, ``results/mine@source:1``."""
+"""Opens a results folder, also as of a git commit (``results/table3@HEAD~3``), or as of an earlier version of a user's
+own file (``results/mine@source:1``)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,17 @@ from rffbench.errors import ResultsError
 from rffbench.execution.leftovers import temporary_folder
 from rffbench.report.versions import SOURCE, copy_version
 
-MEASURED = (
-    "config.yaml",
-    "manifest.json",
-    "trials.jsonl",
-    "trials.jsonl.xz",
-)  # everything else is derived, except own files
+MEASURED = ("config.yaml", "manifest.json", "trials.jsonl", "trials.jsonl.xz")  # others are derived, except own files
 
 
 @contextmanager
 def results_at(place: str) -> Iterator[Path]:
-    """The folder that ``place`` names: a folder, ``FOLDER@REVISION``, a folder as a git commit has it, or
-    ``FOLDER@source:NUMBER``, one with the rows of a version of an own file (`rffbench.report.versions`).
+    """The folder that ``place`` names: a folder, ``FOLDER@REVISION`` (as of a git commit), or ``FOLDER@source:NUMBER``
+    (with the rows of a version of a user's own file, `rffbench.report.versions`).
 
-    A revision is what git takes for one (``HEAD~3``, a tag, a branch, a hash). What was measured is copied to a
-    temporary folder, which is gone after the ``with`` block. ResultsError if there is no git, no such revision or
-    version, or no such folder in it.
+    A revision is any name that git knows (``HEAD~3``, a tag, a branch, a hash). The measured files are copied to a
+    temporary folder, which is removed after the ``with`` block. ResultsError if git is missing, or the revision, the
+    version, or the folder in it does not exist.
     """
     if Path(place).exists() or "@" not in place:
         yield Path(place)
@@ -45,8 +40,8 @@ def results_at(place: str) -> Iterator[Path]:
 
 
 def revisions(folder: Path) -> list[str]:
-    """``FOLDER@HASH`` of every commit that changed the folder's log, oldest first, but for the last one where the
-    folder is still as it was committed; none where the folder is in no git repository."""
+    """``FOLDER@HASH`` of every commit that changed the folder's log, oldest first. The last one is left out if the log
+    has not changed since. Empty if the folder is not in a git repository."""
     if not folder.is_dir():
         return []
     logs = [name for name in MEASURED if name.startswith("trials")]
@@ -58,7 +53,7 @@ def revisions(folder: Path) -> list[str]:
 
 
 def _split(place: str) -> tuple[Path, str]:
-    """At the first @ behind a folder that is there, as a name of either may hold one; else at the first of all."""
+    """(folder, revision), split at the first @ after an existing folder, else at the first @: both may contain one."""
     ends = [index for index, character in enumerate(place) if character == "@"]
     end = next((index for index in ends if Path(place[:index]).is_dir()), ends[0])
     return Path(place[:end]), place[end + 1 :]
@@ -90,7 +85,7 @@ def _copy(folder: Path, revision: str, copy: Path, place: str) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
-    """What a git command prints; None if it fails."""
+    """The output of a git command; None if it fails."""
     try:
         done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True)
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""Is a difference of two runs beyond a tolerance, or noise; and how many trials would settle that?
+"""Is the difference of two runs beyond a tolerance, or noise? How many trials would settle that?
 
-A difference is beyond the tolerance where Student's interval of its mean is, at a level that Holm's procedure shares
-out among all cells: in a comparison of runs that differ by noise alone, the chance of any alarm is ``LEVEL`` at most.
+A difference is beyond the tolerance if Student's interval of its mean lies beyond it, at the level that Holm's
+procedure gives the cell among all cells. If two runs differ by noise alone, the chance of any alarm is at most
+``LEVEL``.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from scipy.special import chdtri, nctdtr, stdtr, stdtrit
 from rffbench.report.significance import LEVEL
 
 POWER = 0.8
-"""The chance to find a change of twice the tolerance with as many trials as would settle a difference."""
+"""The chance to find a change of twice the tolerance with the number of trials that settles a difference."""
 MOST_TRIALS = 10_000
 _ROUNDING = 1e-9  # a difference that equals the tolerance is within it, also after rounding
 
 
 @dataclass(frozen=True)
 class Change:
-    """A mean difference from ``trials`` trials a side, its standard ``error`` and the degrees of ``freedom`` of that;
-    an infinite error from a single trial."""
+    """A mean difference from ``trials`` trials on each side, its standard ``error`` (infinite from a single trial) and
+    the error's degrees of ``freedom``."""
 
     mean: float
     error: float
@@ -38,13 +39,14 @@ class Change:
         return self.mean - half, self.mean + half
 
     def scaled(self, factor: float) -> Change:
-        """The same in another unit; by an infinite factor, what is not 0 is infinite, with the error that it has."""
+        """The change in another unit. An infinite factor makes a mean that is not 0 infinite, and keeps the error."""
         if math.isinf(factor):
             return replace(self, mean=math.copysign(factor, self.mean) if self.mean else 0.0)
         return replace(self, mean=self.mean * factor, error=self.error * abs(factor))
 
     def p_beyond(self, tolerance: float) -> float:
-        """The p-value of the interval beyond ± the tolerance: below a level where the interval at 1 − that level is."""
+        """The p-value of a mean beyond ± the tolerance: it is below a level if the interval at 1 − that level lies
+        beyond."""
         excess = abs(self.mean) - tolerance
         if excess <= _ROUNDING or not math.isfinite(self.error):
             return 1.0
@@ -55,17 +57,16 @@ class Change:
         return max(map(abs, self.interval)) <= tolerance + _ROUNDING
 
     def settling_trials(self, tolerance: float, cells: int) -> int | None:
-        """The number of trials that would settle it among ``cells`` cells: with these a change of twice the tolerance,
-        or of the mean difference where there is no tolerance, is found with a chance of ``POWER``. None if they would
-        be more than ``MOST_TRIALS``, and from a single trial, which says nothing of the noise.
+        """The number of trials that would settle the change among ``cells`` cells. With that number, a change of twice
+        the tolerance (without a tolerance: of the mean difference) is found with the chance ``POWER``. None if it is
+        more than ``MOST_TRIALS``, or unknown because a single trial has no spread.
 
-        The noise is known from few trials, so that it may be larger: taken is the upper end of its one-sided interval
-        at ``POWER``.
+        A spread from few trials may be too small, so the upper end of its one-sided interval at ``POWER`` is used.
         """
         effect = tolerance or abs(self.mean)
         if not math.isfinite(self.error) or not effect:
             return None
-        # chdtri is of the upper tail: the variance of the trials is above this share of the measured one.
+        # chdtri takes the probability of the upper tail.
         noise = self.error * math.sqrt(self.trials * self.freedom / chdtri(self.freedom, POWER))
         if _power(MOST_TRIALS, effect, noise, LEVEL / cells) < POWER:
             return None
@@ -77,7 +78,8 @@ class Change:
 
 
 def change_of(old: pd.Series, new: pd.Series, paired: bool) -> Change | None:
-    """``new`` less ``old``, trial by trial where they are paired (the same index), else by Welch; None without any."""
+    """``new`` less ``old``: trial by trial if they are ``paired`` (have the same index), else by Welch's test. None if
+    either is empty."""
     counts = len(old), len(new)
     if not all(counts):
         return None

@@ -13,19 +13,19 @@ from scipy.special import stdtr, stdtrit
 from rffbench.report.frame import Results
 from rffbench.trials.metrics import Metric
 
-LEVEL = 0.05  # of tests, and 1 − LEVEL of intervals, where a config does not say otherwise
+LEVEL = 0.05  # of tests (1 − LEVEL of intervals), unless a config sets another level
 
 _DEFAULTS: dict[str, Any] = {"baselines": ["RFF", "QMC"], "level": LEVEL, "correction": "none"}
 
 
 def baselines(config: Mapping[str, Any]) -> list[str]:
-    """The labels of the methods that a config compares the others with."""
+    """The labels of the methods with which a config compares the others."""
     given = (config.get("significance") or {}).get("baselines")
     return list(_DEFAULTS["baselines"] if given is None else given)
 
 
 def significance_settings(results: Results) -> dict[str, Any]:
-    """The config's ``significance``: baselines (those that are methods of it), level, correction."""
+    """The config's ``significance``: baselines (only methods of the config), level, correction."""
     given = results.config.get("significance") or {}
     settings: dict[str, Any] = _DEFAULTS | {key: value for key, value in given.items() if value is not None}
     return settings | {"baselines": [name for name in settings["baselines"] if name in results.methods]}
@@ -34,12 +34,11 @@ def significance_settings(results: Results) -> dict[str, Any]:
 def significantly_better(results: Results, dataset: str, metrics: Sequence[Metric]) -> set[tuple[int, str, str]]:
     """The (n_features, method, metric's name) at which a method beats **every** baseline at the config's level.
 
-    A method and a baseline are compared by :func:`paired_p_value` over the trials that both finished. Better
-    than all baselines is an intersection–union test: its p-value is the largest of the comparisons', and
-    needs no correction for their number. With ``correction: holm`` the p-values of one dataset and metric, of
-    all sizes and all methods that are no baselines, are one family, whose chance of any false • Holm's
-    step-down procedure holds at the level. A comparison that cannot be made (fewer than two common trials)
-    is never significant, and not in the family.
+    A method and a baseline are compared by :func:`paired_p_value` over the trials that both finished. "Better
+    than all baselines" is an intersection–union test: its p-value is the largest of the comparisons', without a
+    correction for their number. With ``correction: holm``, the p-values of one dataset and metric (all sizes,
+    all methods except baselines) are one family, and Holm's step-down procedure keeps the chance of any false •
+    at the level. A comparison with fewer than two common trials is never significant, and not in the family.
     """
     settings = significance_settings(results)
     baselines = [results.methods.index(name) for name in settings["baselines"]]
@@ -65,7 +64,8 @@ def significantly_better(results: Results, dataset: str, metrics: Sequence[Metri
 def _by_trial(
     trials: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str]
 ) -> tuple[list[int], NDArray[np.float64]]:
-    """The sizes of a dataset's trials, and their numbers by metric, size, method and trial; NaN if missing."""
+    """The sizes of a dataset's trials, and an array of their numbers by metric, size, method and trial (NaN if
+    missing)."""
     sizes, size = np.unique(trials["n_features"].to_numpy(int), return_inverse=True)
     numbers, trial = np.unique(trials["trial"].to_numpy(int), return_inverse=True)
     method = [methods.index(name) for name in trials["method"]]
@@ -75,11 +75,11 @@ def _by_trial(
 
 
 def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> float:
-    """One-sided paired t-test that ``candidate`` is better ('greater' or 'less') than ``baseline``.
+    """The p-value of a one-sided paired t-test that ``candidate`` is better ('greater' or 'less') than ``baseline``.
 
-    The two are paired by their place, two series by their index, the trial; trials that either lacks (NaN) are left
-    out. NaN with fewer than two pairs. Where all differences are equal, as the
-    t statistic is then infinite or 0/0: 0 if they favour the candidate, else 1.
+    Arrays are paired by position, two series by their index, the trial; trials with a NaN are left out. NaN with fewer
+    than two pairs. If all differences are equal, the t statistic is infinite or 0/0; then p is 0 if they favour the
+    candidate, else 1.
     """
     if isinstance(candidate, pd.Series) and isinstance(baseline, pd.Series):
         candidate, baseline = candidate.align(baseline)
@@ -92,13 +92,13 @@ def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> fl
     rounding = 16 * np.finfo(float).eps * np.abs(pairs).max()
     if np.ptp(gains) <= rounding:
         return 0.0 if gains.mean() > rounding else 1.0
-    # As scipy.stats.ttest_rel, which takes ten times as long: a report of many protocols makes thousands of tests.
+    # The same as scipy.stats.ttest_rel in a tenth of the time: a report of many protocols makes thousands of tests.
     return float(stdtr(count - 1, -gains.mean() / np.sqrt(gains.var(ddof=1) / count)))
 
 
 def mean_interval(sample: pd.Series) -> tuple[float, float]:
     """Student's interval of a mean at 1 − ``LEVEL``; infinite from a single value."""
-    if len(sample) < 2:  # whose standard deviation is 0/0
+    if len(sample) < 2:
         return -np.inf, np.inf
     values = sample.to_numpy(float)
     return interval_of(float(values.mean()), float(values.std(ddof=1)), len(values))
@@ -115,12 +115,12 @@ def welch_interval(
 ) -> tuple[float, float]:
     """Welch's interval at 1 − ``LEVEL`` of ``mean − other_mean``, from the two samples' statistics.
 
-    NaN where a standard deviation or a count of two is missing.
+    NaN if either has no standard deviation or fewer than two numbers.
     """
     if not (n > 1 and other_n > 1 and np.isfinite([std, other_std]).all()):
         return np.nan, np.nan
     variances = np.array([std**2 / n, other_std**2 / other_n])
-    if not variances.any():  # the degrees of freedom are then 0/0
+    if not variances.any():  # the degrees of freedom would be 0/0
         return mean - other_mean, mean - other_mean
     freedom = variances.sum() ** 2 / (variances**2 / [n - 1, other_n - 1]).sum()  # Welch–Satterthwaite
     half = float(stdtrit(freedom, 1 - LEVEL / 2) * np.sqrt(variances.sum()))
@@ -128,9 +128,9 @@ def welch_interval(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down adjusted p-values, in the order given: max over j ≤ i of (m − j + 1)·pⱼ, 1 at most.
+    """Holm's (1979) step-down adjusted p-values, in the given order: max over j ≤ i of (m − j + 1)·pⱼ, at most 1.
 
-    NaN, of a comparison that could not be made, is no part of the family and stays NaN.
+    NaN, for a comparison that was not possible, is not part of the family and stays NaN.
     """
     adjusted = np.array(p_values, dtype=float)
     order = np.argsort(adjusted, kind="stable")[: np.count_nonzero(~np.isnan(adjusted))]  # NaN comes last

@@ -1,4 +1,4 @@
-"""Exponents with intervals: what was measured as a power of the number of features."""
+"""Exponents with intervals: measurements as powers of the number of features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEWEST_SIZES = 3
 
 
 class Slope(NamedTuple):
-    """An exponent, its 95 % interval, and the sizes and trials it comes from."""
+    """An exponent, its 95 % interval, and the numbers of sizes and trials behind it."""
 
     exponent: float
     low: float
@@ -27,16 +27,16 @@ class Slope(NamedTuple):
 
 
 def exponents(sizes: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
-    """p of values ∝ sizes^p, the slope of the least-squares line through the logarithms: sizes (k,), values (k,) or
-    (k, trials), the exponents () or (trials,)."""
+    """p of values ∝ sizes^p, the slope of the least-squares line through the logarithms. For sizes of shape (k,) and
+    values of shape (k,) or (k, trials), the shape is () or (trials,)."""
     return np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(values)), 1)[0]
 
 
 def fitted_slope(trials: pd.DataFrame, metric: str) -> Slope | None:
-    """The exponent p of metric ∝ m^p over the sizes m of one method: the mean of the least-squares slopes of log metric
-    against log m, one per trial, with Student's interval. A trial's sizes share their frequencies, trials do not.
+    """The exponent p of metric ∝ m^p over the sizes m of one method: the mean over trials of the least-squares slopes
+    of log metric against log m, with Student's interval. (The sizes of one trial share frequencies; trials do not.)
 
-    None with fewer than FEWEST_SIZES sizes or two trials.
+    None if there are fewer than FEWEST_SIZES sizes or fewer than two trials.
     """
     table = trials.pivot(index="trial", columns="n_features", values=metric).dropna()
     if table.shape[1] < FEWEST_SIZES or len(table) < 2:

@@ -1,10 +1,10 @@
 """Does a method win over all datasets? Paired tests, effect sizes with intervals, mean ranks.
 
-Two kinds of rows. Of one dataset: the unit is the trial, its differences averaged over sizes, and the test a paired
-t-test. Of all datasets: the unit is the cell (dataset and size), its scores averaged over trials, and the test
-Wilcoxon's signed-rank test; Friedman's test is over the same cells (Demšar 2006, JMLR 7). Sizes of a dataset share its
-rows and their frequencies, so the p-values over cells are smaller than independent cells would give. The p-values of
-one kind of rows are one family, with Holm's correction.
+There are two kinds of rows. For one dataset, the unit is the trial, with differences averaged over sizes, and the test
+is a paired t-test. For all datasets, the unit is the cell (dataset and size), with scores averaged over trials, and the
+test is Wilcoxon's signed-rank test; Friedman's test uses the same cells (Demšar 2006, JMLR 7). The sizes of a dataset
+share rows and frequencies, so the p-values over cells are smaller than independent cells would give. The p-values of
+each kind of rows are one family, with Holm's correction.
 """
 
 from __future__ import annotations
@@ -26,30 +26,21 @@ from rffbench.report.text_table import Table
 
 ALL = "all"
 COLUMNS = [
-    "dataset",
-    "method",
-    "baseline",
-    "unit",
-    "pairs",
-    "difference",
-    "low",
-    "high",
-    "effect_size",
-    "test",
-    "p",
-    "p_holm",
-]
+    "dataset", "method", "baseline", "unit", "pairs", "difference", "low", "high", "effect_size", "test", "p", "p_holm",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """``pairs`` has a row for every two methods over ALL and on every dataset, with ``COLUMNS``: difference (the mean
-    of method less baseline, so oriented that more is better: points of accuracy, percent of the baseline's error), its
-    95 % interval, effect_size (Cohen's d_z: the mean difference over the differences' standard deviation), two-sided p.
+    """The methods of an experiment compared with one another.
 
-    ``measured`` names the score; ``ranks`` is each method's mean rank over cells (1 is best); ``friedman`` the test's
-    χ² and p, None with fewer than three methods or two cells; ``cells`` how many cells all methods have, ``left_out``
-    how many they don't; ``apart`` the methods that are left out because they have none in common with the others.
+    ``pairs`` has a row for every two methods over ALL and on every dataset, with ``COLUMNS``: difference (mean of
+    method less baseline, positive if the method is better: points of accuracy, percent of the baseline's error), its 95
+    % interval, effect_size (Cohen's d_z: the mean difference over the differences' standard deviation), two-sided p.
+
+    ``measured`` names the score. ``ranks`` is each method's mean rank over cells (1 is best). ``friedman`` is the
+    test's χ² and p, None with fewer than three methods or two cells. ``cells`` is the number of cells that all methods
+    have, ``left_out`` the number of others. ``apart`` are the methods without a cell in common with the others.
     """
 
     title: str
@@ -62,28 +53,26 @@ class Statistics:
     apart: tuple[str, ...] = ()
 
     def to_csv(self) -> str:
+        """The text of statistics.csv."""
         return csv_frame(self.pairs).to_csv(index=False, lineterminator="\n")
 
     def records(self) -> list[dict[str, Any]]:
+        """The rows of ``pairs`` for JSON."""
         return records(self.pairs)
 
     def table(self) -> Table:
-        """What there is over all datasets."""
+        """The table of the rows over all datasets."""
         table = Table(
             f"{self.title}: methods against each other over {self.cells} cells (dataset and size)",
             ["method", "against", "mean difference", "95 %", "d_z", "p (Wilcoxon, Holm)"],
         )
         for row in self.pairs[self.pairs["dataset"] == ALL].to_dict("records"):
-            table.rows.append(
-                [
-                    row["method"],
-                    row["baseline"],
-                    f"{row['difference']:+.2f}",
-                    "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
-                    "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
-                    "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
-                ]
-            )
+            table.rows.append([
+                row["method"], row["baseline"], f"{row['difference']:+.2f}",
+                "" if np.isinf(row["low"]) else f"{row['low']:+.2f} to {row['high']:+.2f}",
+                "" if np.isnan(row["effect_size"]) else f"{row['effect_size']:+.2f}",
+                "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
+            ])  # fmt: skip
         ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in self.ranks.items())
         chi2, p = self.friedman or (np.nan, np.nan)
         friedman = f"; Friedman χ² = {chi2:.2f}, p = {p:.2g}" if self.friedman else ""
@@ -133,15 +122,15 @@ def compute_statistics(results: Results) -> Statistics | None:
 
 
 def _comparable(by_cell: pd.DataFrame) -> list[str]:
-    """The methods to be compared: the largest group that cells in common hold together. A method whose sizes are its
-    own, an exact solver or another kind of map, would leave no cell that all have."""
+    """The methods to compare: the largest group that is connected by common cells. With a method that has other sizes
+    (an exact solver, another kind of map) no cell would be common to all."""
     has = by_cell.notna().to_numpy().astype(int)
     _, group = connected_components(has.T @ has)
     return list(by_cell.columns[group == np.bincount(group).argmax()])
 
 
 def _scores(results: Results) -> pd.DataFrame:
-    """dataset, n_features, method, trial, score: the metric that the dataset is judged by."""
+    """dataset, n_features, method, trial, and score, the dataset's main metric."""
     trials = results.trials
     score = pd.concat(
         [trials.loc[trials["dataset"] == dataset, results.score(dataset).name] for dataset in results.datasets]
@@ -150,7 +139,7 @@ def _scores(results: Results) -> pd.DataFrame:
 
 
 def _gain(method: pd.Series, baseline: pd.Series, relative: dict[str, bool]) -> pd.Series:
-    """How much better, by unit: points of a score, percent of the baseline's error."""
+    """The gain of each unit over the baseline: points of a score, percent of the baseline's error."""
     errors = np.array([relative[name] for name in method.index.get_level_values("dataset")])
     return (method - baseline).where(~errors, 100 * (baseline - method) / baseline)
 
@@ -160,30 +149,20 @@ def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str)
     spread = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
     test, p = ("Wilcoxon", _wilcoxon(gains)) if unit == "cell" else ("paired t", _two_sided(gains))
     return {
-        "dataset": dataset,
-        "method": method,
-        "baseline": baseline,
-        "unit": unit,
-        "pairs": len(gains),
-        "difference": gains.mean(),
-        "low": low,
-        "high": high,
-        "effect_size": gains.mean() / spread if spread > 0 else np.nan,
-        "test": test,
-        "p": p,
-    }
+        "dataset": dataset, "method": method, "baseline": baseline, "unit": unit, "pairs": len(gains),
+        "difference": gains.mean(), "low": low, "high": high,
+        "effect_size": gains.mean() / spread if spread > 0 else np.nan, "test": test, "p": p,
+    }  # fmt: skip
 
 
 def _two_sided(gains: pd.Series) -> float:
-    """Of a paired t-test; NaN from a single trial."""
-    zero = np.zeros(len(gains))
-    return float(
-        np.minimum(1.0, 2 * np.minimum(paired_p_value(gains, zero, "greater"), paired_p_value(gains, zero, "less")))
-    )
+    """The p-value of a two-sided paired t-test; NaN from a single trial."""
+    one_sided = [paired_p_value(gains, np.zeros(len(gains)), better) for better in ("greater", "less")]
+    return float(np.minimum(1.0, 2 * np.min(one_sided)))
 
 
 def _wilcoxon(gains: pd.Series) -> float:
-    """Two-sided; NaN from a single cell, 1 where no cell differs."""
+    """The two-sided p-value; NaN from a single cell, 1 if no cell differs."""
     if len(gains) < 2:
         return np.nan
     return float(stats.wilcoxon(gains).pvalue) if gains.any() else 1.0
@@ -201,7 +180,7 @@ def _friedman(scores: pd.DataFrame) -> tuple[float, float] | None:
 
 
 def significance_matrix(statistics: Statistics) -> pd.DataFrame:
-    """Holm's p-values over cells of every two methods, as a symmetric table with 1 on its diagonal."""
+    """Holm's p-values over cells for every two methods: a symmetric matrix with 1 on its diagonal."""
     methods = list(statistics.ranks.index)
     matrix = pd.DataFrame(1.0, index=methods, columns=methods)
     for row in statistics.pairs[statistics.pairs["dataset"] == ALL].to_dict("records"):

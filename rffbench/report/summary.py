@@ -14,28 +14,17 @@ from rffbench.report.escape import csv_frame
 from rffbench.report.frame import Protocols, Results, cell_places, with_labels
 from rffbench.report.significance import significantly_better
 
-COLUMNS = [
-    "dataset",
-    "n_features",
-    "multiple",
-    "method",
-    "metric",
-    "mean",
-    "std",
-    "n_ok",
-    "n_failed",
-    "significant",
-]
+COLUMNS = ["dataset", "n_features", "multiple", "method", "metric", "mean", "std", "n_ok", "n_failed", "significant"]
 
 
 def summarise(results: Results) -> pd.DataFrame:
     """The tidy summary, with the columns ``COLUMNS``.
 
     ``mean`` and ``std`` (divisor n − 1; missing for a single trial) are over the ``n_ok`` trials that have
-    the metric; ``n_failed`` trials ended otherwise than ok. ``significant`` is 1 where the method is better
-    than every baseline (:mod:`rffbench.report.significance`), else 0: for baselines, times, memory and λ,
-    and where no test could be made. Accuracy is in %, times in seconds, memory in bytes. A metric that no
-    trial of a dataset has gives no rows, except for the score of a dataset whose trials all failed.
+    the metric; ``n_failed`` trials did not finish. ``significant`` is 1 if the method is better than every
+    baseline (:mod:`rffbench.report.significance`), else 0; it is also 0 for baselines, times, memory and λ, and
+    if no test was possible. Accuracy is in %, times in seconds, memory in bytes. A metric that no trial of a
+    dataset has gives no rows, except for the score of a dataset whose trials all failed.
     """
     trials, names = results.trials, list(results.metrics)
     values, failed = trials[names].to_numpy(float), (trials["status"] != "ok").to_numpy()
@@ -59,11 +48,11 @@ def summarise(results: Results) -> pd.DataFrame:
 
 
 def _moments(values: NDArray[np.float64]) -> tuple[list[float], list[float], list[int]]:
-    """Mean, standard deviation (NaN of a single one) and count of the numbers in each column that are not NaN."""
-    columns = np.ascontiguousarray(values.T)  # so that each is summed as by itself
+    """Mean, standard deviation (NaN of a single number) and count of each column's numbers that are not NaN."""
+    columns = np.ascontiguousarray(values.T)  # so that rounding does not depend on the other columns
     has = ~np.isnan(columns)
     counts = has.sum(axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):  # of numbers near the largest that there is
+    with np.errstate(invalid="ignore", over="ignore"):  # numbers near the largest float
         means = np.where(has, columns, 0.0).sum(axis=1) / counts
         squares = np.where(has, (columns - means[:, None]) ** 2, 0.0).sum(axis=1)
         stds = np.sqrt(squares / np.where(counts > 1, counts - 1, np.nan))
@@ -71,17 +60,17 @@ def _moments(values: NDArray[np.float64]) -> tuple[list[float], list[float], lis
 
 
 def summary_csv(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> str:
-    """The folder's summary.csv, numbers in full precision; of a sweep, with one more column per axis."""
+    """The text of the folder's summary.csv: numbers in full precision; for a sweep, one more column per axis."""
     return csv_frame(_joined(protocols, summaries)).to_csv(index=False, lineterminator="\n")
 
 
 def summary_records(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
-    """The same by row; None if there is no number."""
+    """The rows of summary.csv as dictionaries; None for a missing number."""
     return records(_joined(protocols, summaries))
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as JSON can hold them: no NaN, no infinity, no number of NumPy's."""
+    """The rows of a frame as dictionaries for JSON: NaN and infinity become None, NumPy's numbers Python's."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
 

@@ -13,7 +13,7 @@ from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.report import edges
 from rffbench.report.at_seconds import make_table_at
 from rffbench.report.columns import columns_note, make_columns_table
-from rffbench.report.frame import Protocols, Results, as_written, cells, size_label
+from rffbench.report.frame import Protocols, Results, as_written, each_cell
 from rffbench.report.model_table import make_model_table
 from rffbench.report.significance import baselines, significance_settings
 from rffbench.report.summary import summarise
@@ -22,16 +22,19 @@ from rffbench.report.typeset import to_latex
 from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, ERRORS, SECONDS, Metric
 
-COLUMNS = "columns"  # shown as a metric is: how many columns the features have
+COLUMNS = "columns"  # shown like a metric: the number of columns of the features
 ALIASES = {"time": "feature_s", "memory": "peak_memory_bytes"}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a table shows: a metric by its name, or by one of ``ALIASES``, in place of what each dataset is judged by;
-    whether the seconds to generate the features stand beside a score; whether the best cells of a row are marked;
-    whether names are as people write them, not as a config has them; the seconds of training that a method may take,
-    where it is not every size that is shown."""
+    """What a table shows.
+
+    ``metric``: a metric by its name or alias (``ALIASES``), instead of each dataset's main metric. ``seconds``: beside
+    a score, the seconds to generate the features. ``best``: marks at the best cells of a row. ``written``: names as
+    people write them, not as in the config. ``at_seconds``: only the largest size that trains in that time, not every
+    size.
+    """
 
     metric: str | None = None
     seconds: bool = True
@@ -42,18 +45,19 @@ class Shown:
 
 KEPT = ".table.json"
 FILES = Shown()
-"""What the files of a results folder show."""
+"""What the table's files in a results folder show."""
 
 
 def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | None = None) -> Table:
-    """The table of an experiment's results, from its ``summary`` if that is at hand.
+    """The table of an experiment's results. ``summary`` is their summary, if it is computed already.
 
-    A cell is the score's mean ± standard deviation over trials (accuracy in %; RMSE where a dataset has no
+    A cell is the score's mean ± standard deviation over trials (accuracy in %; RMSE if a dataset has no
     accuracy) and, in brackets, the seconds to generate the training features. ``~`` marks times of which
     some were taken while other work used the processors. A cell with fewer finished trials than the config
-    asks for says their number and why; one without any is a dash and why; one that it does not ask for is empty.
+    asks for gives their number and the reason; a cell without any, a dash and the reason. A cell that the
+    config does not ask for is empty.
 
-    Raises ConfigError for a metric that does not exist, ResultsError for one that no trial here has.
+    Raises ConfigError for a metric that does not exist, ResultsError for a metric that no trial has.
     """
     if shown.metric == COLUMNS:
         return make_columns_table(results, written=shown.written)
@@ -78,20 +82,18 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
     }
     rows: dict[tuple[str, int], list[str]] = {}
     at_edges = edges.marks(results) if shown.metric is None else {}
-    found = []  # of every row the numbers that may be the best, by column
+    found = []  # for each row, the numbers that may be the best, by column
     contended = False
-    for dataset, n_features, method, trials in cells(results.trials):
+    for dataset, n_features, size, method, trials in each_cell(results.trials):
         if (dataset, n_features) not in rows:
-            size = size_label(n_features, trials["multiple"].iloc[0])
-            asked = [results.asks_for(dataset, each, size) for each in results.methods]
+            asked = [results.grid.asks_for(dataset, each, size) for each in results.methods]
             rows[dataset, n_features] = [*lead(datasets[dataset], size), *[NOT_RUN if each else "" for each in asked]]
             found.append({})
         metric, column = metrics[dataset], len(LEAD) + results.methods.index(method)
         number = numbers.get((dataset, n_features, method, metric.name))
-        planned = results.planned_trials(n_features, trials["multiple"].iloc[0])
         mean = float(number["mean"]) if number else math.nan
         decimals = metric.decimals or _decimals(mean, largest.get((dataset, metric.name), 0.0))
-        cell = _cell(number, metric, decimals, trials, planned, shown)
+        cell = _cell(number, metric, decimals, trials, results.grid.planned_trials(size), shown)
         if mark := at_edges.get((dataset, n_features, method)):
             cell += f" {mark}"
         contended = contended or "~" in cell
@@ -103,7 +105,8 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         _mark_best(table, found, [metrics[dataset] for dataset, _ in rows])
     table.notes[:0] = _legend(results, table, metrics, contended, shown)
     for dataset in results.datasets:
-        if metrics[dataset].name in ERRORS and (differ := results.kernels_differ(dataset, results.methods_on(dataset))):
+        methods = results.grid.methods_on(dataset)
+        if metrics[dataset].name in ERRORS and (differ := results.kernels_differ(dataset, methods)):
             table.notes.append(f"{datasets[dataset]}: {differ}.")
     if shown.metric is None:
         table.notes += edges.notes(results)
@@ -111,20 +114,20 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
 
 
 def baseline_column(config: Mapping[str, Any], methods: Sequence[str], table: Table) -> int | None:
-    """The column of the first method that the config's significance compares others with; None if there is none."""
+    """The column of the config's first baseline among the methods; None without a baseline."""
     names = [name for name in baselines(config) if name in methods]
     return len(table.header) - len(methods) + methods.index(names[0]) if names else None
 
 
 def _mark_best(table: Table, numbers: Sequence[Mapping[int, float]], metrics: Sequence[Metric]) -> None:
-    """Mark the best cells of every row, of its numbers by column and its metric."""
+    """Mark the best cells of every row, given the rows' numbers by column and their metrics."""
     for index, (of_row, metric) in enumerate(zip(numbers, metrics, strict=True)):
         table.best |= {(index, column) for column in best_of(of_row, metric)}
 
 
 def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
-    """The columns with the best number, of two at least; none where the metric has no better direction, or a number
-    (NaN) cannot be compared."""
+    """The columns with the best number. Empty with fewer than two numbers, with a NaN, which cannot be compared, or for
+    a metric without a better direction."""
     better = metric.better or ("less" if metric.unit in (SECONDS, BYTES) else None)
     if better is None or len(numbers) < 2 or any(map(math.isnan, numbers.values())):
         return []
@@ -133,8 +136,8 @@ def best_of(numbers: Mapping[int, float], metric: Metric) -> list[int]:
 
 
 def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence[pd.DataFrame] | None = None) -> Table:
-    """The table of a folder. Of a sweep it is one table below the other, a protocol's labels in front of its datasets;
-    a method that a protocol does not have is left empty there."""
+    """The table of a folder. For a sweep, the protocols' tables follow one another, with a protocol's labels before its
+    datasets' names, and empty cells for the methods that a protocol lacks."""
     models = shown.metric is None and shown.at_seconds is None and protocols[0][1].config.get("table") == "models"
     parts = []
     for index, (_, results) in enumerate(protocols):
@@ -161,8 +164,8 @@ def folder_table(protocols: Protocols, shown: Shown = FILES, summaries: Sequence
 
 
 def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tuple[Table, dict[str, str]]:
-    """The table of a folder, and what its table.csv, table.md and table.tex hold; the last has names as people write
-    them, and fits across two columns. ``KEPT`` holds the table itself, so that it is shown again without the log."""
+    """The table of a folder, and the texts of table.csv, table.md, table.tex (with names as people write them, across
+    two columns) and ``KEPT`` (the table as JSON, which shows it again without reading the log), by file name."""
     table = folder_table(protocols, FILES, summaries)
     paper = folder_table(protocols, replace(FILES, written=True), summaries)
     texts = {"table.csv": table.to_csv(), "table.md": table.to_markdown(), "table.tex": to_latex(paper)}
@@ -170,15 +173,15 @@ def table_files(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> tupl
 
 
 def _metrics(results: Results, shown: Shown) -> dict[str, Metric]:
-    """What each dataset's cells are."""
+    """The metric of each dataset's cells."""
     if shown.metric is None:
         return {dataset: results.score(dataset) for dataset in results.datasets}
     return dict.fromkeys(results.datasets, measured_metric([({}, results)], shown.metric))
 
 
 def measured_metric(protocols: Protocols, name: str) -> Metric:
-    """The metric of this name, or of one of ``ALIASES``. ConfigError if there is none such, ResultsError if no
-    trial of a folder has it."""
+    """The metric with this name or alias (``ALIASES``). ConfigError if there is no such metric, ResultsError if no
+    trial of the folder has it."""
     known = {each: metric for _, results in protocols for each, metric in results.metrics.items()}
     metric = known.get(ALIASES.get(name, name))
     if metric is None:
@@ -220,7 +223,8 @@ def _cell(
 
 
 def _decimals(mean: float, largest: float) -> int:
-    """Those that show three digits of a dataset's largest number, or of one that is less than a hundredth of it."""
+    """The decimals that show three digits of the dataset's largest number; for a mean below a hundredth of that, three
+    digits of the mean."""
     return significant_digits(mean if 0 < mean < largest / 100 else largest, 3)
 
 

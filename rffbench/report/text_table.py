@@ -1,4 +1,4 @@
-"""A table of text for a terminal, Markdown and CSV, and how numbers stand in its cells."""
+"""A table of text for a terminal, Markdown and CSV, and the format of numbers in its cells."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _GAP = "  "  # between the columns of a terminal's table
 
 
 LEAD: dict[str, Callable[[str, str], str]] = {"dataset": lambda dataset, _: dataset, "s": lambda _, size: size}
-"""The columns that name a row of a table of methods, and what each shows of the row's dataset and size."""
+"""The columns that name a row of a table of methods; each makes its text from the row's dataset and size."""
 
 
 def lead(dataset: str, size: str) -> list[str]:
-    """The cells that name a row."""
+    """The cells that name a row, one per column of ``LEAD``."""
     return [show(dataset, size) for show in LEAD.values()]
 
 
@@ -36,9 +36,9 @@ def lead(dataset: str, size: str) -> list[str]:
 class Table:
     """A table of text: each of ``rows`` has a dataset, a size and one cell per method; ``notes`` explain the signs.
 
-    The first ``stub`` columns name a row, and stand before every part of a table that is too wide. ``best`` are the
-    cells, by row and column, that are set in bold where there is bold. ``baseline`` is the column that others are
-    compared with, if any: a terminal shows it in every part where there is room for another one beside it.
+    The first ``stub`` columns name a row. If a table is too wide, every part of it begins with them. ``best`` are the
+    cells, by row and column, that are printed in bold if the format has bold. ``baseline`` is the column that others
+    are compared with, if any: on a terminal every part has it, if another column fits beside it.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Table:
     baseline: int | None = None
 
     def to_csv(self) -> str:
-        """A cell that a spreadsheet would take for a formula is guarded by an apostrophe."""
+        """The table as CSV, with an apostrophe before each cell that a spreadsheet would take for a formula."""
         text = io.StringIO()
         safe = self.in_lines()
         rows = [[csv_cell(cell) for cell in row] for row in [safe.header, *safe.rows]]
@@ -58,10 +58,11 @@ class Table:
         return text.getvalue()
 
     def to_text(self, width: int | None = None) -> str:
-        """Aligned for a terminal, the dataset's name at its first row only.
+        """The table aligned for a terminal, with the dataset's name at its first row only.
 
-        What is wider than ``width`` columns turns: headings break into lines, then the first column's names stand
-        above their rows, then the other columns follow one another in blocks. What is still too wide breaks into lines.
+        If the table is wider than ``width`` columns, headings are broken into lines. If it is still too wide, the first
+        column's names become headings above their rows, then the other columns are split into blocks, one below the
+        other. Cells that are still too wide are broken into lines.
         """
         safe = self.in_lines()
         limit = math.inf if width is None else width
@@ -75,11 +76,11 @@ class Table:
         return "\n".join([*title, "", *body.lines(limit), "", *notes]) + "\n"
 
     def narrowest(self) -> int:
-        """How wide a terminal must be for all columns to stand side by side, in what way ever."""
+        """The width of the narrowest terminal that shows all columns side by side."""
         return _Grid(self.in_lines(), wrap_header=True, heading=self.stub > 1).width()
 
     def to_markdown(self) -> str:
-        """Text stays text: no tag, entity or link of a label counts as one."""
+        """The table as Markdown; tags, entities and links in its texts are escaped."""
         safe = self.in_lines()
         rows = [[markdown_cell(cell) for cell in row] for row in [safe.header, *safe.sparse_rows()]]
         for row, column in self.best:
@@ -91,6 +92,7 @@ class Table:
         return "\n".join([f"**{markdown(safe.title)}**", "", *lines, "", *notes]).rstrip() + "\n"
 
     def to_json(self) -> str:
+        """The table as JSON, for `from_json`."""
         return json.dumps({**asdict(self), "best": sorted(self.best)}, ensure_ascii=False)
 
     @classmethod
@@ -100,17 +102,17 @@ class Table:
         return cls(**{**found, "best": set(map(tuple, found["best"]))})
 
     def records(self) -> list[dict[str, str]]:
-        """Each row's cells by the columns' names."""
+        """Each row as a dictionary of its cells by the columns' names."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
     def in_lines(self) -> Table:
-        """The same table, every text in one line and without what a terminal would act on."""
+        """The same table with every text in one line and without control characters."""
         rows = [[in_one_line(cell) for cell in row] for row in self.rows]
         header, notes = ([in_one_line(text) for text in texts] for texts in (self.header, self.notes))
         return replace(self, title=in_one_line(self.title), header=header, rows=rows, notes=notes)
 
     def sparse_rows(self) -> list[list[str]]:
-        """The rows, the first column's name at the first of its rows only."""
+        """The rows, with a name in the first column only if it differs from the row above."""
         above = ["", *(row[0] for row in self.rows)]
         return [["" if row[0] == last else row[0], *row[1:]] for row, last in zip(self.rows, above, strict=False)]
 
@@ -119,7 +121,7 @@ class Table:
 
 
 class _Grid:
-    """A table as a terminal shows it: with its first column, or with that column's names as headings of their rows."""
+    """A table as a terminal shows it, with its first column, or with that column's names as headings above the rows."""
 
     def __init__(self, table: Table, wrap_header: bool, heading: bool) -> None:
         first = 1 if heading else 0
@@ -137,7 +139,7 @@ class _Grid:
             self._widths = [max(width, len(name)) for width, name in zip(cells, self._header, strict=True)]
 
     def width(self) -> int:
-        """Of all columns side by side."""
+        """The width of all columns side by side."""
         return sum(self._widths) + len(_GAP) * (len(self._widths) - 1)
 
     def lines(self, limit: float) -> list[str]:
@@ -147,7 +149,7 @@ class _Grid:
     def _part(self, columns: list[int], limit: float) -> list[str]:
         widths = [self._widths[column] for column in columns]
         taken = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
-        if taken + widths[-1] > limit:  # one column, and not even that fits
+        if taken + widths[-1] > limit:  # not even one column fits
             widths[-1] = max(int(limit) - taken, len(NOT_RUN) * 8)
         lines = [*self._line(self._header, columns, widths), _GAP.join("─" * width for width in widths)]
         for number, (group, row) in enumerate(zip(self._groups, self._rows, strict=True)):
@@ -160,7 +162,7 @@ class _Grid:
 
     @staticmethod
     def _line(row: list[str], columns: list[int], widths: list[int]) -> list[str]:
-        """The cells of a row, those too wide on several lines."""
+        """The lines of a row: several if a cell is too wide."""
         cells = [_wrapped(row[column], width) for column, width in zip(columns, widths, strict=True)]
         height = max(map(len, cells))
         return [_aligned([*(cell[n] if n < len(cell) else "" for cell in cells)], widths) for n in range(height)]
@@ -169,9 +171,9 @@ class _Grid:
 def side_by_side(
     widths: Sequence[float], stub: int, limit: float, gap: float, baseline: int | None = None
 ) -> list[list[int]]:
-    """The columns of every block of a table that is at most ``limit`` wide, with the first ``stub`` in each of them;
-    a block has at least one other column. Blocks are as equal as their number allows. Where every other column fits
-    beside the ``baseline``, that is in each block too, in front of them."""
+    """The columns of each block of a table, blocks being at most ``limit`` wide if possible. Each has the first
+    ``stub`` columns and at least one other; the others are shared out evenly. The ``baseline`` is in each block too,
+    before the others, if every other column fits beside it."""
     if baseline is not None and sum(widths) + gap * (len(widths) - 1) > limit:
         order = [*range(stub), baseline, *(each for each in range(stub, len(widths)) if each != baseline)]
         blocks = side_by_side([widths[each] for each in order], stub + 1, limit, gap)
@@ -187,7 +189,7 @@ def side_by_side(
 
 
 def in_bold(cell: str, bold: str) -> str:
-    """A cell's number, up to the first space, put into ``bold`` at its ``{}``; the rest as it is."""
+    """The cell with its number, up to the first space, in bold: ``bold`` is the markup, with ``{}`` for the number."""
     number, space, rest = cell.partition(" ")
     return bold.replace("{}", number) + space + rest
 
@@ -198,20 +200,20 @@ def plus_minus(mean: float, std: float, decimals: int) -> str:
 
 
 def failures(trials: pd.DataFrame) -> str:
-    """How a cell's trials ended that are not ok: ``3 timeout, 1 killed``."""
+    """The statuses of a cell's trials that are not ok: ``3 timeout, 1 killed``."""
     counts = trials["status"].value_counts(sort=False)
     return ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
 
 
 def significant_digits(value: float, digits: int) -> int:
-    """Decimals that show ``digits`` significant digits, fewer from 10 on; for 2: 13.3, 0.45, 0.012."""
+    """The decimals that show ``digits`` significant digits, fewer from 10 on; for 2: 13.3, 0.45, 0.012."""
     if not value > 0:
         return digits
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), MOST_DECIMALS)
 
 
 def marked(dataset: str, called: str, results: Results, notes: list[str]) -> str:
-    """What the dataset is called here, with a sign and a note where its card wants one."""
+    """``called``, the dataset's name in a table, with a sign if its card has a warning, which is added to ``notes``."""
     mark = results.mark(dataset)
     if not mark:
         return called

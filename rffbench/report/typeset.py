@@ -1,4 +1,4 @@
-"""A table as LaTeX and Typst set it: within one or two columns of an article, whatever its cells hold."""
+"""A table in LaTeX and Typst that fits into one or two columns of an article."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from rffbench.report.escape import tex, typst
 from rffbench.report.text_table import Table, in_bold, side_by_side
 
 _WIDTHS = {1: 229.0, 2: 469.0}  # points of a column and of both, in the standard classes' two columns at 10 pt
-_SIZE, _SMALLEST = 8.0, 6.5  # points of the letters, and what they may shrink to before a table turns
+_SIZE, _SMALLEST = 8.0, 6.5  # points of the letters, and the least that they shrink to before a table is split
 _LETTER = 0.5  # a letter's width over its size, about
 _GAP = 12.0  # points between columns
-_NAMES = 16  # letters of the longest name that stands in a column of its own; longer ones stand above their rows
-_LINES = 43.0  # on a page beside the caption, of these letters, which are larger in a class of 12 pt
+_NAMES = 16  # letters of the longest name that gets a column; if any is longer, names are headings above their rows
+_LINES = 43.0  # lines of a page without the caption, with room for the larger letters of a 12 pt class
 _SPACE, _RULES = 0.5, 1.5  # the heights, in lines, of the space between two names and of the headings with rules
-_WAITING = 16  # floats that may wait for a page: LaTeX gives up at 18 in older versions
-_WORD = 24  # letters of a word that is not broken
+_WAITING = 16  # floats that may wait for a page: older versions of LaTeX give up at 18
+_WORD = 24  # letters from which on a word may be hyphenated
 
 _Cell = tuple[str, bool]  # a text, and whether it is bold
 
 
 @dataclass
 class _Block:
-    """Some of the methods: their headings, and lines that are a row's cells, a name above rows, or None for space."""
+    """Some of a table's columns: their headings, and lines. A line is a row's cells, a heading, or None for space."""
 
     header: list[str]
     lines: list[list[_Cell] | str | None] = field(default_factory=list)
@@ -33,8 +33,8 @@ class _Block:
 def to_latex(table: Table, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
     r"""A ``table`` (one column) or ``table*`` (both) in booktabs' style; it needs ``booktabs`` and ``graphicx``.
 
-    The methods of a table that is too wide follow one another in blocks; what is left too wide is scaled down, to the
-    width that there is where it is set. A table too long for a page is several. The caption is the title unless given.
+    A table that is too wide is split into blocks of methods, one below the other; what is still too wide is scaled down
+    to the line's width. A table that is too long becomes several. The default caption is the title.
     """
     safe = table.in_lines()
     floats = list(_floats(safe, columns))
@@ -66,7 +66,7 @@ def to_latex(table: Table, columns: int = 2, caption: str | None = None, label: 
 
 
 def to_typst(table: Table, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
-    """Figures with a ``table``, laid out as for LaTeX; what is left too wide breaks into lines."""
+    """Figures with a ``table``, split as in `to_latex`; cells that are still too wide are broken into lines."""
     safe = table.in_lines()
     floats = list(_floats(safe, columns))
     text = []
@@ -95,7 +95,7 @@ def to_typst(table: Table, columns: int = 2, caption: str | None = None, label: 
 
 
 def _floats(table: Table, columns: int) -> Iterator[list[_Block]]:
-    """The blocks of every float, of which all together have every row, and each every method."""
+    """The blocks of each float. Together the floats have every row and every method."""
     apart = table.stub > 1 and max((len(row[0]) for row in table.rows), default=0) > _NAMES
     first = 1 if apart else 0
     widths = [max(map(len, cells)) * _LETTER * _SIZE for cells in zip(table.header, *table.rows, strict=True)]
@@ -111,7 +111,8 @@ def _floats(table: Table, columns: int) -> Iterator[list[_Block]]:
 
 
 def _pages(rows: list[list[str]], most: float, new_name: float) -> Iterator[range]:
-    """The rows of every page, of at most ``most`` lines; a row whose name differs from the one above takes more."""
+    """The rows of each page of at most ``most`` lines; a row with another name than the row above takes ``new_name``
+    lines, other rows one."""
     start, taken = 0, _RULES
     for end, row in enumerate(rows):
         lines = new_name if end == start or row[0] != rows[end - 1][0] else 1.0
@@ -154,5 +155,5 @@ def _typst_line(line: list[_Cell] | str, width: int) -> str:
 
 
 def _breakable(text: str) -> str:
-    """LaTeX of which words longer than ``_WORD`` letters may be broken, with a hyphen, between any two plain ones."""
+    """The LaTeX text with a possible hyphen between any two letters of words of ``_WORD`` letters and more."""
     return re.sub(rf"[A-Za-z0-9]{{{_WORD},}}", lambda word: r"\-".join(word[0]), text)

@@ -1,4 +1,4 @@
-"""A comparison with a paper as text, Markdown and CSV: cells, sums per method, ratios of costs, claims."""
+"""Writes a comparison with a paper as text, Markdown, CSV and JSON: cells, sums per method, ratios of costs, claims."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CSV_COLUMNS = [
 ]  # fmt: skip
 _WIDTH = 110
 _INTERVAL, _TOGETHER = "95 %", "all together"
-_VERDICT = len(OPEN) + 1  # columns of a verdict
+_VERDICT = len(OPEN) + 1  # width of a verdict
 _EXPLAINED = (
     f"A claim is judged by the mean over trials, with Student's 95 % interval; a trial's number is the mean over sizes "
     f"of its differences, or of the logarithms of its ratios. {HOLDS}: the interval lies where the claim has it; "
@@ -54,19 +54,17 @@ _EXPLAINED = (
 
 
 def to_text(comparison: Comparison, width: int | None = None) -> str:
-    """The measured cells, for a terminal with this number of columns, and a line for the rest, which compare.md
-    lists."""
+    """The measured cells for a terminal of this ``width``, the measured claims, and a line that counts the rest
+    (compare.md lists it)."""
     parts = [table.to_text(width) for table in _tables(comparison, width)]
     lines = [*_rest(comparison), summary_line(comparison)]
     if width:
         lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
-    return (
-        "\n".join(part for part in (*parts, _claims_text(comparison, width or _WIDTH), "\n".join(lines)) if part) + "\n"
-    )
+    return "\n".join(filter(None, [*parts, _claims_text(comparison, width or _WIDTH), "\n".join(lines)])) + "\n"
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The same for programs, with every cell: numbers in full precision, None if missing."""
+    """Every cell, cost and claim for JSON: numbers in full precision, None if missing."""
     return {
         "title": comparison.results.title, "reference": comparison.reference.citation, "outside": comparison.outside,
         "compared": len(comparison.counted), "refuted": comparison.refuted, "cells": records(comparison.cells),
@@ -78,6 +76,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def to_markdown(comparison: Comparison) -> str:
+    """The text of compare.md: all tables, and the sentences on missing numbers."""
     parts = [
         f"# {markdown(in_one_line(comparison.results.title))}, measured and {comparison.reference.given}\n",
         f"{comparison.reference.given.capitalize()}: {comparison.reference.citation}.\n",
@@ -90,7 +89,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """One row per cell, ratio of costs and claim (``kind``); numbers in full precision."""
+    """The text of compare.csv: one row per cell, ratio of costs and claim (``kind``); numbers in full precision."""
     claims = pd.DataFrame([vars(finding) for finding in comparison.findings]).rename(columns={"trials": "n_ok"})
     parts = [
         part.assign(kind=kind)
@@ -104,8 +103,8 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def summary_line(comparison: Comparison) -> str:
-    """How many cells are within the tolerance, how many claims hold, and of how many the evidence is not enough; how
-    much was not measured, and how many claims were judged on other data than they name."""
+    """A line with the number of cells within the tolerance, of claims by verdict, of cells and claims that were not
+    measured, and of claims that were judged on stand-in data."""
     counted = len(comparison.counted)
     said = []
     if counted:
@@ -123,10 +122,8 @@ def summary_line(comparison: Comparison) -> str:
         if counts[OPEN]:
             said[-1] += f", of {counts[OPEN]} the evidence is not enough"
         said[-1] += _all_together(comparison.findings)
-        stood_in = sum(
-            bool(finding.stands_in_for) for finding in comparison.findings if finding.verdict != NOT_MEASURED
-        )
-        if stood_in:
+        judged_findings = [finding for finding in comparison.findings if finding.verdict != NOT_MEASURED]
+        if stood_in := sum(bool(finding.stands_in_for) for finding in judged_findings):
             said[-1] += f"; {stood_in} of them judged on stand-in data"
     if counts[NOT_MEASURED]:
         said.append(f"{counts[NOT_MEASURED]} claims not measured")
@@ -134,13 +131,14 @@ def summary_line(comparison: Comparison) -> str:
 
 
 def _all_together(findings: list[Finding]) -> str:
+    """The numbers of verdicts after the correction over all claims, if it changes any."""
     counts = Counter(finding.verdict_adjusted for finding in findings)
     changed = any(finding.verdict != finding.verdict_adjusted for finding in findings if finding.verdict_adjusted)
     return f" (all together: {counts[HOLDS]} hold, {counts[REFUTED]} do not)" if changed else ""
 
 
 def _rest(comparison: Comparison) -> list[str]:
-    """In one line how much of what is reported was not measured; and what must be known of what was."""
+    """One line that counts the reported numbers that were not measured, and the notes on those that were."""
     counts = {
         "cells": comparison.unmeasured,
         "ratios of costs": int((comparison.costs["verdict"] == NOT_MEASURED).sum()),
@@ -155,29 +153,21 @@ def _rest(comparison: Comparison) -> list[str]:
 
 
 def claims_table(comparison: Comparison) -> Table:
-    """A line a claim and dataset, those that hold first."""
-    claims = Table(
-        "Claims", ["verdict", "dataset", "methods", "claim", "asked for", "measured", "p", _TOGETHER], stub=3
-    )
-    claims.rows = [
+    """One row per claim and dataset, claims that hold first."""
+    header = ["verdict", "dataset", "methods", "claim", "asked for", "measured", "p", _TOGETHER]
+    rows = [
         [
-            finding.verdict,
-            _place(finding),
-            _methods(finding),
-            f"{finding.claim} [{finding.where}]",
-            f"{finding.asked} ({finding.because})",
-            finding.evidence,
-            "" if math.isnan(finding.p) else f"{finding.p:.2g}",
-            finding.verdict_adjusted,
+            finding.verdict, _place(finding), _methods(finding), f"{finding.claim} [{finding.where}]",
+            f"{finding.asked} ({finding.because})", finding.evidence,
+            "" if math.isnan(finding.p) else f"{finding.p:.2g}", finding.verdict_adjusted,
         ]
         for finding in _sorted(comparison.findings)
-    ]
-    claims.notes = [*_EXPLAINED]
-    return claims
+    ]  # fmt: skip
+    return Table("Claims", header, rows, [*_EXPLAINED], stub=3)
 
 
 def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
-    """The tables of all cells; for a terminal with ``width`` columns, of the measured ones."""
+    """The tables of all cells; for a terminal with ``width`` columns, only of the measured cells."""
     cells = comparison.cells
     tables = []
     if cells["reported"].notna().any():
@@ -192,7 +182,7 @@ def _tables(comparison: Comparison, width: int | None = None) -> list[Table]:
 
 
 def _measured(table: Table, width: int) -> Table:
-    """Without the lines of what was not measured, and without intervals where they have no room."""
+    """The table without rows and columns that were not measured, and without intervals if it is too wide."""
 
     def empty(cell: str) -> bool:
         return cell in ("", "–") or NOT_MEASURED in cell
@@ -207,7 +197,7 @@ def _measured(table: Table, width: int) -> Table:
 
 
 def _without(table: Table, heading: str) -> Table:
-    """A table without the column of this heading."""
+    """The table without the column with this heading."""
     kept = [column for column, name in enumerate(table.header) if name != heading]
     rows = [[row[column] for column in kept] for row in table.rows]
     return replace(table, header=[table.header[column] for column in kept], rows=rows)
@@ -223,18 +213,16 @@ def _cells_table(comparison: Comparison) -> Table:
     )
     for cell in comparison.cells[~comparison.cells["verdict"].isin(NOT_COMPARABLE)].to_dict("records"):
         decimals = metrics[cell["metric"]].decimals or 4
-        table.rows.append(
-            [
-                cell["dataset"],
-                cell["size"] if pd.isna(cell["trial"]) else f"{cell['size']} trial {cell['trial']}".strip(),
-                f"{cell['method']} ({cell['reported_method']})" if cell["reported_method"] else cell["method"],
-                _number(cell, "reported", decimals),
-                f"{_number(cell, 'measured', decimals)} {marks.get(_place_of(cell), '')}".rstrip(),
-                _signed(cell["difference"]),
-                "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
-                f"not {given}" if cell["verdict"] == NOT_REPORTED else cell["verdict"],
-            ]
-        )
+        mark = marks.get((cell["dataset"], cell["n_features"], cell["method"]), "")
+        table.rows.append([
+            cell["dataset"],
+            cell["size"] if pd.isna(cell["trial"]) else f"{cell['size']} trial {cell['trial']}".strip(),
+            f"{cell['method']} ({cell['reported_method']})" if cell["reported_method"] else cell["method"],
+            _number(cell, "reported", decimals), f"{_number(cell, 'measured', decimals)} {mark}".rstrip(),
+            _signed(cell["difference"]),
+            "" if math.isnan(cell["low"]) else f"{_signed(cell['low'])} to {_signed(cell['high'])}",
+            f"not {given}" if cell["verdict"] == NOT_REPORTED else cell["verdict"],
+        ])  # fmt: skip
     labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
     no_spread = "a mean is of a single trial" if given == "recorded" else "the paper gives no spread"
     interval = "Student's (pooled)" if _by_interval(comparison) else "Welch's"
@@ -259,7 +247,7 @@ def _cells_table(comparison: Comparison) -> Table:
 
 
 def _sums_table(comparison: Comparison) -> Table:
-    """A line a dataset and method."""
+    """One row per dataset and method: mean and largest difference, and the number of cells by verdict."""
     unit = comparison.unit
     kinds = [REPRODUCED, CLOSE, DIFFERS, NOT_MEASURED]
     if (comparison.cells["verdict"] == OTHER_ROWS).any():
@@ -275,7 +263,7 @@ def _sums_table(comparison: Comparison) -> Table:
 
 
 def _leans_table(comparison: Comparison) -> Table:
-    """A line a metric: how many cells agree, and how far they lie to one side."""
+    """One row per metric: the number of cells that agree, and the mean signed difference."""
     table = Table(
         "Do the differences lean to one side?",
         ["metric", "agree", "mean difference", _INTERVAL, "above", "a cell may differ by", "spread"],
@@ -284,17 +272,11 @@ def _leans_table(comparison: Comparison) -> Table:
     for each in comparison.leans:
         unit = f" {each.unit}"
         interval = "" if math.isnan(each.low) else f"{_signed(each.low)} to {_signed(each.high)}{unit}"
-        table.rows.append(
-            [
-                comparison.results.metrics[each.metric].title,
-                f"{each.agreeing} of {each.cells}",
-                _signed(each.mean) + unit,
-                interval,
-                f"{each.above} of {each.cells}",
-                f"{each.allowed:.2g}{unit}",
-                "" if math.isnan(each.spreads) else f"{each.spreads:.2f}",
-            ]
-        )
+        table.rows.append([
+            comparison.results.metrics[each.metric].title, f"{each.agreeing} of {each.cells}",
+            _signed(each.mean) + unit, interval, f"{each.above} of {each.cells}", f"{each.allowed:.2g}{unit}",
+            "" if math.isnan(each.spreads) else f"{each.spreads:.2f}",
+        ])  # fmt: skip
     table.notes = [
         "Of right protocols 95 % of the cells agree. Mean difference: measured less released, the mean over datasets "
         "of their cells' mean; 95 %: Student's interval over the datasets. A cell may differ by: the median. Spread: "
@@ -308,28 +290,19 @@ def _by_interval(comparison: Comparison) -> bool:
 
 
 def costs_table(comparison: Comparison) -> Table:
-    """One line per dataset and two methods, one column per cost: the ratio reported, measured, and its verdict."""
+    """One row per dataset and two methods, one column per cost: the reported ratio, the measured one, and the
+    verdict."""
     costs = comparison.costs
     kinds = list(dict.fromkeys(costs["metric"]))
-    table = Table(
-        "Costs of one method over another's: reported → measured",
-        ["dataset", "methods", *(METRICS[kind].short for kind in kinds)],
-    )
+    header = ["dataset", "methods", *(METRICS[kind].short for kind in kinds)]
+    table = Table("Costs of one method over another's: reported → measured", header)
     for (dataset, method, baseline), rows in costs.groupby(["dataset", "method", "baseline"], sort=False):
         of_kind = rows.set_index("metric").to_dict("index")
-        shown = [of_kind[kind] for kind in kinds]
-        table.rows.append(
-            [
-                str(dataset),
-                f"{method} / {baseline}",
-                *(
-                    f"{cost['reported']:.3g} → "
-                    + ("–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}")
-                    + f" {cost['verdict']}"
-                    for cost in shown
-                ),
-            ]
-        )
+        row = [str(dataset), f"{method} / {baseline}"]
+        for cost in (of_kind[kind] for kind in kinds):
+            measured = "–" if math.isnan(cost["measured"]) else f"{cost['measured']:.3g}"
+            row.append(f"{cost['reported']:.3g} → {measured} {cost['verdict']}")
+        table.rows.append(row)
     table.notes = [
         f"Seconds and bytes of two machines cannot be compared, their ratios can. {REPRODUCED}: within a "
         f"factor of {RATIO_FACTOR:g} of the paper's; {CLOSE}: the same method is the cheaper one; {DIFFERS}:"
@@ -349,19 +322,14 @@ def _claims_text(comparison: Comparison, width: int) -> str:
         if finding.verdict != NOT_MEASURED:
             about = f"{finding.verdict:<{_VERDICT}}{finding.claim} — {_place(finding)}, {_methods(finding)}"
             lines += textwrap.wrap(f"{about} [{finding.where}]", width, subsequent_indent=" " * _VERDICT)
-            lines += textwrap.wrap(
-                f"{finding.evidence}; asked for {finding.asked}",
-                width,
-                initial_indent=" " * (_VERDICT + 2),
-                subsequent_indent=" " * (_VERDICT + 2),
-                max_lines=2,
-                placeholder=" … (in full in compare.md)",
-            )
+            indent, said = " " * (_VERDICT + 2), f"{finding.evidence}; asked for {finding.asked}"
+            lines += textwrap.wrap(said, width, initial_indent=indent, subsequent_indent=indent, max_lines=2,
+                                   placeholder=" … (in full in compare.md)")  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
 def _place(finding: Finding) -> str:
-    """The dataset, and of a sweep the protocol."""
+    """The dataset, and the protocol of a sweep."""
     return f"{finding.dataset} ({finding.protocol})" if finding.protocol else finding.dataset
 
 
@@ -374,7 +342,7 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 
 
 def tolerance_text(comparison: Comparison) -> str:
-    """``1 point``, ``5 %``, or that every cell has its own."""
+    """The tolerance in words: ``1 point``, ``5 %``, or ``each cell's own tolerance``."""
     allowed = sorted(set(comparison.cells["tolerance"].dropna()))
     if len(allowed) != 1:
         return "each cell's own tolerance"
@@ -387,10 +355,6 @@ def _number(cell: Mapping[Any, Any], which: str, decimals: int) -> str:
         return "–"
     sign = " •" if cell[f"{which}_significant"] == 1 else ""
     return plus_minus(cell[which], cell[f"{which}_std"], decimals) + sign
-
-
-def _place_of(cell: Mapping[Any, Any]) -> tuple[str, Any, str]:
-    return cell["dataset"], cell["n_features"], cell["method"]
 
 
 def _signed(value: float) -> str:

@@ -645,7 +645,7 @@ GOOD = "difference: {metric: accuracy, method: Ours, baseline: RFF, within: [0, 
             f"because: c\n  {GOOD.replace('accuracy', 'acuracy')}",
             "line 7: .*unknown metric 'acuracy'; did you mean",
         ),
-        (f"because: c\n  {GOOD.replace('accuracy', 'rmse')}", "line 7: .*rmse is no score"),
+        (f"because: c\n  {GOOD.replace('accuracy', 'rmse')}", "line 7: .*rmse is not a score"),
         (f"because: c\n  {GOOD.replace('0, null', 'null, null')}", "line 7: .*one bound at least"),
         (
             f"because: c\n  {GOOD.replace('0, null', '3, 1')}",

@@ -1,4 +1,4 @@
-"""Figures of errors and their bounds: the largest entry, an entry, and the spectral norm, against the features."""
+"""Figures of errors and their bounds against the number of features: the largest entry, an entry, the spectral norm."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rffbench.report.figures.style import (
     aside,
     bars,
     chosen,
+    handles_of,
     headline,
     legend_below,
     legend_label,
@@ -35,7 +36,7 @@ from rffbench.report.slopes import fitted_slope
 from rffbench.trials.measuring import ENTRY_QUANTILE
 from rffbench.trials.metrics import METRICS
 
-DELTA = 1 - ENTRY_QUANTILE  # what each bound may fail with
+DELTA = 1 - ENTRY_QUANTILE  # the probability with which a bound may fail
 UNIFORM, ENTRY = "uniform bound (Rahimi & Recht)", "Hoeffding"
 FROM_ENTRIES, CONCENTRATION = "from entries", "matrix concentration"
 _BOUND_STYLES: dict[str, dict[str, Any]] = {
@@ -49,7 +50,8 @@ _RELATION_LINES = {EQUAL: (0, (1, 1.2)), SQUARE: "-"}
 
 @dataclass(frozen=True)
 class _Panel:
-    """What a panel shows: a metric of trials, for some relations, with bounds; its title, unless the metric's."""
+    """A panel: a metric of trials, the relations of n and m that it shows, its bounds, and a title (default: the
+    metric's)."""
 
     metric: str
     relations: tuple[str, ...]
@@ -58,12 +60,12 @@ class _Panel:
 
 
 def bound_figures(protocols: Protocols) -> Iterator[tuple[str, dict[str, str], Figure]]:
-    """Of every dataset whose points' diameter was measured: its name, the labels of its axes, and the figure.
+    """(dataset, labels, figure) for every dataset whose points' diameter was measured.
 
-    Against the frequencies m, log-log: the largest entry error with Rahimi and Recht's uniform bound; the error of an
-    entry with Hoeffding's; the spectral error with what follows from entries and from matrix concentration, for n fixed
-    points; and over √n, where n = m and n = m². Means over trials with bars of ± one standard deviation, the bounds
-    those that hold with probability 1 − δ, and the fitted exponents with their intervals.
+    The panels are log-log, against the frequencies m: the largest entry error with Rahimi and Recht's uniform bound; an
+    entry's error with Hoeffding's bound; the spectral error on n fixed points with the bounds from entries and from
+    matrix concentration; and the spectral error over √n for n = m and n = m². Points are means over trials with bars of
+    ± one standard deviation. The bounds hold with probability 1 − δ. Fitted exponents have intervals.
     """
     for labels, results, trials in measured_of_maps(protocols):
         for dataset in results.datasets:
@@ -86,9 +88,8 @@ def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[s
     for letter, axis, panel in zip("abcd", axes, shown, strict=False):
         _draw(axis, panel, found, results.methods)
         axis.set_title(f"({letter}) {panel.title or METRICS[panel.metric].heading}")
-    handles = {label: handle for axis in axes
-               for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}  # fmt: skip
-    names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # what was measured, then the bounds
+    handles = handles_of(axes)
+    names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # methods, then bounds
     legend_below(figure, {name: handles[name] for name in names})
     called = ", ".join([results.called(dataset), *protocol_names(labels)])
     counts = trials.groupby(["method", "n_features", "points"])["trial"].nunique()
@@ -137,7 +138,7 @@ def _panels(results: Results, dataset: str, trials: pd.DataFrame) -> list[_Panel
 
 
 def _at(m: NDArray[np.float64], rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    """The mean of a column of the trials at each size m."""
+    """The mean of a column over the trials at each size m."""
     return rows.groupby("n_features")[column].mean().reindex(m).to_numpy(float)
 
 
@@ -158,10 +159,10 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
                 style["linestyle"] = _RELATION_LINES[relation]
             at = aside(mean.index, index, len(methods))
             axis.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
-                          label=None if over_root else legend_label(name), **style)  # fmt: skip
+                          label=None if over_root else legend_label(method), **style)  # fmt: skip
             slope = fitted_slope(values[values["method"] == method], "value")
             if slope is not None and (not over_root or index == 0):
-                exponent = str(slope).replace("-", "−")  # as at ticks
+                exponent = str(slope).replace("-", "−")  # the minus sign of ticks
                 slopes.append(f"{name}{f', {relation}' if over_root else ''}: {exponent}")
         m = np.sort(rows["n_features"].unique()).astype(float)
         for name, bound in panel.bounds.items():

@@ -1,4 +1,4 @@
-"""The analyses that an experiment's config names under `figures`: what they write, and what they draw."""
+"""The analyses of single papers, which run if an experiment's config names them under `figures`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Figures = Iterator[tuple[str, Figure]]  # each with the name of its file
 
 
 class Analysis(NamedTuple):
-    """``write`` writes tables into the experiment's folder and returns their paths, ``draw`` yields figures."""
+    """``write`` writes tables into the experiment's folder and returns their paths; ``draw`` yields figures."""
 
     write: Callable[[Protocols], list[Path]]
     draw: Callable[[Protocols], Figures]
 
 
 def run_analyses(protocols: Protocols, formats: Sequence[str] = ("png",), style: Style = SCREEN) -> list[Path]:
-    """Run the analyses that the config names; the paths of the tables and figures written."""
+    """Run the analyses that the config names; return the paths of their tables and figures."""
     chosen = [ANALYSES[name] for name in asked_figures(protocols) if name in ANALYSES]
     paths = [path for analysis in chosen for path in analysis.write(protocols)]
     with drawn_in(style):

@@ -1,4 +1,5 @@
-"""The dimension from which on a map is quicker than another, from trials on synthetic data of several dimensions."""
+"""The input dimension from which a map is quicker than the baseline, measured on synthetic data of several
+dimensions."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ FEWEST_DIMENSIONS = 3
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where a method's feature time falls below the baseline's.
+    """The dimension at which a method's feature time falls below the baseline's.
 
-    ``faster_from`` is the least dimension measured from which on it is quicker at each, None if it isn't at the
-    largest; ``at`` is where the lines between the measured times cross, log-log, None if the method is quicker from
-    the first dimension on, or never.
+    ``faster_from`` is the least measured dimension from which the method is always quicker; None if it is slower at the
+    largest. ``at`` is the dimension at which the log-log lines through the measured times cross; None if the method is
+    quicker at all dimensions, or never.
     """
 
     method: str
@@ -37,8 +38,8 @@ class Crossover:
 
 
 def by_dimension(results: Results) -> pd.DataFrame | None:
-    """The trials of maps at the largest size on synthetic data, with a column ``d``; None if projections were not
-    measured, or at fewer than FEWEST_DIMENSIONS dimensions."""
+    """The trials of maps at the largest size on synthetic data, with a column ``d``. None without measured projections,
+    or with fewer than FEWEST_DIMENSIONS dimensions."""
     if results.trials["marginal_ks"].isna().all():
         return None
     dimensions = {dataset: d for dataset in results.datasets if (d := _synthetic_dimension(dataset))}
@@ -54,12 +55,12 @@ def _synthetic_dimension(dataset: str) -> int | None:
 
 
 def median_times(trials: pd.DataFrame) -> pd.DataFrame:
-    """The median seconds of the features at each d (rows) of each method (columns)."""
+    """The median seconds of the features by d (rows) and method (columns)."""
     return trials.pivot_table(index="d", columns="method", values="feature_s", aggfunc="median")
 
 
 def crossovers(results: Results) -> list[Crossover]:
-    """Of every method against the first of the config's baselines; none where `by_dimension` has nothing."""
+    """The crossover of every method with the config's first baseline; empty if `by_dimension` is None."""
     trials, baselines = by_dimension(results), significance_settings(results)["baselines"]
     if trials is None or not baselines:
         return []
@@ -82,8 +83,8 @@ def _crossover(times: pd.DataFrame, method: str, baseline: str) -> Crossover:
 
 
 def write_crossover(protocols: Protocols) -> list[Path]:
-    """Write crossover.csv into the folder: of each method the dimension that it is quicker from, and its median seconds
-    over the baseline's at every d; the path, or none where there is nothing to tell."""
+    """Write crossover.csv into the folder: for each method its crossover, and its median seconds over the baseline's at
+    every d. Returns the path; empty if nothing was measured."""
     rows = []
     for labels, results in protocols:
         for each in crossovers(results):

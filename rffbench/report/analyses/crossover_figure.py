@@ -1,4 +1,4 @@
-"""What maps measure and take against the dimension of the data: the figure of one experiment on synthetic data."""
+"""The figure of an experiment on synthetic data: errors and seconds of maps against the input dimension."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rffbench.report.figures.style import (
     aside,
     bars,
     chosen,
+    handles_of,
     headline,
     hollow,
     legend_below,
@@ -30,11 +31,11 @@ _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
 
 
 def dimension_figure(results: Results) -> Figure | None:
-    """The kernel error, the distances of the projections to normal ones and the seconds to make the features against d,
-    at the largest size, one curve per method; None if projections on synthetic data of several d were not measured.
+    """The kernel error, the distances of the projections to normal ones, and the seconds to make the features against
+    d, at the largest size, one curve per method. None if projections on synthetic data of several d were not measured.
 
-    Means over trials (of seconds medians) with bars of ± one standard deviation, and from which d on a method is
-    quicker than the baseline.
+    Points are means over trials (for seconds medians) with bars of ± one standard deviation. The panel of seconds lists
+    the dimensions from which a method is quicker than the baseline.
     """
     trials = by_dimension(results)
     if trials is None:
@@ -54,10 +55,10 @@ def dimension_figure(results: Results) -> Figure | None:
                 std = cell.std().fillna(0)
                 at = aside(middle.index, index, len(results.methods))
                 panel.errorbar(at, middle, yerr=bars(middle, std), capsize=1.6, elinewidth=0.7,
-                               label=legend_label(as_written(method)), **style)  # fmt: skip
+                               label=legend_label(method), **style)  # fmt: skip
                 if name == "feature_s":
-                    beside = mine.groupby("d")["contended"].any().to_numpy()
-                    hollow(panel, at[beside], middle[beside], style)
+                    contended = mine.groupby("d")["contended"].any().to_numpy()
+                    hollow(panel, at[contended], middle[contended], style)
         panel.set_xscale("log")
         log_axis(panel.yaxis)
         size_axis(panel, pd.DataFrame({"n_features": np.sort(trials["d"].unique()), "multiple": None}))
@@ -68,9 +69,8 @@ def dimension_figure(results: Results) -> Figure | None:
     if found and names[-1] == "feature_s":
         lines = [f"quicker than {found[0].baseline}:", *(as_written(str(each)) for each in found)]
         small_print(axes[-1], lines, "top")
-    handles, labels = axes[0].get_legend_handles_labels()
-    legend_below(figure, dict(zip(labels, handles, strict=True)))
-    contended = "feature_s" in names and bool(trials["contended"].any())
+    legend_below(figure, handles_of(axes[:1]))
+    shows_hollow = "feature_s" in names and bool(trials["contended"].any())
     headline(figure, f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies", spread(pd.concat(counts)),
-             "of seconds the median" if "feature_s" in names else "", HOLLOW if contended else "")  # fmt: skip
+             "of seconds the median" if "feature_s" in names else "", HOLLOW if shows_hollow else "")  # fmt: skip
     return figure

@@ -1,4 +1,4 @@
-"""Errors of maps alone as powers of the number of features, beside the exponents that theory has."""
+"""The errors of maps as powers of the number of features, with the exponents of theory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rffbench.report.slopes import FEWEST_SIZES, fitted_slope
 
 _OF_SIZES = ("n_features", "kernel_error_points", "trials")
 
-# What of the rows' measures goes as a power of m, and the exponent that theory has: with n points fixed 1/√m; the norm
-# ‖K̃ − K‖₂ ≤ √n where n = m, from entries, and where n = m², by matrix concentration (Musco's notes, Section 4.3).
+# The exponents of theory in m: −1/2 for all errors on n fixed points; for the spectral norm also ‖K̃ − K‖₂ ≤ √n if n = m
+# (by the bound on entries) and if n = m² (by matrix concentration; Musco's notes, Section 4.3).
 FIXED, EQUAL, SQUARE = "fixed", "n = m", "n = m²"
 ERRORS = {"sup_error": -0.5, "entry_error": -0.5, "entry_quantile": -0.5, "spectral_error": -0.5, "delta_error": -0.5}
 THEORY = {
@@ -25,27 +25,28 @@ THEORY = {
 
 
 def measured_of_maps(protocols: Protocols) -> Iterator[tuple[dict[str, str], Results, pd.DataFrame]]:
-    """The trials of protocols that differ in their sizes and numbers of points only, put together: the labels they have
-    in common, the first of the results, and the trials with a column ``points`` more, n."""
+    """(common labels, first results, trials) for each group of protocols that differ only in sizes and numbers of
+    points. The trials are those of the whole group, with an additional column ``points``, n."""
     groups: dict[str, list[tuple[dict[str, str], Results]]] = {}
     for labels, results in protocols:
         groups.setdefault(results.grid.identity(without=_OF_SIZES), []).append((labels, results))
     for members in groups.values():
         common = dict(set.intersection(*(set(labels.items()) for labels, _ in members)))
-        trials = pd.concat([_with_points(results) for _, results in members], ignore_index=True)
+        trials = pd.concat([with_points(results, results.trials) for _, results in members], ignore_index=True)
         trials = trials[trials["status"] == "ok"]
         axes = {axis: common[axis] for axis in members[0][0] if axis in common}
         yield axes, members[0][1], trials.drop_duplicates(["dataset", "method", "n_features", "trial", "points"])
 
 
-def _with_points(results: Results) -> pd.DataFrame:
-    points = [results.grid.setting("kernel_error_points", dataset) for dataset in results.trials["dataset"]]
-    return results.trials.assign(points=points)
+def with_points(results: Results, rows: pd.DataFrame) -> pd.DataFrame:
+    """Trials or curves with an additional column ``points``, the number of points of the kernel's errors."""
+    points = {name: results.grid.setting("kernel_error_points", name) for name in results.datasets}
+    return rows.assign(points=rows["dataset"].map(points))
 
 
 def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame]]:
-    """What of one dataset's trials goes together: (FIXED, n, trials) of every n measured at several sizes, then
-    (EQUAL, None, …) and (SQUARE, None, …)."""
+    """One dataset's trials in groups with several sizes: (FIXED, n, trials) for every n, then (EQUAL, None, trials) and
+    (SQUARE, None, trials)."""
     m, n = trials["n_features"], trials["points"]
     for points, rows in trials.groupby("points"):
         if rows["n_features"].nunique() >= FEWEST_SIZES:
@@ -56,8 +57,8 @@ def series(trials: pd.DataFrame) -> Iterator[tuple[str, int | None, pd.DataFrame
 
 
 def slope_table(protocols: Protocols) -> pd.DataFrame:
-    """One row per label of the sweep, dataset, method, number of points and error: the fitted exponent in m,
-    its interval, and what theory has; empty if no error of a map alone was measured at several sizes."""
+    """One row per label of the sweep, dataset, method, number of points and error: the fitted exponent in m, its
+    interval, and theory's exponent. Empty if no error was measured at several sizes."""
     rows = []
     for labels, results, trials in measured_of_maps(protocols):
         for dataset in results.datasets:
@@ -75,7 +76,7 @@ def slope_table(protocols: Protocols) -> pd.DataFrame:
 
 
 def write_slopes(protocols: Protocols) -> list[Path]:
-    """Write slopes.csv into the folder of an experiment that measures the errors of maps alone; the path, or none."""
+    """Write slopes.csv into the folder of an experiment without a solver; return the path, or an empty list."""
     if any((results.grid.setting("solver") or {}).get("name") != "none" for _, results in protocols):
         return []
     table = slope_table(protocols)

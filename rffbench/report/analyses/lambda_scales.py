@@ -1,4 +1,4 @@
-"""By which scale of λ do methods' curves come together? Scores at every λ, compared at equal values of each scale."""
+"""On which scale of λ do methods' curves coincide? Compares scores at equal values of each scale."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ LAMBDA_SCALES = {
     "median_lambda": "median column",
     "effective_dimension": "effective dimension",
 }
-"""Columns of the curves, and what λ is measured by: itself, over the mean ‖z(x)‖², over p times the median of the
-columns' mean squares, and tr(K̃(K̃ + nλI)⁻¹)."""
+"""The scales: columns of the curves, and their names. They are λ, λ over the mean ‖z(x)‖², λ over p times the median of
+the columns' mean squares, and tr(K̃(K̃ + nλI)⁻¹)."""
 
 _PATH = ["dataset", "n_features", "multiple", "method"]
 
 
 def distances(results: Results) -> pd.DataFrame:
-    """Of every dataset, size and method but the first: how far its curve is from the first method's, in units of the
-    score, one column per scale; empty if no path of λ tells all of LAMBDA_SCALES.
+    """For every dataset, size and method except the first, the distance of its curve to the first method's, in units of
+    the score, one column per scale. Empty if no path of λ has all LAMBDA_SCALES.
 
-    At each λ of a method its score is compared with that of the first method, of the same trial, where the scale is
-    the same: between two λ of its path by linear interpolation in the scale's logarithm. The mean of the absolute
-    differences is over the λ that can be compared by all scales (``compared`` of them), and then over trials.
+    At each λ of a method, its score is compared with the first method's score in the same trial at the same value of
+    the scale, linearly interpolated in the scale's logarithm. The mean of the absolute differences is over the λ that
+    all scales can compare (``compared`` is their number), and then over trials.
     """
     curves = results.curves
     if not set(LAMBDA_SCALES) <= set(curves.columns) or curves["effective_dimension"].isna().all():
@@ -57,7 +57,7 @@ def distances(results: Results) -> pd.DataFrame:
 
 
 def _compared(own: pd.DataFrame, base: pd.DataFrame, score: str) -> dict[str, float]:
-    """Mean absolute differences between two paths of one trial by scale, and over how many λ they are."""
+    """The mean absolute differences between two paths of one trial by scale, and the number of λ behind them."""
     differences = np.stack([_differences(own, base, name, score) for name in LAMBDA_SCALES])
     both = np.isfinite(differences).all(axis=0)
     means = differences[:, both].mean(axis=1) if both.any() else np.full(len(LAMBDA_SCALES), np.nan)
@@ -65,21 +65,20 @@ def _compared(own: pd.DataFrame, base: pd.DataFrame, score: str) -> dict[str, fl
 
 
 def _differences(own: pd.DataFrame, base: pd.DataFrame, scale: str, score: str) -> NDArray[np.float64]:
-    """|score − the base's at the same value of the scale| at each λ; NaN beyond the ends of the base's path."""
+    """|score − the base's score at the same value of the scale| at each λ; NaN beyond the ends of the base's path."""
     base = base.dropna(subset=[scale]).sort_values(scale)
     at, reference = np.log(own[scale].to_numpy(float)), np.log(base[scale].to_numpy(float))
     return np.abs(own[score].to_numpy(float) - np.interp(at, reference, base[score], left=np.nan, right=np.nan))
 
 
 def lambda_scale_table(results: Results) -> Table | None:
-    """The distances, a row for each dataset, size and method; None if there are none."""
+    """The table of `distances`, with means over all datasets; None if there are no distances."""
     found = distances(results)
     if found.empty:
         return None
     first = found["against"].iloc[0]
-    table = Table(
-        f"{results.title}: distance to the curve of {first}", ["dataset", "s", "method", *LAMBDA_SCALES.values()]
-    )
+    header = ["dataset", "s", "method", *LAMBDA_SCALES.values()]
+    table = Table(f"{results.title}: distance to the curve of {first}", header)
     for row in found.to_dict("records"):
         values = [NOT_RUN if pd.isna(row[name]) else f"{row[name]:.2f}" for name in LAMBDA_SCALES]
         size = size_label(row["n_features"], row["multiple"])
@@ -95,8 +94,8 @@ def lambda_scale_table(results: Results) -> Table | None:
 
 
 def write_lambda_scales(protocols: Protocols) -> list[Path]:
-    """Write lambda-scales.csv and lambda-scales.md where trials kept the score at every λ with its effective dimension;
-    the paths, or none. Of a sweep, one row per protocol in the CSV, and its first protocol in the page."""
+    """Write lambda-scales.csv and lambda-scales.md, if trials kept the score at every λ with its effective dimension;
+    return the paths. For a sweep, the CSV has all protocols, the page the first."""
     parts: list[Any] = [with_labels(distances(results), labels) for labels, results in protocols]
     table = lambda_scale_table(protocols[0][1])
     if table is None:

@@ -1,4 +1,4 @@
-"""The figure of leverage sampling's theory: spectrum, dimensions against n and s, and the error that Lemma 1 bounds."""
+"""The figure of leverage sampling's theory: spectrum, dimensions against n and s, and Lemma 1's bound on the error."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from rffbench.report.figures.style import (
     aside,
     bars,
     coinciding,
+    handles_of,
     headline,
     is_narrow,
     legend_below,
@@ -41,7 +42,7 @@ from rffbench.report.figures.style import (
 from rffbench.report.frame import Protocols, as_written
 from rffbench.trials.metrics import METRICS
 
-DELTA = 0.01  # what Lemma 1 may fail with
+DELTA = 0.01  # the probability with which Lemma 1 may fail
 _THEORY: dict[str, Any] = {"color": "#A05195", "linestyle": (0, (6, 2)), "linewidth": 1.0}
 _THEORY_LABEL = f"of K in (c), (d); Lemma 1 in (e), δ = {DELTA:g}"
 _AGAINST_S = {
@@ -52,12 +53,12 @@ _AGAINST_S = {
 
 
 def leverage_figures(protocols: Protocols) -> Iterator[tuple[str, Figure]]:
-    """Of every dataset whose dimensions and spectrum were measured: its name and the figure.
+    """(dataset, figure) for every dataset whose dimensions and spectrum were measured.
 
-    (a) the eigenvalues of K over n, for every n, with λ = 1/√n of the largest; (b) d and D of Liu et al. 2020, Eqs. 5
-    and 10, against n with their exponents; then, of the points on which several sizes were measured, against s: (c) d
-    and (d) D of the features' kernel matrix with those of K dashed, (e) the Δ-spectral error with Lemma 1's bound.
-    Means over trials with bars of ± one standard deviation.
+    (a) The eigenvalues of K over n for every n, with λ = 1/√n of the largest n. (b) d and D of Liu et al. 2020, Eqs. 5
+    and 10, against n with their exponents. Against s, on the points with several sizes: (c) d and (d) D of the
+    features' kernel matrix, with those of K dashed; (e) the Δ-spectral error with Lemma 1's bound. Points are means
+    over trials with bars of ± one standard deviation.
     """
     found = measured(protocols)
     if found is None:
@@ -83,15 +84,14 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
         curves = {as_written(str(method)): rows.groupby("n_features")[metric].mean()
                   for method, rows in here.groupby("method", sort=False)}  # fmt: skip
         same += [f"({letter}) {each}" for each in coinciding(curves, True)]
-    handles, labels = axes[4].get_legend_handles_labels()
-    named = dict(zip(labels, handles, strict=True))
-    legend_below(figure, {label: named[label] for label in sorted(named, key=lambda label: label == _THEORY_LABEL)})
+    handles = handles_of(axes[4:])
+    legend_below(figure, {label: handles[label] for label in sorted(handles, key=lambda label: label == _THEORY_LABEL)})
     headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n), *same)
     return figure
 
 
 def _spread(trials: pd.DataFrame, n: int) -> str:
-    """What the bars of (b) to (e) are."""
+    """The note on the bars of (b) to (e)."""
     cells = trials[trials["points"] == n].groupby(["method", "n_features"])["effective_dimension"]
     return spread(pd.concat([cells.count(), of_points(trials).groupby("points").size()]))
 
@@ -137,7 +137,7 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
             mean, std = cell.mean(), cell.std().fillna(0)
             at = aside(mean.index, index, len(methods))
             panel.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
-                           label=legend_label(as_written(method)), **style_of(index))  # fmt: skip
+                           label=legend_label(method), **style_of(index))  # fmt: skip
     kernel = trials[list(DIMENSIONS)].mean()
     if exact:
         panel.axhline(kernel[exact], **_THEORY)

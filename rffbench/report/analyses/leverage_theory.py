@@ -1,4 +1,4 @@
-"""What leverage sampling's theory rests on, as measured: dimensions of the kernel against n, and eigenvalue decay."""
+"""Measures the assumptions of leverage sampling's theory: the kernel's dimensions against n, and its eigenvalues."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from rffbench.report.analyses.error_slopes import with_points
 from rffbench.report.frame import Protocols
 from rffbench.report.slopes import Slope, fitted_slope
 from rffbench.report.text_table import Table
 
 DIMENSIONS = {"kernel_effective_dimension": "d", "kernel_surrogate_dimension": "D"}
-LEAST_EIGENVALUE = 1e-12  # over n; below, eigenvalues of K are rounding
+LEAST_EIGENVALUE = 1e-12  # over n; smaller eigenvalues of K are rounding
 
 
 class Measured(NamedTuple):
-    """All protocols' trials with a column ``points`` more, n, and their curves with the same."""
+    """All protocols' trials and curves, with an additional column ``points``, n."""
 
     trials: pd.DataFrame
     curves: pd.DataFrame
 
 
 class Decay(NamedTuple):
-    """How eigenvalues fall with their rank i, R² of each line through their logarithms: i^−2t, e^(−ci), e^(−c√i)."""
+    """The decay of eigenvalues with their rank i: the exponent ``power`` of i^−2t, 2t, and R² of the lines through the
+    logarithms for i^−2t (``polynomial``), e^(−ci) (``exponential``) and e^(−c√i) (``root``)."""
 
     power: float
     polynomial: float
@@ -33,37 +35,32 @@ class Decay(NamedTuple):
 
 
 def measured(protocols: Protocols) -> Measured | None:
-    """What the protocols measured of dimensions and spectra; None if they did not."""
-    trials, curves = [], []
-    for _, results in protocols:
-        points = {name: results.grid.setting("kernel_error_points", name) for name in results.datasets}
-        trials.append(results.trials.assign(points=results.trials["dataset"].map(points)))
-        curves.append(results.curves.assign(points=results.curves["dataset"].map(points)))
-    every = pd.concat(trials, ignore_index=True)
-    every = every[(every["status"] == "ok") & every[list(DIMENSIONS)].notna().all(axis=1)]
-    kept = pd.concat(curves, ignore_index=True)
-    return Measured(every, kept) if len(every) and "eigenvalue" in kept else None
+    """The protocols' measurements of dimensions and spectra; None without any."""
+    trials = pd.concat([with_points(results, results.trials) for _, results in protocols], ignore_index=True)
+    trials = trials[(trials["status"] == "ok") & trials[list(DIMENSIONS)].notna().all(axis=1)]
+    curves = pd.concat([with_points(results, results.curves) for _, results in protocols], ignore_index=True)
+    return Measured(trials, curves) if len(trials) and "eigenvalue" in curves else None
 
 
 def of_points(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, number of points and trial: what was measured of the kernel alone."""
+    """The kernel's dimensions: one row per dataset, number of points and trial."""
     return trials.groupby(["dataset", "points", "trial"], as_index=False, sort=False)[list(DIMENSIONS)].first()
 
 
 def exponent_in_n(trials: pd.DataFrame, metric: str) -> Slope | None:
-    """p of metric ∝ n^p, of one dataset's rows of `of_points`."""
+    """p of metric ∝ n^p, from one dataset's rows of `of_points`."""
     return fitted_slope(trials.rename(columns={"points": "n_features"}), metric)
 
 
 def mean_spectrum(curves: pd.DataFrame, dataset: str, points: int) -> pd.DataFrame:
-    """The eigenvalues of K over n by rank, geometric means over trials, those above rounding."""
+    """The eigenvalues of K over n by rank: geometric means over trials, without those that are rounding."""
     here = curves[(curves["dataset"] == dataset) & (curves["points"] == points)]
     here = here[here["eigenvalue"] > LEAST_EIGENVALUE]
     return np.exp(np.log(here.set_index("rank")["eigenvalue"]).groupby("rank").mean()).reset_index()
 
 
 def decay(spectrum: pd.DataFrame) -> Decay:
-    """Least-squares lines through the logarithms of the eigenvalues."""
+    """The decay of a spectrum, by least-squares lines through the logarithms of the eigenvalues."""
     rank, values = spectrum["rank"].to_numpy(float), np.log(spectrum["eigenvalue"].to_numpy(float))
 
     def fit(x: np.ndarray) -> tuple[float, float]:
@@ -75,14 +72,13 @@ def decay(spectrum: pd.DataFrame) -> Decay:
 
 
 def leverage_table(protocols: Protocols) -> Table | None:
-    """d and D at the largest n, how they grow with n, and how K's eigenvalues fall; None if nothing was measured."""
+    """The table of d and D at the largest n, their exponents in n, and the decay of K's eigenvalues; None if nothing
+    was measured."""
     found = measured(protocols)
     if found is None:
         return None
-    title = protocols[0][1].title
-    table = Table(
-        title, ["dataset", "n", "d", "D", "2/λ", "d ∝ n^", "D ∝ n^", "i^−2t: 2t", "R²", "e^−ci: R²", "e^−c√i: R²"]
-    )
+    header = ["dataset", "n", "d", "D", "2/λ", "d ∝ n^", "D ∝ n^", "i^−2t: 2t", "R²", "e^−ci: R²", "e^−c√i: R²"]
+    table = Table(protocols[0][1].title, header)
     kernels = of_points(found.trials)
     for dataset, mine in kernels.groupby("dataset", sort=False):
         n = int(mine["points"].max())
@@ -104,8 +100,7 @@ def leverage_table(protocols: Protocols) -> Table | None:
 
 
 def write_leverage(protocols: Protocols) -> list[Path]:
-    """Write leverage.csv and leverage.md into the folder of an experiment that measured dimensions and spectra; the
-    paths, or none."""
+    """Write leverage.csv and leverage.md, if dimensions and spectra were measured; return the paths."""
     table = leverage_table(protocols)
     if table is None:
         return []

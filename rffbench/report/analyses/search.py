@@ -1,8 +1,9 @@
-"""Which protocol gives a paper's numbers? The protocols of a sweep, ranked by their distance to the reported rows.
+"""Which protocol gives a paper's numbers? Ranks the protocols of a sweep by their distance to the reported rows.
 
 The distance of a protocol on a dataset is the root mean square, over sizes and methods, of its mean scores less the
-reported ones, in points (or percent, where the reference's tolerance is). Trials are resampled with replacement, the
-same ones for every protocol, for a 95 % interval of each distance and for how often each protocol comes first.
+reported ones, in points (or percent, if the reference's tolerance is in percent). Trials are resampled with
+replacement, the same ones for every protocol. The resamples give a 95 % interval of each distance, and the share in
+which each protocol is the nearest.
 """
 
 from __future__ import annotations
@@ -19,16 +20,14 @@ from rffbench.papers import Reference, load_reference, references
 from rffbench.papers import Table as PaperTable
 from rffbench.report.claims import paper_name
 from rffbench.report.escape import csv_frame
-from rffbench.report.frame import Results
+from rffbench.report.frame import Protocols
 from rffbench.report.summary import records
 from rffbench.report.text_table import Table
 from rffbench.seeds import stream
 
 ALL = "all datasets"
 RESAMPLES = 2000
-SHOWN = 10  # protocols a dataset in text and Markdown
-
-Protocols = Sequence[tuple[Mapping[str, str], Results]]
+SHOWN = 10  # protocols per dataset in text and Markdown
 
 
 class NoSweep(ResultsError):
@@ -37,9 +36,12 @@ class NoSweep(ResultsError):
 
 @dataclass(frozen=True)
 class Search:
-    """The ranking. ``ranking`` has one row per dataset (and ``ALL``) and protocol: dataset, rank, one column per axis,
-    distance, low, high (its 95 % interval), first (the share of resamples in which it is the nearest), cells, trials,
-    stated (whether it is what the paper's text says). ``left_out`` says in sentences what could not be ranked."""
+    """The ranking of a sweep's protocols.
+
+    ``ranking`` has one row per dataset (and ``ALL``) and protocol: dataset, rank, one column per axis, distance, low,
+    high (its 95 % interval), first (the share of resamples in which it is the nearest), cells, trials, stated (whether
+    the paper's text states this protocol). ``left_out`` are sentences on datasets and protocols that are not ranked.
+    """
 
     title: str
     reference: Reference
@@ -48,29 +50,25 @@ class Search:
     left_out: list[str]
 
     def to_csv(self) -> str:
+        """The text of search.csv."""
         return csv_frame(self.ranking).to_csv(index=False, lineterminator="\n", float_format="%.6g")
 
     def records(self) -> list[dict[str, Any]]:
+        """The rows of ``ranking`` for JSON."""
         return records(self.ranking)
 
     def table(self) -> Table:
-        """The best ``SHOWN`` of each dataset, and the protocol as stated wherever it stands."""
+        """The table of the nearest ``SHOWN`` protocols of each dataset, and of the stated protocol at any rank."""
         table = Table(
             f"{self.title}: protocols by distance to {self.reference.citation}",
             ["dataset", "rank", *self.axes, f"distance ({self.reference.difference_unit})", "95 %", "first"],
         )
         for dataset, ranked in self.ranking.groupby("dataset", sort=False):
             for row in ranked[(ranked["rank"] <= SHOWN) | (ranked["stated"] == 1)].to_dict("records"):
-                table.rows.append(
-                    [
-                        str(dataset),
-                        f"{row['rank']}{' ‡' if row['stated'] else ''}",
-                        *(row[axis] for axis in self.axes),
-                        f"{row['distance']:.2f}",
-                        f"{row['low']:.2f} to {row['high']:.2f}",
-                        f"{row['first']:.0%}",
-                    ]
-                )
+                table.rows.append([
+                    str(dataset), f"{row['rank']}{' ‡' if row['stated'] else ''}", *(row[axis] for axis in self.axes),
+                    f"{row['distance']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}", f"{row['first']:.0%}",
+                ])  # fmt: skip
         counts = self.ranking[self.ranking["dataset"] != ALL].groupby("dataset", sort=False)
         sizes = [
             f"{name} {len(rows)} protocols over {rows['cells'].iloc[0]} cells and {rows['trials'].iloc[0]} trials"
@@ -88,13 +86,14 @@ class Search:
 
 
 def search(protocols: Protocols) -> Search:
-    """Rank the protocols of one experiment, as :func:`rffbench.report.frame.load_protocols` gives them.
+    """Rank the protocols of one experiment (:func:`rffbench.report.frame.load_protocols`).
 
-    On every dataset all are judged by the cells that all of them have; one with so few that less than half of the cells
-    would be left is left out, and said so. Over all datasets: the root mean square of a protocol's distances.
+    On every dataset, protocols are ranked by the cells that all of them have. Protocols with too few cells, so that
+    less than half of the cells would be common, are left out, with a note. The distance over all datasets is the root
+    mean square of a protocol's distances.
 
-    Raises NoSweep if nothing was swept, ConfigError if the config names no reference with numbers, ResultsError
-    where none of them is measured.
+    Raises NoSweep if nothing was swept, ConfigError if the config names no reference with numbers, ResultsError if no
+    reported cell was measured.
     """
     results = protocols[0][1]
     axes = list(protocols[0][0])
@@ -134,11 +133,8 @@ def search(protocols: Protocols) -> Search:
 
 
 def _measured(table: PaperTable, protocols: Protocols) -> pd.DataFrame:
-    """Every trial with a score: protocol (its place), dataset, trial, multiple, n_features, method as the paper calls
-    it, measured.
-
-    Of all protocols together: one by one, most of a long search would go into joining and selecting.
-    """
+    """Every trial with a score: protocol (its number), dataset, trial, multiple, n_features, the paper's name of the
+    method, measured. One frame for all protocols is much faster to join and select than one for each."""
     parts = []
     for place, (_, results) in enumerate(protocols):
         trials = results.trials[["dataset", "trial", "multiple", "n_features", "method"]].assign(
@@ -157,8 +153,8 @@ def _measured(table: PaperTable, protocols: Protocols) -> pd.DataFrame:
 def _differences(
     table: PaperTable, reported: pd.DataFrame, measured: pd.DataFrame, count: int
 ) -> Iterator[pd.DataFrame]:
-    """Of each of ``count`` protocols measured less reported on one dataset, one row per trial, one column per cell
-    (multiple, method) that it has."""
+    """For each of ``count`` protocols, measured less reported on one dataset: one row per trial, one column per cell
+    (multiple, method) that the protocol has."""
     sizes = [name for name in ("multiple", "n_features") if reported[name].notna().any()]
     keys = [*sizes[:1], "method"]
     both = measured.merge(reported[[*keys, "reported"]], on=keys)
@@ -187,11 +183,10 @@ def _common(tables: dict[Any, pd.DataFrame]) -> tuple[dict[Any, pd.DataFrame], l
 
 
 def _distances(table: pd.DataFrame, cells: Sequence[Any], dataset: str) -> np.ndarray:
-    """The distance over the cells, and behind it those of the resamples: the root mean square of their means over
-    trials.
+    """The distance over the cells (the root mean square of their means over trials), then those of the resamples.
 
-    A resample draws trial numbers, so that protocols are resampled alike; a cell that lost all its trials in a resample
-    keeps its mean over all.
+    A resample draws trial numbers, the same ones for all protocols. A cell without a trial in a resample keeps its mean
+    over all trials.
     """
     places = {cell: place for place, cell in enumerate(table.columns)}
     values = table.to_numpy(float)[:, [places[cell] for cell in cells]]
@@ -208,7 +203,7 @@ def _distances(table: pd.DataFrame, cells: Sequence[Any], dataset: str) -> np.nd
 def _ranked(
     distances: pd.DataFrame, dataset: str, cells: int, trials: int, stated: set[Any], axes: Sequence[str]
 ) -> pd.DataFrame:
-    """A row a protocol, nearest first; equally near ones share a rank."""
+    """One row per protocol, the nearest first; protocols at the same distance share a rank."""
     resamples = distances.iloc[1:]
     low, high = resamples.quantile([0.025, 0.975]).to_numpy()
     nearest = resamples.eq(resamples.min(axis=1), axis=0)

@@ -1,4 +1,4 @@
-"""Every figure of an experiment: drawn from its trials, saved, named."""
+"""Draws an experiment's figures from its trials and saves them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rffbench.report.summary import summarise
 
 FORMATS = ("png", "pdf", "svg")
 MOST_PROTOCOLS = 8
-"""Combinations of a sweep that figures are drawn for each: of more than these, only those of all together."""
+"""Up to this number of a sweep's protocols, each has its own figures; with more, only the figures of all together."""
 
 
 def draw_figures(
@@ -29,19 +29,21 @@ def draw_figures(
     style: Style = SCREEN,
     summaries: Sequence[pd.DataFrame] | None = None,
 ) -> list[Path]:
-    """Draw every dataset's figures of the protocols of one folder; the paths written.
+    """Draw every dataset's figures of the protocols of one folder; return the paths.
 
-    The config's `figures` say which. ``scores``: ``figures/<dataset>.<format>`` has what was measured against the
-    number of frequencies s (log): the relative kernel error ‖K − ZZ′‖₂/‖K‖₂ (log) or what else was measured of the
-    kernel matrix, the score, and the seconds to generate the training features (log), each the mean over trials with
-    bars of ± one standard deviation. A panel without a measurement is left out, and so is a figure of one method at one
-    size. ``lambda``: ``<dataset>-lambda`` has the score at every λ; ``progress``: ``<dataset>-progress`` has the
-    progress of a solver, where trials kept these. ``time``: ``<dataset>-time`` has the score against training time,
-    where this is comparable; ``cost``: ``<dataset>-cost`` has the score against every cost. ``sweep``:
-    ``<dataset>-by-<axis>`` has what was measured against an axis of a sweep whose labels are numbers. Of a sweep the
-    names have the protocol's labels behind them. A dataset of a single size has no figure of what depends on the size.
+    The config's `figures` choose the kinds:
 
-    Raises ConfigError for a format that is not one of ``FORMATS``.
+    - ``scores``: ``figures/<dataset>.<format>`` shows, against the number of frequencies s, the relative kernel error
+      ‖K − ZZ′‖₂/‖K‖₂ or other errors of the kernel matrix, the score, and the seconds to generate the training
+      features: means over trials with bars of ± one standard deviation. Panels without a measurement are left out.
+    - ``lambda`` (``<dataset>-lambda``): the score at every λ, if trials kept it.
+    - ``progress`` (``<dataset>-progress``): the progress of a solver, if trials kept it.
+    - ``time`` (``<dataset>-time``): the score against training time, if times are comparable.
+    - ``cost`` (``<dataset>-cost``): the score against every cost.
+    - ``sweep`` (``<dataset>-by-<axis>``): measurements against an axis of a sweep whose labels are numbers.
+
+    For a sweep, the file names also have the protocol's labels. With a single size, figures against the size are left
+    out. Raises ConfigError for a format that is not one of ``FORMATS``.
     """
     for name in formats:
         if name not in FORMATS:
@@ -81,5 +83,5 @@ _OF_SIZES = ("scores", "time", "cost")
 
 
 def asked_figures(protocols: Protocols) -> list[str]:
-    """What the config names under `figures`, else the usual ones."""
+    """The figures that the config names under `figures`, else the usual ones."""
     return list(protocols[0][1].config.get("figures") or USUAL_FIGURES)

@@ -15,15 +15,12 @@ from rffbench.report.figures.style import headline, legend_below, log_axis, pane
 from rffbench.report.strips import Strips
 
 GREY: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.7, "zorder": 1}
-AXES = {
-    "columns": "columns",
-    "fit": "seconds of map, one fit and prediction, over RFF's with 512 columns",
-}
+AXES = {"columns": "columns", "fit": "seconds of map, one fit and prediction, over RFF's with 512 columns"}
 
 
 def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figure:
-    """The median loss over datasets against the cost, a curve a map: ``curves`` has method, x, y, low and high. The
-    ``named`` ones have a colour, and the first of them a band, the interval of the median; the others are grey."""
+    """The median loss over datasets against the cost, one curve per map. ``curves`` has method, x, y, low and high. The
+    ``named`` maps have a colour, and the first of them a band (the median's interval); the others are grey."""
     figure, (panel,) = panels(1, 6.4, 3.8, above=0.5)
     handles = _curves(panel, curves, named)
     mine = curves[curves["method"] == named[0]].sort_values("x")
@@ -37,7 +34,7 @@ def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figur
 
 
 def fronts_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figure:
-    """The same on every dataset, a panel each: ``curves`` has dataset, method, x and y."""
+    """The loss against the cost on every dataset, one panel each. ``curves`` has dataset, method, x and y."""
     names = list(dict.fromkeys(curves["dataset"]))
     figure, axes = panels(len(names), 1.75, 1.55, most=5, above=0.5)
     handles: dict[str, Any] = {}
@@ -46,9 +43,8 @@ def fronts_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figu
         panel.set_title(name)
         _x_axis(panel, curves, axis)
     legend_below(figure, {name: handles[name] for name in [*named, "others"] if name in handles})
-    headline(
-        figure, f"Loss against {AXES[axis]}", "0 is RFF's with 4,096 columns, 1 is a constant's; means over trials"
-    )
+    scale = "0 is RFF's with 4,096 columns, 1 is a constant's; means over trials"
+    headline(figure, f"Loss against {AXES[axis]}", scale)
     return figure
 
 
@@ -90,7 +86,7 @@ def _strips(panel: Axes, shown: Strips) -> None:
 
 
 def _x_axis(panel: Axes, curves: pd.DataFrame, axis: str) -> None:
-    """A logarithmic axis, with a tick for every size where it has columns."""
+    """Make the axis logarithmic, with a tick for every size if it shows columns."""
     log_axis(panel.xaxis)
     if axis == "columns":
         sizes = sorted(set(curves["x"]))
@@ -100,7 +96,7 @@ def _x_axis(panel: Axes, curves: pd.DataFrame, axis: str) -> None:
 
 
 def _curves(panel: Axes, curves: pd.DataFrame, named: Sequence[str]) -> dict[str, Any]:
-    """Draw a curve a map, the named ones in front; their handles by name."""
+    """Draw one curve per map, the named ones in front; return their handles by name."""
     handles: dict[str, Any] = {}
     present = list(dict.fromkeys(curves["method"]))
     for method in [name for name in present if name not in named]:
@@ -109,5 +105,4 @@ def _curves(panel: Axes, curves: pd.DataFrame, named: Sequence[str]) -> dict[str
     for index, method in enumerate(name for name in named if name in present):
         mine = curves[curves["method"] == method].sort_values("x")
         handles[method] = panel.plot(mine["x"], mine["y"], **{**style_of(index), "zorder": 3})[0]
-    return {**{name: handles[name] for name in handles if name != "others"},
-            **({"others": handles["others"]} if "others" in handles else {})}  # fmt: skip
+    return dict(sorted(handles.items(), key=lambda item: item[0] == "others"))

@@ -1,4 +1,4 @@
-"""Figures of a comparison: reported and measured curves, and below their differences, one panel per dataset."""
+"""The figure of a comparison: reported and measured curves, with their differences below, one panel per dataset."""
 
 from __future__ import annotations
 
@@ -36,30 +36,26 @@ from rffbench.report.frame import as_written
 
 _PANELS_A_ROW = 4
 _DIFFERENCES = 1.5  # inches of height of the panels below the curves
-_LETTER = 0.045  # inches of height that a letter of a method's name takes, which stands aslant
+_LETTER = 0.045  # inches of height of a letter of a method's name, which is slanted
 _MEASURED: dict[str, Any] = {"color": "#0072B2", "marker": "o", "linestyle": ""}
-_REPORTED: dict[str, Any] = {
-    "color": "#D55E00",
-    "marker": "_",
-    "linestyle": "",
-    "markersize": 11,
-    "markeredgewidth": 1.6,
-}
+_REPORTED: dict[str, Any] = {"color": "#D55E00", "marker": "_", "linestyle": "", "markersize": 11,
+                             "markeredgewidth": 1.6}  # fmt: skip
 
 
 def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: Style = SCREEN) -> list[Path]:
-    """Write figures/compare.png: mean and ± one standard deviation, reported dashed, measured in full lines.
+    """Write figures/compare.png; return the paths.
 
-    Where the two lie on each other a reader could not tell them apart: below is their difference, with its interval.
-    One panel per dataset with a cell both measured and reported; nothing is written if no dataset has one.
+    Reported means are dashed lines, measured ones solid lines, both with ± one standard deviation. Below are their
+    differences with intervals, because lines that coincide cannot be compared by eye. Datasets with a cell that is both
+    measured and reported have a panel; without any, nothing is written.
     """
     cells = comparison.cells
     score = cells.loc[cells["reported"].notna() & cells["measured"].notna(), "metric"]
     if score.empty:
         return []
-    if score.nunique() > 1 and comparison.reference.table and comparison.reference.table.metrics:  # the first of them
+    if score.nunique() > 1 and comparison.reference.table and comparison.reference.table.metrics:  # show the first
         comparison = replace(comparison, cells=cells[cells["metric"] == next(iter(comparison.reference.table.metrics))])
-    if comparison.cells["trial"].notna().any():  # cells of single trials: no mean, and no curve
+    if comparison.cells["trial"].notna().any():  # cells of single trials have no mean
         return []
     both = comparison.cells.dropna(subset=["reported", "measured"])
     datasets = list(dict.fromkeys(both["dataset"]))
@@ -97,12 +93,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     if sized:
         handles = [
             *(
-                Line2D(
-                    [],
-                    [],
-                    label=legend_label(as_written(method)),
-                    **_of_method(comparison, method) | {"linestyle": "-"},
-                )
+                Line2D([], [], label=legend_label(method), **_of_method(comparison, method) | {"linestyle": "-"})
                 for method in dict.fromkeys(comparison.cells["method"])
             ),
             Line2D([], [], label="measured", color="#444444"),
@@ -116,7 +107,7 @@ def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
 
 
 def _size_column(comparison: Comparison) -> str:
-    """The column to draw sizes by: most papers' tables have only multiples of d, an own file also has counts."""
+    """The column of the sizes to draw: multiples of d, as in most papers, or counts."""
     counts = isinstance(comparison.reference, OwnReference) or comparison.cells["multiple"].isna().all()
     return "n_features" if counts else "multiple"
 
@@ -126,8 +117,7 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
     for method, curve in cells.groupby("method", sort=False):
         style = _of_method(comparison, str(method))
         for which, line in (("reported", "--"), ("measured", "-")):
-            points = curve.dropna(subset=[which])
-            points = points.dropna(subset=[by])
+            points = curve.dropna(subset=[which, by])
             x = aside(points[by], *_place(comparison, str(method)))
             mean, std = points[which].to_numpy(float), np.nan_to_num(points[f"{which}_std"].to_numpy(float))
             marker = {} if which == "measured" else {"markersize": 2.0}
@@ -139,8 +129,8 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
 
 
 def _draw_differences(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> None:
-    """Measured less reported, with the interval where there is one; the tolerance, where it is one for all. What is
-    less than any tolerance looks small."""
+    """Draw measured less reported with the interval, if there is one, and the tolerance, if all cells have the same.
+    The axis covers at least the tolerance, so that small differences look small."""
     by = _size_column(comparison)
     both = cells.dropna(subset=["difference", by])
     panel.axhline(0, color="#888888", linewidth=0.8)
@@ -168,7 +158,7 @@ def _size_axis(panel: Axes, cells: pd.DataFrame, by: str) -> None:
 
 
 def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> None:
-    """A table without sizes, or of one: one line per method."""
+    """Draw one point per method, for a table without sizes or with a single one."""
     cells = cells[cells["reported"].notna()]
     places = np.arange(len(cells))
     panel.errorbar(
@@ -183,6 +173,6 @@ def _of_method(comparison: Comparison, method: str) -> dict[str, Any]:
 
 
 def _place(comparison: Comparison, method: str) -> tuple[int, int]:
-    """The method's number, and how many there are."""
+    """(the method's number, the number of methods)."""
     labels = list(dict.fromkeys([*comparison.results.methods, *comparison.cells["method"]]))
     return labels.index(method if method in labels else paper_name(method)), len(labels)

@@ -1,4 +1,4 @@
-"""The score against what it costs: seconds and memory, with the Pareto front."""
+"""Figures of the score against its costs, seconds and memory, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rffbench.report.figures.style import (
     HOLLOW,
     bars,
     chosen,
+    handles_of,
     headline,
     hollow,
     legend_below,
@@ -22,21 +23,21 @@ from rffbench.report.figures.style import (
     style_of,
     tidy_panel,
 )
-from rffbench.report.frame import Results, as_written
+from rffbench.report.frame import Results
 from rffbench.report.pareto import pareto_front
 from rffbench.trials.metrics import METRICS, SCORES, TIMES
 
 COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")
-_ALONE = ("feature_s",)  # what `timing: features` measures while nothing else runs
+_ALONE = ("feature_s",)  # seconds that `timing: features` measures while the rest of the run is paused
 _FRONT: dict[str, Any] = {"color": "#999999", "linewidth": 3.5, "alpha": 0.5, "solid_capstyle": "round", "zorder": 1}
 
 
 def cost_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """The score against every cost that was measured, a panel each: means over trials, a curve per method through its
-    sizes, bars of ± one standard deviation, and behind them the Pareto front: the points that no other beats in both.
+    """The score against every measured cost, one panel each: means over trials with bars of ± one standard deviation,
+    one curve per method through its sizes, and behind them the Pareto front.
 
-    Of `timing: features` only the seconds of the features are shown, since the others are not comparable. None where
-    nothing was learnt, or where there is a single point.
+    With `timing: features`, only the seconds of the features are shown, because the others are not comparable. None
+    without a solver, or with a single point.
     """
     score, trials = _score_and_trials(results, dataset)
     possible = [each for each in COSTS if results.grid.timing != "features" or each in _ALONE or each not in TIMES]
@@ -48,7 +49,7 @@ def cost_figure(results: Results, dataset: str, called: str | None = None) -> Fi
         _draw(panel, results, trials[trials[cost] > 0], cost, score)
         panel.set_xlabel(f"{METRICS[cost].short} ({METRICS[cost].unit})")
     axes[0].set_ylabel(METRICS[score].label)
-    _legend(figure, axes)
+    legend_below(figure, handles_of(axes))
     times = trials["contended"].any() and any(cost in TIMES for cost in costs)
     headline(figure, f"{called or results.called(dataset)}: the score against its cost",
              spread(trials.groupby(["method", "n_features"]).size()), "grey: Pareto front",
@@ -57,11 +58,10 @@ def cost_figure(results: Results, dataset: str, called: str | None = None) -> Fi
 
 
 def score_time_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """The score against the time to make the training features and to learn, both means over trials: one curve per
-    method through its sizes, or a dot if it has no features. Where a dataset has a relative RMSE, it is that.
+    """The score (the relative RMSE, if the dataset has it) against the time to map the training rows and to learn:
+    means over trials, one curve per method through its sizes, or a dot for a method without features.
 
-    None if the trials' seconds are not comparable (timing: exclusive was not asked for), nothing was learnt, or
-    there is a single point.
+    None if seconds are not comparable (the config lacks `timing: exclusive`), without a solver, or with a single point.
     """
     score, trials = _score_and_trials(results, dataset)
     trials = trials.dropna(subset=["train_s"])
@@ -72,14 +72,14 @@ def score_time_figure(results: Results, dataset: str, called: str | None = None)
     _draw(panel, results, trials, "train_s", score, front=False)
     panel.set_xlabel("time to map the training rows and to learn (s)")
     panel.set_ylabel(METRICS[score].label)
-    _legend(figure, [panel])
+    legend_below(figure, handles_of([panel]))
     headline(figure, called or results.called(dataset), spread(trials.groupby(["method", "n_features"]).size()),
              HOLLOW if trials["contended"].any() else "")  # fmt: skip
     return figure
 
 
 def _score_and_trials(results: Results, dataset: str) -> tuple[str, pd.DataFrame]:
-    """What a dataset is judged by in figures, and its trials that have it."""
+    """The score that figures show of a dataset, and the trials that have it."""
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     score = "relative_rmse" if trials["relative_rmse"].notna().any() else results.score(dataset).name
     return score, trials.dropna(subset=[score])
@@ -96,16 +96,9 @@ def _draw(panel: Axes, results: Results, trials: pd.DataFrame, cost: str, score:
         mean, std = sizes.mean(), sizes.std().fillna(0)
         if len(mean):
             panel.errorbar(mean[cost], mean[score], xerr=bars(mean[cost], std[cost]), yerr=std[score], elinewidth=0.7,
-                           capsize=1.4, label=legend_label(as_written(method)), **style)  # fmt: skip
-            if cost not in TIMES:
-                continue
-            beside = mine.groupby("n_features")["contended"].any()
-            hollow(panel, mean.loc[beside, cost], mean.loc[beside, score], style)
+                           capsize=1.4, label=legend_label(method), **style)  # fmt: skip
+            if cost in TIMES:
+                contended = mine.groupby("n_features")["contended"].any()
+                hollow(panel, mean.loc[contended, cost], mean.loc[contended, score], style)
     log_axis(panel.xaxis)
     tidy_panel(panel)
-
-
-def _legend(figure: Figure, axes: list[Axes]) -> None:
-    handles = {label: handle for panel in axes
-               for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}  # fmt: skip
-    legend_below(figure, handles)

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: methods by mean rank, those that a test does not tell apart joined by a bar."""
+"""The critical-difference diagram: methods by mean rank; a bar joins methods without a significant difference."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from rffbench.report.frame import as_written
 from rffbench.report.significance import LEVEL
 from rffbench.report.statistics import ALL, Statistics, significance_matrix
 
-FEWEST_DATASETS = 5  # with fewer, ranks over them tell nothing
+FEWEST_DATASETS = 5  # ranks over fewer mean nothing
 FEWEST_METHODS = 3
 _BAR, _LABEL = 0.12, 0.2  # inches from one bar, and from one label, to the next
-_STEM = 0.14  # from the axis to the first bar
-_AROUND = 0.8  # for the title and the ticks
-_AXIS, _LETTER = 3.2, 0.075  # the axis's length, and room for a letter
+_STEM = 0.14  # inches from the axis to the first bar
+_AROUND = 0.8  # inches for the title and the ticks
+_AXIS, _LETTER = 3.2, 0.075  # inches of the axis, and of a letter
 
 
 def draw_critical_difference(
     statistics: Statistics, folder: Path, formats: Sequence[str] = ("png",), style: Style = SCREEN
 ) -> list[Path]:
-    """Write figures/critical_difference.png (Demšar 2006, JMLR 7): the better half of the methods to the left of the
-    axis of mean ranks, the others to its right; joined are those that Wilcoxon's test with Holm's correction does not
-    tell apart (Benavoli et al. 2016, JMLR 17). Nothing for fewer than FEWEST_METHODS or FEWEST_DATASETS."""
+    """Write figures/critical_difference.png (Demšar 2006, JMLR 7); return the paths.
+
+    The better half of the methods is to the left of the axis of mean ranks, the others are to its right. Bars join
+    methods without a significant difference by Wilcoxon's test with Holm's correction (Benavoli et al. 2016, JMLR 17).
+    Nothing is written for fewer than FEWEST_METHODS or FEWEST_DATASETS.
+    """
     datasets = statistics.pairs.loc[statistics.pairs["dataset"] != ALL, "dataset"].nunique()
     if len(statistics.ranks) < FEWEST_METHODS or datasets < FEWEST_DATASETS:
         return []
@@ -70,7 +73,7 @@ def draw_critical_difference(
 
 
 def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
-    """The longest runs of methods without a significant difference, by first and last place in the order of ranks."""
+    """The longest runs of methods without a significant difference: (first, last) in the order of ranks."""
     p = significance_matrix(statistics).loc[methods, methods].to_numpy()
     runs: list[tuple[int, int]] = []
     for first in range(len(methods)):
@@ -83,12 +86,12 @@ def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]
 
 
 def _depth(row: int, bars: list[tuple[int, int]]) -> float:
-    """Below all bars, so that no line crosses a name."""
+    """The depth of a label, below all bars, so that no line crosses a name."""
     return -_STEM - _BAR * len(bars) - _LABEL * row - 0.05
 
 
 def _label(axes: Axes, text: str, rank: float, depth: float, edge: float, align: str) -> None:
-    """A line down from the axis at the method's rank, then out to its name beside the axis."""
+    """Draw a line down from the axis at the method's rank, then sideways to its name beside the axis."""
     axes.plot([rank, rank, edge], [0, depth, depth], color="#444444", linewidth=0.8, clip_on=False)
     axes.annotate(text, (edge, depth), xytext=(-4 if align == "right" else 4, 0), textcoords="offset points",
                   ha=align, va="center", annotation_clip=False)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures of what happens within trials: the score against the effective λ, and a solver's progress against time."""
+"""Figures of curves within trials: the score against the effective λ, and a solver's progress against time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rffbench.report.figures.style import (
     chosen,
     coinciding,
     fitting,
+    handles_of,
     headline,
     legend_below,
     legend_label,
@@ -25,19 +26,20 @@ from rffbench.report.frame import Results, as_written, size_label
 from rffbench.trials.metrics import METRICS, PERCENT
 
 _PROGRESS = ("objective", "residual", "test_error", "nonzeros")
-_FALLING = ("objective", "residual")  # by orders of magnitude
-_NARROWEST = 1.6  # inches of a panel per size
+_FALLING = ("objective", "residual")  # they fall by orders of magnitude
+_NARROWEST = 1.6  # inches of a panel, in a figure with one per size
 _MARKED = 3  # every third point has a marker
-LEAST_DIMENSION = 0.1  # below this effective dimension a fit is all but constant
+LEAST_DIMENSION = 0.1  # below this effective dimension a fit is nearly constant
 
 
 def path_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """The test score at every λ against the effective λ, a panel per size, a curve per method; None without such paths.
+    """The test score at every λ against the effective λ, one panel per size, one curve per method; None if trials did
+    not keep such paths.
 
-    The effective λ is λ over the mean squared length of a row of features: where methods differ by a scale of their
-    features only, their curves lie on one another. Where trials kept the effective dimension of the training features
-    at every λ, a second row of panels has the score against that. Means over trials, at the geometric mean of their
-    effective λ or dimension, with bands of ± one standard deviation; a dot at the mean of what cross-validation chose.
+    The effective λ is λ over the mean squared length of a row of features, so that curves coincide if methods differ
+    only by a scale of their features. If trials kept the effective dimension of the training features at every λ, a
+    second row of panels has the score against that. Points are means over trials, at the geometric mean of effective λ
+    or dimension, with bands of ± one standard deviation; a dot is at the mean of the choices of cross-validation.
     """
     curves = results.curves[results.curves["dataset"] == dataset]
     score = results.score(dataset)
@@ -45,41 +47,41 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
         return None
     at_zero = bool((curves["effective_lambda"] == 0).any())
     curves = curves[curves["effective_lambda"] > 0]
-    if curves.empty:  # trials of another dataset kept theirs
+    if curves.empty:  # only trials of other datasets kept paths
         return None
-    yardsticks = {"effective_lambda": METRICS["effective_lambda"].label}
+    scales = {"effective_lambda": METRICS["effective_lambda"].label}
     if "effective_dimension" in curves and curves["effective_dimension"].notna().any():
-        yardsticks["effective_dimension"] = "effective dimension"
+        scales["effective_dimension"] = "effective dimension"
     sizes = thinned(curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
-    narrowest = 4.2 if len(yardsticks) == 1 else 5.8
+    narrowest = 4.2 if len(scales) == 1 else 5.8
     width = fitting(max(2.05 * len(sizes), narrowest))
     sizes = thinned(sizes, min(len(sizes), int(width / _NARROWEST)))
-    figure = Figure(figsize=(width, 0.7 + 2.2 * len(yardsticks)), layout="constrained")
-    rows = figure.subplots(len(yardsticks), len(sizes), squeeze=False, sharey=True)
+    figure = Figure(figsize=(width, 0.7 + 2.2 * len(scales)), layout="constrained")
+    rows = figure.subplots(len(scales), len(sizes), squeeze=False, sharey=True)
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     same: dict[str, list[str]] = {}
-    for row, (yardstick, label) in zip(rows, yardsticks.items(), strict=True):
+    for row, (scale, label) in zip(rows, scales.items(), strict=True):
         for panel, (n_features, multiple) in zip(row, sizes.itertuples(index=False), strict=True):
             here, chosen = curves[curves["n_features"] == n_features], trials[trials["n_features"] == n_features]
             for index, method in enumerate(results.methods):
-                mine = here[here["method"] == method].dropna(subset=[yardstick])
+                mine = here[here["method"] == method].dropna(subset=[scale])
                 if not mine.empty:
                     picked = chosen[chosen["method"] == method]
-                    _draw_path(panel, mine, picked, yardstick, score.name, method, index)
-            panel.set_xscale("log")  # before its limits: they keep their distance from the outermost points on it
-            if yardstick == "effective_dimension":
+                    _draw_path(panel, mine, picked, scale, score.name, method, index)
+            panel.set_xscale("log")  # before its limits, whose margins depend on the scale
+            if scale == "effective_dimension":
                 panel.set_xlim(left=LEAST_DIMENSION)
             log_axis(panel.xaxis)
             by_lambda = {as_written(str(method)): rows.groupby("lambda")[score.name].mean()
                          for method, rows in here.groupby("method", sort=False)}  # fmt: skip
-            if yardstick == "effective_lambda":
+            if scale == "effective_lambda":
                 for each in coinciding(by_lambda, False):
                     same.setdefault(each, []).append(size_label(n_features, multiple))
             panel.set_title(f"s = {size_label(n_features, multiple)}")
             panel.set_xlabel(label)
             tidy_panel(panel)
         row[0].set_ylabel(score.label)
-    _legend(figure, rows[0][0])
+    legend_below(figure, handles_of([rows[0][0]]))
     counts = curves.groupby(["method", "n_features"])["trial"].nunique()
     notes = [f"at s\u00a0=\u00a0{', '.join(at)}, by λ, {each}" for each, at in same.items()]
     notes += ["λ = 0 has no place on the axis"] if at_zero else []
@@ -89,44 +91,38 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
 
 
 def _draw_path(
-    panel: Axes,
-    curve: pd.DataFrame,
-    trials: pd.DataFrame,
-    yardstick: str,
-    score: str,
-    method: str,
-    index: int,
+    panel: Axes, curve: pd.DataFrame, trials: pd.DataFrame, scale: str, score: str, method: str, index: int
 ) -> None:
-    """The curve of the method of this number; every few points have its marker, and other ones than the markers of the
-    methods beside it, which would hide it where curves lie on one another."""
+    """Draw the curve of the method with this number. Every few points have a marker, and neighbouring methods have it
+    at other points, so that they do not hide it if curves coincide."""
     style = style_of(index)
     by_lambda = curve.groupby("lambda")
-    at = np.exp(by_lambda[yardstick].apply(lambda values: np.log(values[values > 0]).mean()))
+    at = np.exp(by_lambda[scale].apply(lambda values: np.log(values[values > 0]).mean()))
     mean, std = by_lambda[score].mean(), by_lambda[score].std().fillna(0)
     marked = {"markersize": 3.2, "markevery": (index % _MARKED, _MARKED)}
-    panel.plot(at, mean, label=_label(method), **{**style, **marked})
+    panel.plot(at, mean, label=legend_label(method), **{**style, **marked})
     panel.fill_between(at, mean - std, mean + std, color=style["color"], alpha=0.12, linewidth=0)
-    chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", yardstick]], on=["trial", "lambda"])
-    if chosen.empty:  # every trial's is λ = 0
+    chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", scale]], on=["trial", "lambda"])
+    if chosen.empty:  # every trial chose λ = 0
         return
-    x = float(np.exp(np.log(chosen[yardstick]).mean()))
+    x = float(np.exp(np.log(chosen[scale]).mean()))
     panel.plot([x], [trials[score].mean()], "o", color=style["color"], markersize=6, alpha=0.55, markeredgewidth=0)
 
 
 def progress_figure(results: Results, dataset: str, called: str | None = None) -> Figure | None:
-    """Objective, residual and test error against a solver's time, and below against its passes over the rows where it
-    counts them: one curve per trial of the methods that kept them, None if none did. The test error is in percent, as
-    accuracies are, or what a regression is judged by.
+    """Objective, residual and test error against a solver's time, and below, if the solver counts them, against its
+    passes over the rows: one curve per trial. None if no trial kept such curves. The test error is in percent, or the
+    main metric of a regression.
 
-    Methods that kept no curve but have an objective or a score (the kernel machine) are dashed lines across. A method
-    of several sizes has a style of its own for each.
+    A method without curves, but with an objective or a score (the kernel machine), is a dashed horizontal line. Each
+    size of a method has its own style.
     """
     curves = results.curves[results.curves["dataset"] == dataset]
     if "time" not in curves:
         return None
     curves = curves[curves["time"].notna()]
     shown = [name for name in chosen(_PROGRESS, _PROGRESS) if name in curves and curves[name].notna().any()]
-    if curves.empty or not shown:  # trials of another dataset kept theirs
+    if curves.empty or not shown:  # only trials of other datasets kept curves
         return None
     counted = "passes" in curves and curves["passes"].notna().any()
     figure, axes = panels(len(shown), 2.6, 2.6, above=0.35, under=2.6 if counted else 0.0)
@@ -147,8 +143,7 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
         if name in _FALLING:
             log_axis(panel.yaxis)
         tidy_panel(panel)
-    handles = {label: handle for panel in axes
-               for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}  # fmt: skip
+    handles = handles_of(axes)
     legend_below(figure, handles)
     with_curves = {label for label, _, mine in lines if not mine.empty}
     trials = results.trials[(results.trials["dataset"] == dataset) & results.trials["method"].isin(curves["method"])]
@@ -159,16 +154,16 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
 
 
 def _lines(results: Results, curves: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """What has a style of its own: its label, its method, and its curves, of which a method may have none."""
+    """(label, method, curves) of everything with its own style: each size of a method. The curves may be empty."""
     found = []
     for method in results.methods:
         mine = curves[curves["method"] == method]
         sizes = mine[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
         if len(sizes) < 2:
-            found.append((_label(method), method, mine))
+            found.append((legend_label(method), method, mine))
             continue
         for size, multiple in sizes.itertuples(index=False):
-            label = _label(f"{method}, s = {size_label(size, multiple)}")
+            label = legend_label(f"{method}, s = {size_label(size, multiple)}")
             found.append((label, method, mine[mine["n_features"] == size]))
     return found
 
@@ -181,7 +176,7 @@ def _progress_title(results: Results, dataset: str, name: str) -> str:
 
 
 def _level(results: Results, dataset: str, method: str, name: str) -> float | None:
-    """What a method without a curve comes to, as the curve's column has it; None if it has no such figure."""
+    """The final value of a curve's column for a method without curves; None if it has none."""
     trials = results.trials
     mine = trials[(trials["dataset"] == dataset) & (trials["method"] == method) & (trials["status"] == "ok")]
     score = results.score(dataset)
@@ -190,12 +185,3 @@ def _level(results: Results, dataset: str, method: str, name: str) -> float | No
     else:
         value = mine[name].mean() if name in mine else np.nan
     return None if pd.isna(value) else float(value)
-
-
-def _label(method: str) -> str:
-    return legend_label(as_written(method))
-
-
-def _legend(figure: Figure, panel: Axes) -> None:
-    handles, labels = panel.get_legend_handles_labels()
-    legend_below(figure, dict(zip(labels, handles, strict=True)))

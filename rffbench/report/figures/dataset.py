@@ -1,9 +1,8 @@
-"""Figure 1 for every dataset: kernel error, score and time to generate the features against s."""
+"""The figure of each dataset: kernel error, score and time to generate the features against s."""
 
 from __future__ import annotations
 
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from rffbench.report.figures.style import (
     bars,
     chosen,
     coinciding,
+    handles_of,
     headline,
     hollow,
     legend_below,
@@ -33,7 +33,7 @@ from rffbench.trials.metrics import ERRORS, MAP_MEASURES, PERCENT, SCORES, TIMES
 
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
-    """One dataset's panels from its rows of the summary; None if nothing was measured at two sizes."""
+    """The panels of one dataset, from its rows of the summary; None if nothing was measured at two sizes."""
     no_map = (summary["metric"] == "feature_s") & (summary["mean"] == 0)
     summary = summary[(summary["n_ok"] > 0) & ~no_map]
     levels = without_size(results, summary)
@@ -42,7 +42,6 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
     if not metrics or sized["n_features"].nunique() < 2:
         return None
     figure, axes = panels(len(metrics), 2.45, 2.55, above=0.35)
-    handles: dict[str, Any] = {}
     contended, same = contended_cells(results, dataset), []
     for letter, panel, metric in zip(ascii_lowercase, axes, metrics, strict=False):
         here = summary[summary["metric"] == metric.name]
@@ -52,16 +51,14 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
         for method, mean in here.loc[here["method"].isin(levels), ["method", "mean"]].itertuples(index=False):
             if metric.name in (*SCORES, *results.own_metrics):
                 color = style_of(results.methods.index(method))["color"]
-                panel.axhline(mean, label=_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
+                panel.axhline(mean, label=legend_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_title(f"({letter}) {metric.label}")
         panel.set_xlabel(_size_name(results, mine))
-        found, names = panel.get_legend_handles_labels()
-        handles |= dict(zip(names, found, strict=True))
         curves = {as_written(str(method)): rows.set_index("n_features")["mean"]
                   for method, rows in mine.groupby("method", sort=False)}  # fmt: skip
         same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
-    labels = map(_label, results.methods)
-    legend_below(figure, {label: handles[label] for label in labels if label in handles})
+    handles = handles_of(axes)
+    legend_below(figure, {label: handles[label] for label in map(legend_label, results.methods) if label in handles})
     errors = [f"({letter})" for letter, metric in zip(ascii_lowercase, metrics, strict=False) if metric.name in ERRORS]
     drawn = [method for method in results.methods if method in set(sized["method"])]
     differ = results.kernels_differ(dataset, drawn) if errors else ""
@@ -72,31 +69,27 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
     return figure
 
 
-def _label(method: str) -> str:
-    return legend_label(as_written(method))
-
-
 def panel_metrics(results: Results, summary: pd.DataFrame) -> list[Metric]:
-    """What the panels of one dataset show, of what its rows of the summary have: unless the style says which, the
-    errors of the kernel matrix, the score, what is measured by other packages, and the seconds to generate features."""
+    """The metrics that get panels, among those in the dataset's rows of the summary: the style's own, else the errors
+    of the kernel matrix, the score, the metrics of other packages, and the seconds to generate the features."""
     measured = set(summary["metric"])
     scores = [name for name in SCORES if name in measured][:1]
-    if scores == ["rmse"] and "relative_rmse" in measured:  # the same curves, in a unit that papers have
+    if scores == ["rmse"] and "relative_rmse" in measured:  # the same curves, in the papers' unit
         scores = ["relative_rmse"]
     usual = [*MAP_MEASURES, *scores, *results.own_metrics, "feature_s"]
     return [results.metrics[name] for name in chosen(usual, results.metrics) if name in measured]
 
 
 def contended_cells(results: Results, dataset: str) -> set[tuple[str, int]]:
-    """The methods and sizes some of whose trials ran beside other work."""
+    """The (method, n_features) with a trial that ran while other work used the processors."""
     trials = results.trials
     mine = trials[(trials["dataset"] == dataset) & (trials["status"] == "ok") & trials["contended"]]
     return set(zip(mine["method"], mine["n_features"], strict=True))
 
 
 def without_size(results: Results, summary: pd.DataFrame) -> list[str]:
-    """The methods without a feature map that have a single size, which then means nothing: lines across the panels.
-    None of them where there is no other method."""
+    """The methods without a feature map and with a single size, which means nothing for them: they are horizontal
+    lines. Empty if there are no other methods."""
     sizes = summary.groupby("method")["n_features"].nunique()
     levels = [method for method in map(str, sizes.index[sizes == 1]) if results.grid.features(method)["name"] == "none"]
     return levels if len(levels) < len(sizes) else []
@@ -119,24 +112,19 @@ def _draw_panel(
 
 
 def draw_curve(
-    panel: Axes,
-    method: str,
-    index: int,
-    at: NDArray[np.float64],
-    cells: pd.DataFrame,
-    logarithmic: bool,
-    beside: NDArray[np.bool_],
-) -> None:
-    """The means of a method's cells with bars of ± one standard deviation; hollow where ``beside`` is true, because
-    other work used the processors."""
+    panel: Axes, method: str, index: int, at: NDArray[np.float64], cells: pd.DataFrame, logarithmic: bool,
+    contended: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """Draw the means of a method's cells with bars of ± one standard deviation, and hollow markers at ``contended``
+    cells."""
     mean, std, style = cells["mean"].to_numpy(float), cells["std"].to_numpy(float), style_of(index)
-    panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=_label(method),
+    panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=legend_label(method),
                    capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
-    hollow(panel, at[beside], mean[beside], style)
+    hollow(panel, at[contended], mean[contended], style)
 
 
 def _size_name(results: Results, sizes: pd.DataFrame) -> str:
-    """What s counts, and the input dimension where the sizes are multiples of it."""
+    """The label of the axis of sizes, with the input dimension if sizes are multiples of it."""
     if results.grid.setting("count") == "columns":
         return "columns"
     if sizes["multiple"].isna().any():

@@ -28,12 +28,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from rffbench import files
 from rffbench.errors import ConfigError
-from rffbench.report.frame import size_label
+from rffbench.report.frame import as_written, size_label
 from rffbench.text import printable
 
-# Okabe and Ito's colours, which the colour-blind tell apart, ordered so that neighbours differ in lightness too; marker
-# and line style tell the methods apart in grey print. Later lines are thinner and lie on top, so that of lines that
-# coincide each is seen. A hollow marker has one meaning: seconds that cannot be compared.
+# Okabe and Ito's colours, which colour-blind readers can distinguish, in an order in which neighbours also differ in
+# lightness. In grey print, marker and line style distinguish the methods. Later lines are thinner and are drawn on top,
+# so that coinciding lines are all visible. A hollow marker always means seconds that cannot be compared.
 STYLES: list[dict[str, Any]] = [
     {"color": "#000000", "marker": "o", "linestyle": "-", "linewidth": 1.8},
     {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 1.6)), "linewidth": 1.8},
@@ -46,30 +46,14 @@ STYLES: list[dict[str, Any]] = [
 ]
 
 RC: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 8,
-    "axes.linewidth": 0.6,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3.9,
-    "lines.markeredgewidth": 0.9,
-    "grid.linewidth": 0.4,
-    "grid.color": "#DDDDDD",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "ytick.minor.width": 0.4,
-    "axes.axisbelow": True,
-    "axes.formatter.useoffset": False,
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "rffbench",
-    "text.usetex": False,
-}
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 8, "axes.linewidth": 0.6, "lines.linewidth": 1.2, "lines.markersize": 3.9,
+    "lines.markeredgewidth": 0.9, "grid.linewidth": 0.4, "grid.color": "#DDDDDD", "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6, "ytick.minor.width": 0.4, "axes.axisbelow": True, "axes.formatter.useoffset": False,
+    "savefig.dpi": 200, "pdf.fonttype": 42, "svg.hashsalt": "rffbench", "text.usetex": False,
+}  # fmt: skip
 
-# Nothing of the moment or the software goes into the files: the same results give the same bytes.
+# The files contain no date and no version of software: the same results give the same bytes.
 SHOWN = "Shown"  # the entry of a PNG that has the fingerprint of its figure
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -77,19 +61,19 @@ METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
 }
 
-PLAIN = 1e-4, 1e5  # ticks from here to there are plain numbers, on an axis with others all are powers of ten
+PLAIN = 1e-4, 1e5  # ticks in this range are plain numbers; if any tick is outside, all are powers of ten
 _MULTIPLES = [(1.0, 2.0, 5.0), (1.0, 2.0, 3.0, 5.0, 7.0), tuple(float(each) for each in range(1, 10))]  # of a decade
 MOST_SIZES = 4  # panels of a figure with one per size
 _FEWEST_TICKS = 3  # on an axis of less than a decade
-_TOUCHING = 0.03  # inches between two ticks' numbers that still run into each other
+_TOUCHING = 0.03  # inches: two ticks' numbers that are closer count as overlapping
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class Style:
-    """``widths`` are those that a figure may have, in inches, any if there are none; ``rc`` what it changes of ``RC``;
-    ``narrowest`` the width of a panel below which panels go on in the next row, but for the second; ``note`` the size
-    of small print; ``panels`` the metrics that have panels, by name, where not those of each figure."""
+    """The style of figures. ``widths``: the allowed widths in inches; empty allows any. ``rc``: changes of ``RC``.
+    ``narrowest``: panels that would be narrower are wrapped into the next row (a row keeps at least two). ``note``: the
+    size of small print in points. ``panels``: the metrics that get panels, instead of each figure's own choice."""
 
     widths: tuple[float, ...] = ()
     rc: Mapping[Any, Any] = field(default_factory=dict)
@@ -102,17 +86,15 @@ FIGURE_STYLES = {
     "screen": Style(),
     "paper": Style((3.25, 6.75), {"xtick.labelsize": 8, "ytick.labelsize": 8}, narrowest=2.0, note=8.0),
 }
-"""By name; paper's widths are of one and of both columns of an article."""
+"""The styles by name. The widths of ``paper`` are one and two columns of an article."""
 
 SCREEN = FIGURE_STYLES["screen"]
 _current: ContextVar[Style] = ContextVar("style", default=SCREEN)
 
 
 def figure_style(name: str = "screen", columns: int | None = None, panels: Sequence[str] = ()) -> Style:
-    """One of ``FIGURE_STYLES``; in the style paper figures are ``columns`` columns wide. Panels show these metrics.
-
-    Raises ConfigError for a style that is not one of them, and for columns of another style than paper.
-    """
+    """One of ``FIGURE_STYLES``. ``columns`` is the width of figures in the style ``paper``; ``panels`` are the metrics
+    that get panels. ConfigError for an unknown style, and for ``columns`` of another style than ``paper``."""
     if name not in FIGURE_STYLES:
         raise ConfigError(f"unknown figure style {name!r}: choose from {', '.join(FIGURE_STYLES)}")
     style = replace(FIGURE_STYLES[name], panels=tuple(panels))
@@ -125,7 +107,7 @@ def figure_style(name: str = "screen", columns: int | None = None, panels: Seque
 
 @contextmanager
 def drawn_in(style: Style) -> Iterator[None]:
-    """Within the block figures are drawn in a style."""
+    """A context in which figures are drawn in ``style``."""
     token = _current.set(style)
     try:
         with mpl.rc_context({**RC, **_current.get().rc}):
@@ -135,14 +117,14 @@ def drawn_in(style: Style) -> Iterator[None]:
 
 
 def style_of(index: int) -> dict[str, Any]:
-    """How the method of this number is drawn; no two of the first 64 have the same colour, marker and line."""
+    """Colour, marker and line of the method with this number; different for the first 64 methods."""
     again, first = divmod(index, len(STYLES))
     shape = STYLES[(first + 3 * again) % len(STYLES)]
     return {**STYLES[first], "marker": shape["marker"], "linestyle": shape["linestyle"]}
 
 
 def chosen(usual: Iterable[str], possible: Iterable[str]) -> list[str]:
-    """The metrics that a figure has panels of: of the possible ones those that the style asks for, else the usual."""
+    """The metrics that get panels in a figure: the style's own, as far as they are possible, else the usual ones."""
     asked = _current.get().panels
     return [name for name in asked if name in possible] if asked else list(usual)
 
@@ -156,7 +138,7 @@ def note_size() -> float:
 
 
 def fitting(width: float) -> float:
-    """The width of a figure that would be so wide: the style's least that is not much narrower, or its widest."""
+    """The style's width for a figure that wants ``width``: the least that is not much narrower, else the widest."""
     widths = _current.get().widths
     return next((each for each in widths if width <= 1.45 * each), widths[-1]) if widths else width
 
@@ -171,9 +153,12 @@ def panels(
     above: float = 0.0,
     under: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``count`` panels of about this width and height, in inches, ``most`` in a row; where a style makes
-    them narrower they are lower, too. It is at least ``least`` wide, and has the height ``above`` besides. Each has
-    another one of the height ``under`` below it, if that is given: they are the second half of the list."""
+    """A figure with ``count`` panels of about this width and height (in inches), and the panels.
+
+    A row has at most ``most`` panels. If the style makes panels narrower, they also get lower. The figure is at least
+    ``least`` wide, and ``above`` higher than its panels. With ``under``, each panel has another of that height below
+    it; these are the second half of the list.
+    """
     columns = min(count, most)
     total = fitting(max(width * columns, least))
     narrowest = _current.get().narrowest
@@ -195,13 +180,13 @@ def panels(
 
 
 def room(panel: Axes) -> float:
-    """The inches that a panel has of the figure's width, with the numbers beside it."""
+    """The width of a panel with its tick labels, in inches."""
     place, figure = panel.get_subplotspec(), panel.get_figure(root=True)
     return (figure.get_figwidth() if figure else 0.0) / (place.get_gridspec().ncols if place else 1)
 
 
 def is_narrow(panel: Axes) -> bool:
-    """Whether a panel has so little room that a legend in it needs short labels."""
+    """Whether a panel is so narrow that a legend in it needs short labels."""
     return room(panel) < _current.get().narrowest
 
 
@@ -212,12 +197,12 @@ def legend_inside(panel: Axes, handles: Sequence[Any], labels: Sequence[str]) ->
 
 
 def thinned(sizes: pd.DataFrame, most: int = MOST_SIZES) -> pd.DataFrame:
-    """Of sizes that each have a panel, as many as ``most`` at equal distances."""
+    """At most ``most`` of the sizes, evenly spaced, for figures with a panel per size."""
     return sizes.iloc[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
 
 
 def headline(figure: Figure, title: str, *notes: str) -> None:
-    """A title above all panels, and below it what a reader must know, in lines as long as the figure is wide."""
+    """Write a title above all panels, and notes below it, wrapped to the figure's width."""
     size = mpl.rcParams["font.size"]
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
@@ -227,7 +212,7 @@ def headline(figure: Figure, title: str, *notes: str) -> None:
 
 
 def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] = "bars") -> str:
-    """What a point and its bar or band are, from the numbers of trials of all points."""
+    """A note that says what points and their bars or bands are; ``trials`` are the numbers of trials of all points."""
     counts = trials[trials > 0]
     if counts.empty or counts.max() == 1:
         return "single trials"
@@ -237,13 +222,14 @@ def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] =
 
 
 def aside(x: ArrayLike, index: int, count: int) -> NDArray[np.float64]:
-    """Where the points of one of ``count`` methods stand on a logarithmic axis: methods that agree would hide each
-    other, so each stands a little to the side of its size."""
+    """The positions of the points of one of ``count`` methods on a logarithmic axis: each method is shifted a little,
+    so that methods that agree do not hide each other."""
     return np.asarray(x, float) * 1.11 ** (index / max(count - 1, 1) - 0.5)
 
 
 def bars(mean: ArrayLike, std: ArrayLike) -> NDArray[np.float64]:
-    """Of ± one standard deviation on a logarithmic axis: one that would reach zero ends a decade below the mean."""
+    """Error bars of ± one standard deviation for a logarithmic axis, of shape (2, n). A bar that would reach zero ends
+    a decade below the mean."""
     above = np.nan_to_num(np.asarray(std, float))
     return np.stack([np.minimum(above, 0.9 * np.asarray(mean, float)), above])
 
@@ -257,8 +243,8 @@ HOLLOW = "hollow: other work used the processors, not comparable"
 
 
 def coinciding(curves: Mapping[str, pd.Series], logarithmic: bool) -> list[str]:
-    """Which curves, each of y by x, lie on one another: ``RFF = QMC`` where they are equal, ``≈`` where no reader could
-    see that they are not."""
+    """The groups of curves (each y by x) that coincide: ``RFF = QMC`` if they are equal, ``RFF ≈ QMC`` if they differ
+    less than a reader can see."""
     if not curves:
         return []
     scaled = {name: np.log(curve) if logarithmic else curve for name, curve in curves.items()}
@@ -280,7 +266,7 @@ def coinciding(curves: Mapping[str, pd.Series], logarithmic: bool) -> list[str]:
     return said
 
 
-_SEEN, _EQUAL = 0.012, 1e-9  # of an axis, the width of a line; what rounding does
+_SEEN, _EQUAL = 0.012, 1e-9  # shares of an axis: the width of a line, and the effect of rounding
 
 
 def _apart(curve: pd.Series, other: pd.Series) -> float:
@@ -288,7 +274,7 @@ def _apart(curve: pd.Series, other: pd.Series) -> float:
 
 
 def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
-    """One tick per size, labelled where there is room."""
+    """Set one tick per size, labelled if there is room."""
     counts = sizes["n_features"].to_numpy(int)
     place = np.log(counts / counts[0]) / max(np.log(counts[-1] / counts[0]), 1e-9)
     labels: list[str] = []
@@ -298,21 +284,27 @@ def size_axis(panel: Axes, sizes: pd.DataFrame) -> None:
         labels.append(size_label(count, multiple) if roomy else "")
         last = here if roomy else last
     panel.set_xticks(counts, labels)
-    if len(counts) == 1:  # the methods stand around it
+    if len(counts) == 1:  # room for the shifted methods (`aside`)
         panel.set_xlim(counts[0] / 1.2, counts[0] * 1.2)
     panel.xaxis.set_minor_locator(NullLocator())
 
 
 def legend_label(label: str) -> str:
-    """A label as Matplotlib shows it: behind a space of no width where it begins with an underscore, with which it
-    would be left out of legends."""
+    """A method's label, as people write it, for Matplotlib's legends. They leave out labels that begin with an
+    underscore; a space of zero width before it prevents that."""
+    label = as_written(label)
     return f"\u200b{label}" if label.startswith("_") else label
 
 
-def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
-    """A legend of the handles, by label, under the panels, in as many columns as the figure is wide enough for.
+def handles_of(panels: Iterable[Axes]) -> dict[str, Any]:
+    """The legend's handles of some panels, by label."""
+    return {label: each for panel in panels for each, label in zip(*panel.get_legend_handles_labels(), strict=True)}
 
-    A label that is wider than the figure breaks into lines, and a figure with a long legend is as much higher.
+
+def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
+    """Draw a legend of the handles, by label, under the panels, in as many columns as fit.
+
+    Labels wider than the figure are wrapped. The figure gets higher for a long legend.
     """
     width, narrow = figure.get_figwidth(), bool(_current.get().narrowest)
     longest = int(0.9 * (width - _HANDLE) / _LETTER)  # some names have wide letters
@@ -320,26 +312,26 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
     widest = _HANDLE + _LETTER * max(len(line) for label in labels for line in label.split("\n"))
     columns = max(1, min(len(handles), int(width / widest)))
     rows = -(-len(handles) // columns)
-    columns = -(-len(handles) // rows)  # as many rows, and as equal as can be
+    columns = -(-len(handles) // rows)  # the same number of rows, but evenly filled
     lines = rows + sum(label.count("\n") for label in labels)
     figure.set_figheight(figure.get_figheight() + _LINE * max(0, lines - (_FEW_LINES if narrow else _LINES)))
     figure.legend(without_bars(handles.values()), labels, loc="outside lower center", ncols=columns, frameon=False,
                   handlelength=3.2, columnspacing=1.6)  # fmt: skip
 
 
-_HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches that a legend's handle, a letter and a line of it take
-_LINES = 4  # of a legend that a figure's height has room for
-_FEW_LINES = 2  # of it, and of a headline, where panels may be small
+_HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches of a legend's handle, a letter and a line
+_LINES = 4  # lines of a legend for which a figure's height has room
+_FEW_LINES = 2  # the same, and for the headline, in a style with narrow panels
 
 
 def without_bars(handles: Iterable[Any]) -> list[Any]:
-    """What a legend shows: lines and markers without their bars, across which markers look alike."""
+    """The handles without error bars, which make markers look alike in a legend."""
     return [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles]
 
 
 def log_axis(axis: Axis) -> None:
-    """Make an axis logarithmic, with ticks at 1, 2 and 5 of a decade where it has few decades, and at more of its whole
-    multiples where it has less than one; at equal steps only where these are too few, or all in one half of it."""
+    """Make an axis logarithmic. Over a few decades, ticks are at 1, 2 and 5 of each; over less than one decade, at more
+    of its whole multiples, or at equal steps if these are too few or all in one half of the axis."""
     (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
     low, high = axis.get_view_interval()
     if high > 10 * low:
@@ -352,23 +344,22 @@ def log_axis(axis: Axis) -> None:
 
 
 def small_print(panel: Axes, lines: Sequence[str], where: Literal["top", "bottom"]) -> None:
-    """Write lines into a panel, those that are longer than it is wide in several, and lengthen its logarithmic y axis
-    so that they hide no curve."""
+    """Write lines into a panel, wrapped to its width, and extend its logarithmic y axis so that they hide no curve."""
     letters = max(int((room(panel) - _TICK_LABELS) * 72 / (0.58 * note_size())), 12)
     lines = [part for line in lines for part in textwrap.wrap(line, letters, subsequent_indent="   ")]
     panel.text(0.03, 0.03 if where == "bottom" else 0.97, "\n".join(lines), transform=panel.transAxes, va=where,
                fontsize=note_size(), bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1})  # fmt: skip
     low, high = panel.get_ylim()
-    share = min(0.06 * len(lines) + 0.03, 0.7)  # of the axis as it will be
+    share = min(0.06 * len(lines) + 0.03, 0.7)  # of the extended axis
     factor = (high / low) ** (share / (1 - share))
     panel.set_ylim(low / (factor if where == "bottom" else 1), high * (factor if where == "top" else 1))
 
 
-_TICK_LABELS = 0.65  # inches that the numbers beside a panel take, and the room around it
+_TICK_LABELS = 0.65  # inches of the tick labels beside a panel, and the room around it
 
 
 def tidy_panel(panel: Axes) -> None:
-    """A grid, and no box around."""
+    """Draw a grid, and remove the box around the panel."""
     panel.grid(True)
     panel.spines[["top", "right"]].set_visible(False)
 
@@ -377,7 +368,7 @@ def tidy_panel(panel: Axes) -> None:
 
 
 def _break_titles(figure: Figure) -> None:
-    """Titles longer than their panel is wide go on in a second line, in a style whose panels are narrow."""
+    """Wrap titles that are wider than their panel, in a style with narrow panels."""
     if not _current.get().narrowest:
         return
     for panel in figure.axes:
@@ -386,8 +377,8 @@ def _break_titles(figure: Figure) -> None:
 
 
 def settle_ticks(figure: Figure) -> None:
-    """Fix every axis's ticks: on a logarithmic one all plain numbers or all powers of ten, never a lone one; and of
-    numbers that would run into each other only some are written. Titles that are too long for it get a second line."""
+    """Fix the ticks of every axis. A logarithmic axis has only plain numbers or only powers of ten, and at least two
+    ticks. If numbers would overlap, some are left out. Titles that are too long get a second line."""
     _break_titles(figure)
     figure.draw_without_rendering()
     every = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis) if axis.get_visible()]
@@ -405,7 +396,7 @@ def settle_ticks(figure: Figure) -> None:
 
 
 def notation(ticks: Sequence[float]) -> list[str]:
-    """The numbers of one axis's ticks: all plain, at equal steps with as many decimals, or all with powers of ten."""
+    """The labels of one axis's ticks: all plain (with equal decimals for equal steps), or all with powers of ten."""
     if all(PLAIN[0] <= tick < PLAIN[1] for tick in ticks):
         plain = [f"{tick:g}" for tick in ticks]
         if len(ticks) < 3 or not np.allclose(np.diff(ticks, 2), 0, atol=1e-6 * ticks[0]):
@@ -422,7 +413,7 @@ def _power(value: float) -> str:
 
 
 def _spread_out(ticks: ArrayLike, low: float, high: float) -> bool:
-    """Whether enough of the ticks are on the axis, and no half of it is without."""
+    """Whether enough ticks are on the axis, and neither half of it is without one."""
     shown = _within(ticks, low, high)
     gaps = np.diff(np.log([low, *shown, high]))
     return len(shown) >= _FEWEST_TICKS and bool(gaps.max() <= gaps.sum() / 2)
@@ -433,7 +424,7 @@ def _within(ticks: ArrayLike, low: float, high: float) -> list[float]:
 
 
 def _thin_out(axis: Axis, gap: float) -> None:
-    """Leave out numbers, every other or more of them, until none touches the next; names that stand aslant stay."""
+    """Hide every other label, or more, until none touches the next; slanted labels are kept."""
     labels = [tick.label1 for tick in axis.get_major_ticks()]
     labels = [label for label in labels if label.get_visible() and label.get_text() and not label.get_rotation()]
     boxes = [label.get_window_extent().padded(gap / 2) for label in labels]
@@ -452,9 +443,9 @@ def _thin_out(axis: Axis, gap: float) -> None:
 def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Write the figure into a results folder as ``figures/<stem>.<format>``. Returns the paths.
 
-    A PNG with the same numbers and words is kept, so that git sees no change if another version of the drawing library
-    moves a pixel. Remove the PNG to draw it again. Drawing one format moves the layout of the next, so a kept PNG is
-    still drawn if another format follows.
+    A PNG with the same numbers and words is kept, so that git sees no change if another version of Matplotlib moves a
+    pixel. Remove the PNG to draw it again. Drawing one format affects the layout of the next, so a kept PNG is still
+    drawn if another format follows.
     """
     stem = re.sub(r"[^\w.-]+", "_", stem)
     paths = [folder / "figures" / f"{stem}.{name}" for name in formats]
@@ -470,7 +461,7 @@ def saved(figure: Figure, folder: Path, stem: str, formats: Sequence[str] = ("pn
 
 
 def fingerprint(figure: Figure) -> str:
-    """SHA-256 of what the figure shows: its size, its words, and the numbers and looks of its lines, bars and areas."""
+    """SHA-256 of the figure's content: its size, its words, and the numbers and styles of its lines, bars and areas."""
     parts: list[object] = [figure.get_size_inches().round(3).tolist()]
     words = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
@@ -492,7 +483,7 @@ def _digits(numbers: ArrayLike) -> list[str]:
 
 
 def _fingerprint_in(path: Path) -> str | None:
-    """The fingerprint of the figure in a PNG; None if there is no such file, or none in it."""
+    """The fingerprint that a PNG contains; None without a file or a fingerprint."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -503,10 +494,10 @@ def _fingerprint_in(path: Path) -> str | None:
 
 
 def rendered(figure: Figure, *formats: str, shown: str = "") -> Iterator[bytes]:
-    """The figure in these formats, as the bytes of a file each.
+    """The bytes of the figure's file in each format.
 
-    A label with dollar signs is written as it is: taken for a formula, a wrong one could not be drawn. What the font
-    lacks is drawn as a box. A PNG keeps ``shown``, its fingerprint.
+    Dollar signs are literal, because a wrong formula could not be drawn. A letter that the font lacks is drawn as a
+    box. A PNG contains ``shown``, its fingerprint.
     """
     _take_literally(figure)
     with warnings.catch_warnings():
@@ -520,7 +511,7 @@ def rendered(figure: Figure, *formats: str, shown: str = "") -> Iterator[bytes]:
 
 
 def _take_literally(figure: Figure) -> None:
-    """No text of a figure is a formula, but for numbers at ticks; control characters are written out."""
+    """Make control characters printable, and switch off formulas in all texts except tick labels."""
     for text in figure.findobj(Text):
         if (written := printable(text.get_text())) != text.get_text():
             text.set_text(written)

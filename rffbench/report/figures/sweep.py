@@ -1,11 +1,10 @@
-"""Figures against a swept parameter: what was measured at every value of an axis of a sweep, a curve per method."""
+"""Figures against a swept parameter: measurements at every value of an axis of a sweep, one curve per method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from rffbench.report.figures.style import (
     HOLLOW,
     aside,
     coinciding,
+    handles_of,
     headline,
     legend_below,
     legend_label,
@@ -31,16 +31,17 @@ from rffbench.report.frame import Protocols, Results, as_written, protocol_names
 from rffbench.trials.metrics import ERRORS, PERCENT, TIMES
 
 MOST_FIGURES = 8
-"""Combinations of the other axes' labels that figures are drawn for; of more than these there are none."""
-_LOGARITHMIC = 5  # the largest value over the smallest from which on the axis is logarithmic
+"""With more combinations of the other axes' labels, no figure is drawn for an axis."""
+_LOGARITHMIC = 5  # the axis is logarithmic if the ratio of its largest to its smallest value is at least this
 
 
 def sweep_figures(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
-    """Of every dataset and every axis whose labels are numbers: the figure's name and the figure.
+    """(name, figure) for every dataset, every axis whose labels are numbers, and every combination of the other axes'
+    labels.
 
-    A label is a number where it is one, ``0.5``, or says of what it is one, ``l/s = 0.5``. There is a panel per
-    measurement and size, with means over trials and bars of ± one standard deviation against the axis's values, and a
-    figure per combination of the other axes' labels. What has a single value of the axis is left out.
+    A label is a number, ``0.5``, or an equation, ``l/s = 0.5``. A figure has one panel per metric and size, with means
+    over trials and bars of ± one standard deviation against the axis's values. Metrics that were measured at a single
+    value are left out.
     """
     for axis in protocols[0][0]:
         name, values = axis_values(axis, dict.fromkeys(labels[axis] for labels, _ in protocols))
@@ -65,8 +66,8 @@ def sweep_figures(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> It
 
 
 def axis_values(axis: str, labels: Iterable[str]) -> tuple[str, dict[str, float]]:
-    """What an axis of a sweep is of, and the number in each of its labels; no numbers where a label has none, or where
-    two labels are of different things or have the same number."""
+    """The name of an axis of a sweep, and the number in each of its labels. No numbers if a label has none, if two
+    labels have the same number, or if they name different quantities."""
     values, names = {}, set()
     for label in labels:
         name, _, number = as_written(label).rpartition("=")
@@ -102,7 +103,6 @@ def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: st
     if not shown:
         return None
     figure, axes = panels(len(shown), 2.45, 2.4, most=len(sizes) if len(sizes) > 1 else len(shown), above=0.35)
-    handles: dict[str, Any] = {}
     same: list[str] = []
     for letter, panel, (metric, n_features, multiple) in zip(ascii_lowercase, axes, shown, strict=False):
         here = points[(points["metric"] == metric.name) & (points["n_features"] == n_features)]
@@ -111,14 +111,12 @@ def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: st
         size = f", s = {size_label(n_features, multiple)}" if len(sizes) > 1 else ""
         panel.set_title(f"({letter}) {metric.label}{size}")
         panel.set_xlabel(name)
-        found, labels = panel.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
         curves = {
             as_written(str(method)): rows.set_index("x")["mean"] for method, rows in here.groupby("method", sort=False)
         }
         same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
-    ordered = [legend_label(as_written(method)) for method in methods]
-    legend_below(figure, {label: handles[label] for label in ordered if label in handles})
+    handles = handles_of(axes)
+    legend_below(figure, {label: handles[label] for label in map(legend_label, methods) if label in handles})
     errors = any(metric.name in ERRORS for metric in metrics)
     differ = results.kernels_differ(str(points["dataset"].iloc[0]), methods) if errors else ""
     at = "" if len(sizes) > 1 else f", s = {size_label(*sizes.iloc[0])}"

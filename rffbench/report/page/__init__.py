@@ -1,4 +1,4 @@
-"""The page in the browser: one HTML file that holds everything, and what follows a running experiment."""
+"""The page in the browser: one self-contained HTML file, and a page that follows a running experiment."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ __all__ = ["Page", "write_page"]
 
 @dataclass(frozen=True)
 class Page:
-    """A page that was written to ``path``, with how many experiments; ``passed_over`` says what could not be read."""
+    """A page that was written to ``path``, its number of experiments, and messages on experiments that were left out
+    (``passed_over``) because they could not be read."""
 
     path: Path
     experiments: int
@@ -44,12 +45,12 @@ class Page:
 def write_page(places: Sequence[str], output: Path | None = None) -> Page:
     """Write one page of all experiments at ``places``: results folders, folders of such folders, or FOLDER@REVISION.
 
-    Runs of one experiment (folders of one name at several places) are shown over time, and the newest in full.
-    ``output`` is the file; if None, report.html in the one folder given, else in the current one. An experiment that
-    cannot be read is passed over where there are others. ResultsError if there is none left, or the file cannot be
-    written.
+    Runs of one experiment (folders with one name at several places) are shown over time, the newest in full. The
+    default ``output`` is report.html in the folder, if there is only one, else in the current folder. Experiments that
+    cannot be read are left out. ResultsError if none can be read, or if the file cannot be written.
     """
-    path = output or _default_path(places)
+    only = Path(places[0])
+    path = output or (only if len(places) == 1 and only.is_dir() else Path()) / "report.html"
     if not path.parent.is_dir():
         raise ResultsError(f"{path}: cannot be written: there is no folder {path.parent}")
     by_name: dict[str, list[str]] = {}
@@ -86,13 +87,11 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
         unreadable=passed_over,
         sections=sections,
         histories=[_history_sheets(each) for each in histories],
-        data=packed(
-            {
-                "charts": {"curves": curves_chart(), "plane": plane_chart()},
-                "sections": {section.anchor: section.charts for section in sections},
-            }
-        ),
-    )
+        data=packed({
+            "charts": {"curves": curves_chart(), "plane": plane_chart()},
+            "sections": {section.anchor: section.charts for section in sections},
+        }),
+    )  # fmt: skip
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -101,7 +100,7 @@ def write_page(places: Sequence[str], output: Path | None = None) -> Page:
 
 
 def _experiments(place: str) -> list[tuple[Path, str]]:
-    """The experiments at a place: their folders, and how each is named."""
+    """(folder, name for messages) of each experiment at a place."""
     with ExitStack() as open_copy:
         folder = open_copy.enter_context(results_at(place))
         folders = experiment_folders(folder)
@@ -113,22 +112,17 @@ def _experiments(place: str) -> list[tuple[Path, str]]:
         return [(each, f"{inside}/{each.name}@{revision}") for each in folders]
 
 
-def _default_path(places: Sequence[str]) -> Path:
-    alone = Path(places[0])
-    return (alone if len(places) == 1 and alone.is_dir() else Path()) / "report.html"
-
-
 # ---- The overview ------------------------------------------------------------------------------------------
 
 
 _ROLES = [*get_args(Role), None]
-_APART = {"control": "controls", "study": "studies", "search": "searches"}  # in no sum; of several of them
+_APART = {"control": "controls", "study": "studies", "search": "searches"}  # roles that count in no sum; their plurals
 _MOSTLY, _PARTLY = 0.9, 0.5  # shares of cells within tolerance, or of claims that hold
 
 
 def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
-    """Of every paper, by whom it is, the tone of its verdict, the verdict and what it is from: the experiments that
-    reproduce it. What is a control, a study or a search is in no sum, and said behind it."""
+    """(authors, tone, verdict, evidence) for every paper, from the experiments that reproduce it. Controls, studies and
+    searches count in no sum; the evidence mentions them at its end."""
     found = []
     for paper in [*dict.fromkeys(each.short for each in references().values()), ""]:
         mine = [section for section in sections if section.paper == paper]
@@ -144,14 +138,14 @@ def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
         kinds = Counter(section.role for section in apart if section.role)
         near, others, _ = _sums(apart)
         if apart:
-            told = ", ".join(f"{count} {_APART[kind] if count > 1 else kind}" for kind, count in kinds.items())
-            said.append(f"apart, in no sum: {told}" + (f" ({near:,} of {others:,} cells)" if others else ""))
+            listed = ", ".join(f"{count} {_APART[kind] if count > 1 else kind}" for kind, count in kinds.items())
+            said.append(f"apart, in no sum: {listed}" + (f" ({near:,} of {others:,} cells)" if others else ""))
         found.append((paper or "The recorded baseline", tone, verdict, "; ".join(said)))
     return found
 
 
 def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str]:
-    """The tone and the verdict: on the numbers, or where there are none on the claims."""
+    """(tone, verdict) on a paper's numbers, or, if it has none, on its claims."""
     what, verb = ("numbers", "come out") if counted else ("claims", "hold")
     judged = claims[HOLDS] + claims[REFUTED]
     if not counted and not judged:
@@ -163,18 +157,18 @@ def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str
 
 
 def _reproductions(sections: Sequence[Section]) -> list[Section]:
-    """The experiments that should reproduce a paper's numbers, or an own baseline."""
+    """The experiments that should reproduce a paper's numbers, or a recorded baseline."""
     return [section for section in sections if section.role in ("reproduction", None)]
 
 
 def _sums(sections: Sequence[Section]) -> tuple[int, int, Counter[str]]:
-    """How many cells are within tolerance, of how many, and the verdicts on claims."""
+    """(cells within tolerance, all compared cells, verdicts on claims) of the sections together."""
     claims: Counter[str] = sum((section.claims for section in sections), Counter())
     return sum(each.within for each in sections), sum(each.counted for each in sections), claims
 
 
 def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
-    """Name, number and what else is said of it; cells and claims are those of `_reproductions`."""
+    """(name, number, text below it) of each tile; cells and claims are those of `_reproductions`."""
     statuses: Counter[str] = sum((section.statuses for section in sections), Counter())
     within, counted, claims = _sums(_reproductions(sections))
     datasets = dict.fromkeys(name for section in sections for name in section.datasets)
@@ -193,7 +187,7 @@ def _tiles(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
 
 
 def _overview(sections: Sequence[Section]) -> Sheet:
-    """A line an experiment, which leads to it."""
+    """A sheet with one line per experiment, which links to its section."""
     sheet = Sheet(
         "Experiments",
         ["experiment", "within tolerance", "claims held", "refuted", "open", "paper", "kind", "trials ok", "not ok",
@@ -226,7 +220,7 @@ def _overview(sections: Sequence[Section]) -> Sheet:
 # ---- Over time ---------------------------------------------------------------------------------------------
 
 
-_SHIFT = {"shift": "+.3g", "begins": ".0f", "p": ".2g"}  # how each is written
+_SHIFT = {"shift": "+.3g", "begins": ".0f", "p": ".2g"}  # columns and their formats
 
 
 @dataclass(frozen=True)
@@ -237,7 +231,7 @@ class _Course:
 
 
 def _history_sheets(found: History) -> _Course:
-    """The runs, and of every cell its scores, the largest shift, the run it begins with and its p."""
+    """Sheets of the runs, and of every cell's scores with the largest shift, the run at which it begins, and its p."""
     runs = Sheet("Runs", ["run", "finished", "commit", "rffbench", "folder"])
     for number, run in enumerate(found.runs.to_dict("records"), 1):
         texts = (run["date"], run["commit"][:12], run["version"], run["place"])

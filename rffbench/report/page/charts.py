@@ -1,7 +1,7 @@
-"""The page's interactive figures: Vega-Lite charts, and the numbers that they are drawn from.
+"""The page's interactive figures: Vega-Lite charts, and their data.
 
-A chart is described once for the whole page, without data; the page's script puts in the rows of what a reader chooses
-(an experiment, a dataset, a metric, methods), and what the axes are.
+The page contains each chart once, without data. The page's script adds the rows that the reader selects (an experiment,
+a dataset, a metric, methods) and the axes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rffbench.report.pareto import pareto_front
 from rffbench.trials.metrics import BYTES, ERRORS, PERCENT, TIMES, Metric
 
 ROWS = "rows"  # the name of a chart's data
-_DIGITS = 6  # significant ones of a number in the page
-# Vega's names of the marks that the figures on paper have.
+_DIGITS = 6  # significant digits of a number in the page
+# Vega's names for the markers of Matplotlib's figures.
 _SHAPES = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross",
            "X": "triangle-left", "*": "triangle-right"}  # fmt: skip
 
@@ -30,8 +30,8 @@ _SHAPES = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v"
 
 
 def curves_chart() -> dict[str, Any]:
-    """A metric against the size: a line a method, points with what they stand for on hover, a band of ± one standard
-    deviation. A row has x, mean, low, high, and what is shown."""
+    """A metric against the size: one line per method, points with a tooltip, a band of ± one standard deviation. Rows
+    have x, mean, low, high, and the texts of the tooltip."""
     x = alt.X("x:Q", axis=alt.Axis(grid=True))
     y = alt.Y("mean:Q", scale=alt.Scale(zero=False))
     rows = alt.Chart(alt.NamedData(name=ROWS)).encode(color=_color())
@@ -46,7 +46,7 @@ def curves_chart() -> dict[str, Any]:
 
 
 def plane_chart() -> dict[str, Any]:
-    """The score against a cost: a point a method and size, and a line through those on the Pareto front."""
+    """The score against a cost: one point per method and size, and a line through the Pareto front."""
     x = alt.X("x:Q", axis=alt.Axis(grid=True))
     y = alt.Y("mean:Q", scale=alt.Scale(zero=False))
     rows = alt.Chart(alt.NamedData(name=ROWS))
@@ -63,7 +63,7 @@ def _color() -> alt.Color:
 
 
 def _points(rows: alt.Chart, x: alt.X, y: alt.Y) -> alt.Chart:
-    """Hollow where seconds were taken while other work used the processors."""
+    """Points with tooltips; the fill makes contended seconds hollow."""
     return rows.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(
         x=x, y=y,
         shape=alt.Shape("shape:N", scale=None),
@@ -76,22 +76,22 @@ def _points(rows: alt.Chart, x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _spec(*layers: alt.Chart) -> dict[str, Any]:
-    """The chart as Vega-Lite, checked against its schema; as wide as the page lets it."""
+    """The layers as one Vega-Lite chart, which is checked against its schema and fills the page's width."""
     chart = alt.layer(*layers).properties(width="container", height=300)
     return chart.configure_view(stroke=None).to_dict()
 
 
-# ---- Their numbers -----------------------------------------------------------------------------------------
+# ---- Their data --------------------------------------------------------------------------------------------
 
 
 def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[str, Any]:
-    """The numbers of an experiment's charts, from its protocols and their summaries: what its methods look like, what
-    was measured, and every cell. Names are those of the config, and as people write them.
+    """The data of an experiment's charts: the styles of its methods, its datasets, metrics and cells. Names are in the
+    config's form, and ``written`` as people write them.
 
-    Of a dataset ``levels`` are the methods without a size, whose numbers are lines across. A cell is a list: the place
-    of its protocol, dataset and method in their lists, the size, the size as written, whether seconds are contended,
-    and of every metric mean, standard deviation (None of a single trial) and number of trials; behind these the costs
-    by which it is on the Pareto front of its dataset.
+    A dataset's ``levels`` are the methods without a size, which are drawn as horizontal lines. A cell is a list: the
+    numbers of its protocol, dataset and method in their lists, the size, the size as written, whether its seconds are
+    contended, for every metric [mean, standard deviation (None of a single trial), number of trials], and the costs for
+    which it is on the dataset's Pareto front.
     """
     results = protocols[0][1]
     methods = list(dict.fromkeys(name for _, each in protocols for name in each.methods))
@@ -101,27 +101,10 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
     for place, ((_, each), summary) in enumerate(zip(protocols, summaries, strict=True)):
         cells += _cells_of(each, summary, place, datasets, methods)
     measured = {name for cell in cells for name in cell[6]}
-    levels = {
-        dataset: [
-            methods.index(name) for name in without_size(results, summaries[0][summaries[0]["dataset"] == dataset])
-        ]
-        for dataset in datasets
-    }
     return {
         "methods": [{"name": name, "written": as_written(name), **_style(index)} for index, name in enumerate(methods)],
         "protocols": [", ".join(labels.values()) for labels, _ in protocols],
-        "datasets": [
-            {
-                "name": name,
-                "written": _called(protocols, name),
-                "score": _score(protocols, name),
-                "levels": levels[name],
-                "kernels": next(
-                    each.kernels_differ(name, each.methods_on(name)) for _, each in protocols if name in each.datasets
-                ),
-            }
-            for name in datasets
-        ],
+        "datasets": [_about_dataset(protocols, summaries[0], name, methods) for name in datasets],
         "metrics": {name: _about(metric) for name, metric in metrics.items() if name in measured},
         "costs": [name for name, metric in metrics.items() if name in measured and _is_cost(metric)],
         "counts": "columns" if results.grid.setting("count") == "columns" else "frequencies s",
@@ -129,10 +112,20 @@ def chart_data(protocols: Protocols, summaries: Sequence[pd.DataFrame]) -> dict[
     }
 
 
+def _about_dataset(protocols: Protocols, summary: pd.DataFrame, name: str, methods: list[str]) -> dict[str, Any]:
+    results = next(each for _, each in protocols if name in each.datasets)
+    levels = without_size(protocols[0][1], summary[summary["dataset"] == name])
+    return {
+        "name": name, "written": results.called(name), "score": results.score(name).name,
+        "levels": [methods.index(method) for method in levels],
+        "kernels": results.kernels_differ(name, results.grid.methods_on(name)),
+    }  # fmt: skip
+
+
 def _cells_of(
     results: Results, summary: pd.DataFrame, protocol: int, datasets: list[str], methods: list[str]
 ) -> list[list[Any]]:
-    """One protocol's, by dataset."""
+    """The cells of one protocol, by dataset."""
     statuses, contended = (results.trials[name].tolist() for name in ("status", "contended"))
     disturbed = {
         cell for cell, places in cell_places(results.trials).items()
@@ -156,7 +149,7 @@ def _cells_of(
 
 
 def _mark_fronts(results: Results, dataset: str, cells: list[list[Any]]) -> None:
-    """Add to a dataset's cells the costs by which they are on the Pareto front."""
+    """Add the costs for which a cell is on the dataset's Pareto front to the cell."""
     score = results.score(dataset)
     for name in (name for name, metric in results.metrics.items() if _is_cost(metric) and score.better):
         numbers = [[cell[6].get(each, [np.nan])[0] for each in (name, score.name)] for cell in cells]
@@ -169,32 +162,17 @@ def _mark_fronts(results: Results, dataset: str, cells: list[list[Any]]) -> None
 def _style(index: int) -> dict[str, Any]:
     style = style_of(index)
     line = style["linestyle"]
-    return {
-        "color": style["color"],
-        "shape": _SHAPES[style["marker"]],
-        "dash": [round(3 * each / 2) for each in line[1]] if isinstance(line, tuple) else [1, 0],
-    }
+    dash = [round(3 * each / 2) for each in line[1]] if isinstance(line, tuple) else [1, 0]
+    return {"color": style["color"], "shape": _SHAPES[style["marker"]], "dash": dash}
 
 
 def _about(metric: Metric) -> dict[str, Any]:
-    return {
-        "label": metric.label,
-        "log": metric.unit != PERCENT,
-        "time": metric.name in TIMES,
-        "error": metric.name in ERRORS,
-    }
+    log, of_time, of_error = metric.unit != PERCENT, metric.name in TIMES, metric.name in ERRORS
+    return {"label": metric.label, "log": log, "time": of_time, "error": of_error}
 
 
 def _is_cost(metric: Metric) -> bool:
     return metric.unit == BYTES or metric.name in TIMES or metric.name == "model_size"
-
-
-def _score(protocols: Protocols, dataset: str) -> str:
-    return next(each.score(dataset).name for _, each in protocols if dataset in each.datasets)
-
-
-def _called(protocols: Protocols, dataset: str) -> str:
-    return next(each.called(dataset) for _, each in protocols if dataset in each.datasets)
 
 
 def _rounded(value: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Where an experiment was measured, with what code, what failed there, and how to do it again."""
+"""The page's record of an experiment: its machine, code and runs, its failures, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from rffbench.report.frame import Protocols, size_label
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.text import amount
 
-MOST_FAILURES = 50  # kinds of failures that are listed
+MOST_FAILURES = 50  # different messages that are listed
 
 _Record = dict[str, Any]
 
 
 def facts_of(runs: list[_Record]) -> list[tuple[str, str]]:
-    """Where the newest run was measured; none where no manifest says."""
+    """The newest run's machine and software, as names and values; empty without a manifest."""
     if not runs:
         return []
     run = runs[-1]
     memory = run.get("memory_bytes")
     packages = run.get("packages") if isinstance(run.get("packages"), dict) else {}
     blas = run.get("blas") if isinstance(run.get("blas"), list) else []
-    told = {
+    facts = {
         "rffbench": run.get("rffbench"),
         "commit": run.get("git_commit"),
         "Python": run.get("python"),
@@ -46,11 +46,11 @@ def facts_of(runs: list[_Record]) -> list[tuple[str, str]]:
         "started": run.get("started"),
         "finished": run.get("finished"),
     }
-    return [(name, str(value)) for name, value in told.items() if value]
+    return [(name, str(value)) for name, value in facts.items() if value]
 
 
 def runs_sheet(runs: list[_Record]) -> Sheet | None:
-    """All runs into the folder, newest first; None of a single one."""
+    """All runs into the folder, newest first; None if there is only one."""
     if len(runs) < 2:
         return None
     sheet = Sheet("Runs into this folder", ["started", "finished", "commit", "rffbench", "processor", "trials"])
@@ -64,8 +64,7 @@ def runs_sheet(runs: list[_Record]) -> Sheet | None:
 
 
 def command_of(place: str, name: str, runs: list[_Record]) -> str:
-    """What measures again what the newest run was about, from the config in its folder, with the code that measured
-    it."""
+    """The commands that repeat the newest run, with its code and the config in its folder, and compare the results."""
     run = runs[-1] if runs else {}
     options = ["--results", "again"]
     if run.get("executor") in ("local", "serial"):
@@ -85,7 +84,7 @@ def command_of(place: str, name: str, runs: list[_Record]) -> str:
 
 
 def newer_version(runs: list[_Record]) -> str:
-    """The version of rffbench that the newest run was of, where that is newer than this one; else empty."""
+    """The newest run's version of rffbench, if that is newer than this one; else empty."""
     version = str(runs[-1].get("rffbench") or "") if runs else ""
     return version if _numbers(version) > _numbers(__version__) else ""
 
@@ -99,7 +98,7 @@ def written_by(newer: str) -> str:
 
 
 def failures_sheet(protocols: Protocols) -> Sheet | None:
-    """Why trials have no result: each message with the trials that ended so; None if all are ok."""
+    """The messages of failed trials, each with its trials; None if all are ok."""
     place = ["dataset", "method", "n_features", "trial"]
     lost = [
         set(each.trials.loc[each.trials["status"] != "ok", place].itertuples(index=False, name=None))

@@ -1,4 +1,5 @@
-"""The page's text: templates filled in, script and style inside, and a policy that lets nothing else run or load."""
+"""Renders the page from its template, with scripts and style inside, and a policy that lets nothing else run or
+load."""
 
 from __future__ import annotations
 
@@ -21,22 +22,20 @@ _HERE = Path(__file__).parent
 
 
 def render(template: str, script: Sequence[str], *, may_ask: str = "'none'", **content: Any) -> str:
-    """The page of a template of this folder, with its style and its scripts: files of this folder, or a library's text.
+    """The HTML of a template of this folder, with the page's style and the ``script`` texts.
 
-    All text is escaped, and what a terminal or a reader's eyes would be led astray by is written out. The page's policy
-    lets only these very scripts and this style apply, by their hashes, and nothing be loaded; ``may_ask`` is whom the
-    scripts may ask for data.
+    All text is escaped, and misleading characters (controls, directions) are written out. The page's policy allows only
+    these scripts and this style, by their hashes, and loads nothing. ``may_ask`` is the source from which scripts may
+    request data.
     """
     style, scripts = own_file("page.css"), [_for_page(text) for text in script]
-    policy = "; ".join(
-        [
-            "default-src 'none'", f"script-src {' '.join(map(_hash, scripts))}", f"style-src {_hash(style)}",
-            "img-src data:", f"connect-src {may_ask}", "base-uri 'none'", "form-action 'none'",
-        ]
-    )  # fmt: skip
+    policy = "; ".join([
+        "default-src 'none'", f"script-src {' '.join(map(_hash, scripts))}", f"style-src {_hash(style)}",
+        "img-src data:", f"connect-src {may_ask}", "base-uri 'none'", "form-action 'none'",
+    ])  # fmt: skip
     pages = Environment(
         loader=FileSystemLoader(_HERE), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_visible,
+        trim_blocks=True, lstrip_blocks=True, finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
     safe = {"policy": policy, "style": Markup(style), "scripts": [Markup(text) for text in scripts]}
     return pages.get_template(template).render(**safe, **content)
@@ -49,19 +48,18 @@ def own_file(name: str) -> str:
 
 @functools.cache
 def vega() -> str:
-    """Vega, Vega-Lite and what shows their charts, as one script."""
+    """Vega, Vega-Lite and Vega-Embed as one script."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def packed(data: Any) -> str:
-    """Data as the page's script unpacks it: JSON, deflated, in base64. That takes a fifth of the room, and needs no
-    escaping."""
+    """Data for the page's script: deflated JSON in base64. It has a fifth of JSON's size, and needs no escaping."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def _for_page(script: str) -> str:
-    """A script's text as an HTML page keeps it unchanged: what would end the element is written in another way."""
+    """A script's text for an HTML page, without sequences that would end the script element."""
     text = script.replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
@@ -69,7 +67,3 @@ def _for_page(script: str) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
-
-
-def _visible(value: Any) -> Any:
-    return printable(value) if type(value) is str else value

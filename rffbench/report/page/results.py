@@ -1,4 +1,4 @@
-"""The table of an experiment on the page: a line a cell, measured beside reported, and what it took."""
+"""The table of an experiment on the page: one line per cell, with measured and reported numbers and costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rffbench.text import amount
 from rffbench.trials.metrics import BYTES, SECONDS, Metric
 
 TONES = {REPRODUCED: "good", CLOSE: "good", DIFFERS: "bad", HOLDS: "good", REFUTED: "bad", OPEN: "open"}
-COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")  # columns, where they were measured
+COSTS = ("feature_s", "train_s", "predict_s", "own_memory_bytes")  # columns, if they were measured
 
 _Record = dict[str, Any]
 _Place = tuple[str, str, str]
@@ -31,11 +31,11 @@ _Place = tuple[str, str, str]
 def results_sheets(
     here: str, protocols: Protocols, summaries: list[pd.DataFrame], comparison: Comparison | None
 ) -> list[Sheet]:
-    """A line a cell: what was measured, what was reported, how far apart they are, and what it took. Of a sweep also a
-    sheet with its protocols side by side.
+    """A sheet with one line per cell (measured and reported numbers, their difference, costs), and for a sweep another
+    with the protocols side by side.
 
-    ``comparison`` is the first protocol's, if there is one. Of more than MOST_PROTOCOLS the sheet has the lines of the
-    first; those of the others are there to be chosen.
+    ``comparison`` is the first protocol's comparison with the reference, if there is one. With more than
+    MOST_PROTOCOLS, the sheet shows the first protocol, and the reader can choose another.
     """
     reported: list[dict[_Place, _Record]] = [{} for _ in protocols]
     if comparison is not None:
@@ -66,8 +66,8 @@ def results_sheets(
 
 
 def _side_by_side(labels: list[str], lines: list[list[Line]], table: _Columns) -> Sheet:
-    """What was measured of every cell under each protocol, with the tone of its verdict. Of more than MOST_PROTOCOLS
-    those with the most cells within the tolerance; without numbers to compare with, the first."""
+    """The measured numbers of every cell, one column per protocol, with the tone of the verdict. Of more than
+    MOST_PROTOCOLS, those with the most cells within the tolerance are shown; without reported numbers, the first."""
     first = 1 if table.swept else 0
     where, measured = slice(first, first + 3), table.names.index("measured")
     verdict = table.names.index("verdict") if table.given else None
@@ -96,14 +96,14 @@ def _side_by_side(labels: list[str], lines: list[list[Line]], table: _Columns) -
 
 
 def protocol_label(labels: Mapping[str, str]) -> str:
-    """A protocol of a sweep by its labels."""
+    """The name of a sweep's protocol: its labels."""
     return ", ".join(labels.values())
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which columns the table has, and its lines. ``swept``: the protocol is one; ``given``: what the numbers
-    beside those measured are called, if there are any; ``named``: of several scores, the hint says which."""
+    """The columns of the table, and its lines. ``swept``: there is a column for the protocol. ``given``: the word for
+    the reference's numbers, empty without any. ``named``: the hint names the score, because there are several."""
 
     here: str
     metrics: Mapping[str, Metric]
@@ -123,7 +123,8 @@ class _Columns:
     def lines(
         self, labels: Mapping[str, str], results: Results, summary: pd.DataFrame, papers: dict[_Place, _Record]
     ) -> Iterator[Line]:
-        """One protocol's; of ``papers``, by dataset, size as written and method, those measured are taken out."""
+        """The lines of one protocol. ``papers`` are the reported cells by dataset, size as written and method; those
+        that were measured are removed from it."""
         protocol = protocol_label(labels)
         of_cell: dict[tuple[str, int, str], dict[str, _Record]] = {}
         for row in summary.to_dict("records"):
@@ -146,13 +147,13 @@ class _Columns:
                 *([_verdict(paper)] if self.given else []),
                 _measured(metric, measured.get(metric.name), self.named, marks.get((dataset, n_features, method), "")),
                 *(_against(paper, metric) if self.given else []),
-                _trials(ended, results.planned_trials(n_features, multiple)),
+                _trials(ended, results.grid.planned_trials(size_label(n_features, multiple))),
                 *(_cost(results.metrics[name], measured.get(name), disturbed) for name in self.costs),
             ]  # fmt: skip
             yield Line(line, f"{self.here}:{anchor(protocol, dataset, size, method)}")
 
     def unmeasured(self, papers: dict[_Place, _Record]) -> Iterator[Line]:
-        """What is left was reported, and not measured."""
+        """The lines of reported cells that were not measured."""
         for (dataset, size, method), paper in papers.items():
             line = [
                 *([Cell("")] if self.swept else []), Cell(dataset), Cell(size), Cell(method), _verdict(paper),
@@ -163,8 +164,8 @@ class _Columns:
 
 
 def _reported(cells: pd.DataFrame, results: Results) -> dict[_Place, _Record]:
-    """What there is of every cell that was reported, by dataset, size as written and method: of several metrics the
-    dataset's score. Lines here are means over trials; what was reported of single trials has no place."""
+    """The reported cells by dataset, size as written and method; for several metrics, the dataset's main metric.
+    Numbers of single trials are left out, because lines are means over trials."""
     if cells.empty:
         return {}
     of_means = cells[cells["reported"].notna() & cells["trial"].isna() & ~cells["verdict"].isin(NOT_COMPARABLE)]
@@ -191,7 +192,7 @@ def _measured(metric: Metric, row: _Record | None, named: bool, mark: str) -> Ce
 
 
 def _against(paper: _Record | None, metric: Metric) -> list[Cell]:
-    """Reported, and the difference."""
+    """The cells of the reported number and of the difference."""
     if paper is None:
         return [Cell(""), Cell("")]
     decimals = _decimals(metric, paper["reported"])
@@ -220,7 +221,7 @@ def _trials(ended: Counter[str], planned: int) -> Cell:
 
 
 def _cost(metric: Metric, row: _Record | None, contended: bool) -> Cell:
-    if row is None or not row["n_ok"] or row["mean"] == 0:  # of no map, there is none to generate
+    if row is None or not row["n_ok"] or row["mean"] == 0:  # without a map, generating features takes 0 seconds
         return Cell(NOT_RUN)
     mean, std = row["mean"], row["std"]
     if metric.unit == BYTES:
@@ -235,7 +236,7 @@ def _decimals(metric: Metric, value: float) -> int:
 
 
 def _scores(shown: Protocols) -> list[str]:
-    """What datasets are judged by, each once."""
+    """The labels of the datasets' main metrics, without repeats."""
     return list(dict.fromkeys(each.score(dataset).label for _, each in shown for dataset in each.datasets))
 
 

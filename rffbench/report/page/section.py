@@ -1,25 +1,24 @@
-"""One experiment on the page: what was measured beside what was reported, claims, figures, failures, where and how."""
+"""One experiment on the page: measured and reported numbers, claims, figures, failures, machine and command."""
 
 from __future__ import annotations
 
 import base64
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from rffbench.errors import RffbenchError
 from rffbench.execution.leftovers import temporary_folder
 from rffbench.execution.manifest import runs_of
 from rffbench.papers import Role, references, role_of
 from rffbench.report import writeup
-from rffbench.report.analyses.search import NoSweep, search
+from rffbench.report.analyses.search import search
 from rffbench.report.compare import Comparison, NoReference, compare
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.figures.critical_difference import draw_critical_difference
-from rffbench.report.frame import Protocols, Results, load_protocols
+from rffbench.report.frame import Protocols, load_protocols
 from rffbench.report.page.charts import chart_data
 from rffbench.report.page.origin import command_of, facts_of, failures_sheet, newer_version, runs_sheet, written_by
 from rffbench.report.page.results import TONES, results_sheets
@@ -33,14 +32,13 @@ _Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """What the page says of an experiment.
+    """An experiment on the page.
 
-    ``paper`` is whom it is about and ``role`` what it is for; none, empty if it is about no paper.
-    ``statuses`` counts its trials; ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of
-    ``citation``, ``given`` being what these are called; ``claims`` counts verdicts. ``facts`` and ``runs`` say where it
-    was measured, ``command`` how to do it again.
-    ``charts`` is `chart_data`, with the lines of the protocols to choose from; ``ranks`` the critical-difference
-    diagram as the address of an image, and in words.
+    ``paper`` is the paper that it is about (empty if none) and ``role`` its purpose. ``statuses`` counts its trials.
+    ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of ``citation``, and ``given`` is the word
+    for those. ``said`` is the comparison's summary, and ``claims`` counts verdicts. ``facts`` and ``runs`` describe the
+    machine and the runs, ``command`` repeats them. ``charts`` is `chart_data`, with the lines of the other protocols.
+    ``ranks`` is the critical-difference diagram as an image's URL, and in words.
     """
 
     anchor: str
@@ -83,9 +81,9 @@ class Section:
 
 
 def make_section(folder: Path, place: str) -> Section:
-    """The section of one experiment's folder; ``place`` is what the user calls it.
+    """The section of one experiment's folder; ``place`` is the user's name of the folder.
 
-    Raises as `load_protocols`; where the folder was written by a newer version of rffbench, the message says so.
+    Raises as `load_protocols`; if a newer version of rffbench wrote the folder, the message says so.
     """
     runs = runs_of(folder)
     newer = newer_version(runs)
@@ -104,7 +102,9 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
     here = anchor("results", results.folder.name)
     judged = protocols if len(protocols) <= MOST_PROTOCOLS else protocols[:1]
     summaries = [summarise(each) for _, each in protocols]
-    comparison = _comparison(results, judged, summaries[0])
+    comparison: Comparison | None = None
+    with suppress(NoReference):
+        comparison = compare(results, protocols=judged, summary=summaries[0])
     statistics = compute_statistics(results)
     notes = [f"{written_by(newer)}: what this version does not know is not shown."] if newer else []
     notes += _sweep_notes(protocols)
@@ -123,7 +123,9 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
             "given": comparison.reference.given,
             "claims": Counter(finding.verdict for finding in comparison.findings),
         }
-    sheets += _ranking_sheets(protocols)
+    with suppress(RffbenchError):  # no sweep, or no reported numbers
+        found = search(protocols).table()
+        sheets.append(sheet_of(found, "Protocols by distance to the reported numbers", ("dataset",)))
     if statistics is not None:
         sheets.append(sheet_of(statistics.table(), "Methods against each other"))
     return Section(
@@ -147,14 +149,6 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         config=(results.folder / "config.yaml").read_text(encoding="utf-8", errors="replace"),
         **reported,
     )
-
-
-def _comparison(results: Results, judged: Protocols, summary: pd.DataFrame) -> Comparison | None:
-    """As `rffbench compare` has it; None if there is no reference."""
-    try:
-        return compare(results, protocols=judged, summary=summary)
-    except NoReference:
-        return None
 
 
 def _sweep_notes(protocols: Protocols) -> list[str]:
@@ -185,16 +179,8 @@ def _comparison_sheets(comparison: Comparison) -> list[Sheet]:
     return sheets
 
 
-def _ranking_sheets(protocols: Protocols) -> list[Sheet]:
-    """Of a sweep with reported numbers, its protocols by their distance to these."""
-    try:
-        return [sheet_of(search(protocols).table(), "Protocols by distance to the reported numbers", ("dataset",))]
-    except (NoSweep, RffbenchError):
-        return []
-
-
 def _ranks(statistics: Statistics) -> tuple[str, str] | None:
-    """The critical-difference diagram as an image's address, and in words; None if there is none."""
+    """The critical-difference diagram as an image's URL, and in words; None if there is no diagram."""
     with temporary_folder() as temporary:
         drawn = draw_critical_difference(statistics, temporary, ("svg",))
         if not drawn:

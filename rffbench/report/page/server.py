@@ -1,4 +1,4 @@
-"""A page on 127.0.0.1 that follows a running experiment; it serves that page and its state, and no file."""
+"""Serves a page on 127.0.0.1 that follows a running experiment. It serves the page and its state, and no files."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from rffbench.report.page.render import own_file, render
 from rffbench.report.page.watch import Watch
 
 ADDRESS = "127.0.0.1"
-SECONDS = 2  # from one question of the page to the next
+SECONDS = 2  # between two requests of the page
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": "frame-ancestors 'none'",  # the page has the rest of its policy inside
+    "Content-Security-Policy": "frame-ancestors 'none'",  # the page itself contains the rest of its policy
 }
 
 
 def make_server(place: Path, port: int = 0) -> ThreadingHTTPServer:
-    """A server of the page of ``place`` on this machine alone, at a port that is free if none is given.
+    """A server of the page of ``place`` on this machine only, at ``port``, or at a free port.
 
-    It answers GET of / and /state.json, asked for under its own address: another name, which a page elsewhere may have
-    made to lead here, is refused. ResultsError if there are no results, ConfigError if the port is taken.
+    It answers GET of / and /state.json. Requests under another host name, to which a page elsewhere may have pointed
+    this address, are refused. ResultsError if there are no results, ConfigError if the port is taken.
     """
     watch = Watch(place)
-    script = own_file("tables.js") + own_file("live.js")
-    page = render(
-        "live.html", [script], may_ask="'self'", version=__version__, title=str(place), seconds=SECONDS
-    ).encode()
+    scripts = [own_file("tables.js") + own_file("live.js")]
+    content = {"version": __version__, "title": str(place), "seconds": SECONDS}
+    page = render("live.html", scripts, may_ask="'self'", **content).encode()
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "rffbench", ""
@@ -57,7 +56,7 @@ def make_server(place: Path, port: int = 0) -> ThreadingHTTPServer:
             self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Nothing: the terminal is the user's."""
+            """Print nothing about requests."""
 
     try:
         server = ThreadingHTTPServer((ADDRESS, port), Handler)

@@ -1,4 +1,4 @@
-"""A table as the page shows it: cells with what they sort by and what is shown on hover, rows that can be linked to."""
+"""A table on the page: its cells have values for sorting and hints on hover; its rows can be linked to."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from urllib.parse import quote
 from rffbench.report.text_table import Table
 from rffbench.text import printable
 
-FEW_WORDS = 32  # letters that stand in one line
-EMPTY = ("", "–")  # a cell that says nothing
+FEW_WORDS = 32  # longer texts are wrapped
+EMPTY = ("", "–")  # empty cells
 _NUMBER = re.compile(r"~?([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\S)")
-MOST_CHOICES = 40  # a column with more values than these is filtered by text alone
+MOST_CHOICES = 40  # a column with more values is filtered by text only
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell says; ``value`` is what it sorts by, where that is a number; ``hint`` is shown on hover and focus;
-    ``tone`` is good, bad or open, of a verdict."""
+    """A cell. ``value`` is the number by which it is sorted, if it has one. ``hint`` is shown on hover and focus.
+    ``tone`` is good, bad or open, for a verdict."""
 
     text: str
     value: float = math.nan
@@ -31,19 +31,19 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The number to sort by, as text; empty if there is none."""
+        """The value to sort by as text; empty without one."""
         return "" if math.isnan(self.value) else f"{self.value:.6g}"
 
     @property
     def classes(self) -> str:
-        """What its look depends on: the tone, and whether it is more than a few words."""
+        """The CSS classes: the tone, and ``long`` for more than a few words."""
         return " ".join(each for each in (self.tone, "long" if len(self.text) > FEW_WORDS else "") if each)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of cells; ``anchor`` is what a link to it names, empty if nothing shall; its first cell links to
-    ``link``, or to the row itself."""
+    """A row of cells. Links to it use ``anchor`` (empty: no links). Its first cell links to ``link``, else to the row
+    itself."""
 
     cells: Sequence[Cell]
     anchor: str = ""
@@ -52,11 +52,10 @@ class Line:
 
 @dataclass
 class Sheet:
-    """A table with a ``title``; ``chosen_by`` names the columns whose values can be chosen from, ``notes`` explain.
+    """A table with a ``title`` and ``notes``. ``chosen_by`` names the columns that have a filter.
 
-    The first ``stub`` columns say what a row is of, and stay in view beside the others on a narrow screen; 4 at most.
-    ``protocols`` are the lines of each protocol of a sweep, by its label, where the reader chooses one; ``lines`` has
-    the first's.
+    The first ``stub`` columns (at most 4) name a row, and stay in view on a narrow screen. If the reader can choose a
+    protocol of a sweep, ``protocols`` has the lines of each by its label, and ``lines`` those of the first.
     """
 
     title: str
@@ -68,14 +67,14 @@ class Sheet:
     protocols: Mapping[str, Sequence[Line]] = field(default_factory=dict)
 
     def others(self) -> list[Any]:
-        """Of every protocol to choose from its lines, for the page's script to make rows of: the name for links, and of
-        each cell the text, what it sorts by, the hint and the classes. None of the first, which the page has."""
+        """The lines of every protocol, from which the page's script makes rows: the anchor, and for each cell the text,
+        the value to sort by, the hint and the classes. None for the first protocol, whose lines are in the page."""
         return [
-            [_told(line) for line in lines] if place else None for place, lines in enumerate(self.protocols.values())
+            [_data(line) for line in lines] if place else None for place, lines in enumerate(self.protocols.values())
         ]
 
     def choices(self) -> dict[int, list[str]]:
-        """Of each column to choose by, its number and its values; only of those where there is a choice."""
+        """The values of each column with a filter, by the column's number; only columns with several values."""
         found = {}
         for number, name in enumerate(self.columns):
             if name in self.chosen_by:
@@ -86,14 +85,14 @@ class Sheet:
         return found
 
 
-def _told(line: Line) -> list[Any]:
+def _data(line: Line) -> list[Any]:
     return [line.anchor, [[printable(each.text), each.key, printable(each.hint), each.classes] for each in line.cells]]
 
 
 def sheet_of(
     table: Table, title: str = "", chosen_by: Sequence[str] = (), tones: Mapping[str, str] | None = None
 ) -> Sheet:
-    """A table of text as a sheet; ``tones`` by what a cell says. A column of numbers sorts by these."""
+    """A table of text as a sheet; ``tones`` has the tone by a cell's text. Columns of numbers are sorted as numbers."""
     columns = [_numbers(texts) for texts in zip(*table.rows, strict=True)]
     values = zip(*columns, strict=True)
     lines = [
@@ -104,7 +103,7 @@ def sheet_of(
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
-    """The number that each text begins with; none of any where one begins with something else, and is not empty."""
+    """The number at the start of each text (NaN if it is empty); all NaN if any text does not start with a number."""
     found = [_NUMBER.match(text) for text in texts]
     if not all(number or text in EMPTY for number, text in zip(found, texts, strict=True)):
         return [math.nan] * len(texts)
@@ -112,5 +111,5 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 
 def anchor(*parts: str) -> str:
-    """Parts as one name that a link may have behind its #: ``results:table3:eeg:16d:RFF``; each as in a URL."""
+    """An anchor for links made of ``parts``, each escaped as in a URL: ``results:table3:eeg:16d:RFF``."""
     return ":".join(quote(part.encode(errors="backslashreplace"), safe="") for part in parts if part)

@@ -1,4 +1,4 @@
-"""How a results folder stands while an experiment runs into it: what is done and left, the table so far, failures."""
+"""The state of a results folder during a run: trials done and left, the table so far, failures."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from rffbench.report.page.origin import failures_sheet
 from rffbench.report.table import folder_table
 from rffbench.text import printable
 
-LOCK = ".lock"  # of the run that writes to a folder
+LOCK = ".lock"  # the file that a run locks
 
-_Marks = tuple[tuple[str, int, int], ...]  # name, time of change and size of the files that a state is read from
+_Marks = tuple[tuple[str, int, int], ...]  # name, time of change and size of each file that a state is read from
 
 
 class Watch:
-    """The experiments at ``place``, a results folder or a folder of such folders. ``state()`` reads what has changed
-    since it was last asked, and may be asked by several threads."""
+    """The experiments at ``place``, a results folder or a folder of such folders. ``state()`` reads only the folders
+    that changed since the last call; several threads may call it."""
 
     def __init__(self, place: Path) -> None:
-        experiment_folders(place)  # refused before anything is served
+        experiment_folders(place)  # raises ResultsError before anything is served
         self.place = place
         self._busy = threading.Lock()
         self._known: dict[Path, _Experiment] = {}
 
     def state(self) -> dict[str, Any]:
-        """What the page shows, as plain values for JSON: of every experiment name, title, counts of trials, ``running``
-        (by whom, empty when nobody), ``seconds_left`` (None if it cannot be told), ``last`` (when the last trial
-        finished, ISO 8601), table, failures, and ``problem``, why there is no table. All that is of the whole config;
-        of a run with --only, ``part`` has ``only``, ``done``, ``total`` and ``seconds_left`` of what it is about."""
+        """The page's content as values for JSON: for every experiment its name, title, counts of trials, ``running``
+        (the process, empty without one), ``seconds_left`` (None if unknown), ``last`` (when the last trial finished,
+        ISO 8601), table, failures, and ``problem`` (why there is no table). These are about the whole config; during a
+        run with --only, ``part`` has ``only``, ``done``, ``total`` and ``seconds_left`` of the chosen trials."""
         with self._busy:
             try:
                 folders = experiment_folders(self.place)
-            except RffbenchError as error:  # it has been moved away
+            except RffbenchError as error:  # the folder was moved
                 return {"problem": printable(str(error)), "experiments": []}
             for folder in folders:
                 marks = _marks(folder)
@@ -59,9 +59,9 @@ class Watch:
 
 @dataclass
 class _Experiment:
-    """What was read of a folder. ``work`` and ``work_left`` are what the trials cost (`shares`): small sizes come
-    first, and are quick. ``compiling`` is what the run's first trial took beyond its cost, ``part_left`` what is left
-    of the running part of the config."""
+    """The state of one folder. ``work`` and ``work_left`` are the costs of trials (`shares`), because small sizes come
+    first and are quick. ``compiling`` is the time of the run's first trial beyond its cost, ``part_left`` the cost that
+    is left in a run with --only."""
 
     marks: _Marks
     name: str
@@ -83,24 +83,16 @@ class _Experiment:
     def state(self) -> dict[str, Any]:
         ok, unavailable = self.statuses["ok"], self.statuses["unavailable"]
         return {
-            "name": self.name,
-            "title": self.title,
-            "total": self.total,
-            "ok": ok,
-            "unavailable": unavailable,
-            "failed": self.statuses.total() - ok - unavailable,
-            "running": self.running,
+            "name": self.name, "title": self.title, "total": self.total, "ok": ok, "unavailable": unavailable,
+            "failed": self.statuses.total() - ok - unavailable, "running": self.running,
             "seconds_left": self._seconds_left(self.work_left),
             "part": self.part and {**self.part, "seconds_left": self._seconds_left(self.part_left)},
-            "last": self.last,
-            "table": self.table,
-            "failures": self.failures,
-            "problem": self.problem,
-        }
+            "last": self.last, "table": self.table, "failures": self.failures, "problem": self.problem,
+        }  # fmt: skip
 
     def _seconds_left(self, work: float) -> float | None:
-        """For so much work, at the pace that the last trial showed, as the run itself tells it: later, time has gone
-        into trials that are not done. None if nothing runs."""
+        """The seconds for ``work`` at the pace up to the last finished trial, as the run itself estimates it; later
+        time was spent on trials that are not done. None if nothing runs."""
         last = _time(self.last)
         if not (self.running and self.started and last and self.work and work):
             return None
@@ -122,7 +114,7 @@ def _read(folder: Path, marks: _Marks) -> _Experiment:
         found.table = {"header": texts[0], "rows": texts[1:-1], "notes": texts[-1], "stub": table.stub}
         if (sheet := failures_sheet(protocols)) is not None:
             found.failures = [[printable(cell.text) for cell in line.cells] for line in sheet.lines]
-    except Exception as error:  # of one experiment; the others are followed all the same
+    except Exception as error:  # the page still shows the other experiments
         known = isinstance(error, RffbenchError | OSError)
         found.problem = printable(str(error) if known else f"{type(error).__name__}: {error}")
     return found
@@ -157,8 +149,8 @@ def _read_progress(folder: Path, found: _Experiment) -> None:
 
 
 def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
-    """The trials that the config asks for, or those of them that ``only`` chooses: key and cost; None if a dataset
-    is not known here."""
+    """The costs by key of the trials that the config asks for, or of those that ``only`` selects; None if a dataset is
+    unknown."""
     try:
         specs = [spec for _, config in load_resolved(folder / "config.yaml") for spec in Grid(config).specs()]
         return shares(filter_specs(specs, only))
@@ -167,8 +159,8 @@ def _planned(folder: Path, only: Sequence[str] = ()) -> dict[str, float] | None:
 
 
 def _holder(folder: Path) -> str:
-    """Who runs into the folder: ``process 123 on host``; empty if nobody holds its lock, or a process that was
-    killed left it."""
+    """The process that runs into the folder: ``process 123 on host``; empty without a lock, or if the process was
+    killed."""
     try:
         holder = (folder / LOCK).read_text(errors="replace")[:200]
     except OSError:
@@ -179,7 +171,7 @@ def _holder(folder: Path) -> str:
             os.kill(int(process[1]), 0)
         except (ProcessLookupError, OverflowError):
             return ""
-        except OSError:  # it is there, and another user's
+        except OSError:  # it exists, and belongs to another user
             pass
     return holder
 
