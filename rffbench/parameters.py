@@ -73,6 +73,11 @@ def is_chosen(gamma: Any) -> bool:
     return isinstance(gamma, list | dict)
 
 
+def is_chosen_once(gamma: Any) -> bool:
+    """Whether cross-validation chooses γ once for all sizes of a map (`rffbench.trials.tuning`)."""
+    return isinstance(gamma, dict)
+
+
 def is_number(value: Any) -> bool:
     """Whether ``value`` is a finite number; true and false are not."""
     return isinstance(value, numbers.Real) and not _is_truth(value) and bool(np.isfinite(float(value)))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from rffbench.config.grid import Grid
 from rffbench.config.values import DEFAULT, MOST_FEATURES, repeated
 from rffbench.errors import ConfigError, unknown
-from rffbench.parameters import is_chosen, is_rule
+from rffbench.parameters import is_chosen, is_chosen_once, is_rule
 from rffbench.text import plural
 from rffbench.yamlfile import Misplaced, problem
 
@@ -137,9 +137,9 @@ def _check_method(grid: Grid, label: str) -> None:
             raise Misplaced(f"of {dataset}: {error}", *own["kernel"], "lengths") from None
     with located(*own["kernel"]):
         check_own_kernel(kernel)
-    by_data = kernel["gamma"] is None or is_rule(kernel["gamma"]) or isinstance(kernel["gamma"], dict)
+    by_data = kernel["gamma"] is None or is_rule(kernel["gamma"]) or is_chosen_once(kernel["gamma"])
     known = 1.0 if by_data else kernel["gamma"]  # the data's may be any
-    if isinstance(kernel["gamma"], dict):
+    if is_chosen_once(kernel["gamma"]):
         with located(*own["kernel"]):
             columns = kernel["gamma"]["columns"]
             with_these = {"name": kernel["gamma"]["features"]} if "features" in kernel["gamma"] else features

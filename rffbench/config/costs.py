@@ -19,7 +19,7 @@ from rffbench.features import make_features
 from rffbench.features.hooks import hook, makes_sparse
 from rffbench.kernels import kernel_argument
 from rffbench.linalg.hadamard import next_power_of_two
-from rffbench.parameters import TIMES_MEDIAN
+from rffbench.parameters import TIMES_MEDIAN, is_chosen_once
 from rffbench.parts import TRIGONOMETRY, evaluated
 from rffbench.solvers import NONE, make_solver, served
 from rffbench.solvers.base import default_block_rows
@@ -92,7 +92,7 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
 def _tuning_operations(specs: Sequence[TrialSpec]) -> float:
     """Multiply-adds of choosing the bandwidth for all sizes of a method, or for all methods
     (`rffbench.trials.tuning`)."""
-    if not isinstance(specs[0].kernel["gamma"], dict):
+    if not is_chosen_once(specs[0].kernel["gamma"]):
         return 0.0
     grid = specs[0].kernel["gamma"][TIMES_MEDIAN]
     of_all = specs[0].kernel["gamma"].get("features")

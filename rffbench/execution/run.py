@@ -19,6 +19,7 @@ from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured
 from rffbench.execution.row import Row
+from rffbench.parameters import is_chosen_once
 from rffbench.solvers import check_installed
 from rffbench.text import canonical_json
 from rffbench.trials.spec import Timing, TrialResult, TrialSpec
@@ -115,25 +116,42 @@ def run_experiment(
             write_whole(folder / file.name, file.read_text(encoding="utf-8"))
         write_whole(folder / "config.yaml", experiment.to_yaml(folder))
 
+        to_run = _ToRun(pending, earlier.remeasured, log)
+
         def done(result: TrialResult) -> None:
-            result = earlier.remeasured.whole(result)
+            result = to_run.whole(result)
             if not earlier.says_already(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
 
         if pending:
             with Manifest(folder, experiment, grid, executor, only, tally.counts, tell):
-                _carry_out(_to_be_run(pending, earlier.remeasured, done), executor, done, announce)
+                for result in to_run.known:
+                    done(result)
+                _carry_out(to_run.specs, executor, done, announce)
     return Summary(folder, tally.counts(), len(pending), time.monotonic() - started)
 
 
-def _to_be_run(pending: list[TrialSpec], remeasured: Remeasured, done: Done) -> list[TrialSpec]:
-    """What to run for the pending trials: only the map if the log has their rows with other measures."""
-    asked = [remeasured.of_map(spec) for spec in pending]
-    for each in asked:
-        if isinstance(each, TrialResult):
-            done(each)
-    return [each for each in asked if isinstance(each, TrialSpec)]
+class _ToRun:
+    """What to run for the pending trials, in view of the rows that the log has of trials like them: only the map, where
+    they lack measures; with the bandwidth that another size has chosen; nothing, where the result is ``known``."""
+
+    def __init__(self, pending: list[TrialSpec], remeasured: Remeasured, log: TrialLog) -> None:
+        asked = [remeasured.of_map(spec) for spec in pending]
+        self.known = [each for each in asked if isinstance(each, TrialResult)]
+        self.specs = [each for each in asked if isinstance(each, TrialSpec)]
+        self._remeasured, self._bandwidths = remeasured, None
+        if any(is_chosen_once(spec.kernel["gamma"]) for spec in self.specs):
+            from rffbench.execution.bandwidths import Bandwidths  # with it come all maps and solvers
+
+            self._bandwidths = Bandwidths(self.specs, log.rows())
+            self.specs = [self._bandwidths.given(spec) for spec in self.specs]
+
+    def whole(self, result: TrialResult) -> TrialResult:
+        """The result of a pending trial, from the result of what was run for it."""
+        if self._bandwidths:
+            result = self._bandwidths.whole(result)
+        return self._remeasured.whole(result)
 
 
 def _carry_out(pending: list[TrialSpec], executor: Executor, done: Done, announce: Announce | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rffbench.parameters import is_chosen_once
 from rffbench.process import peak_memory
 from rffbench.solvers import NONE
 from rffbench.text import canonical_json
@@ -45,7 +46,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
                 run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
         best.tell()
         return
-    if isinstance(specs[0].kernel["gamma"], dict):
+    if is_chosen_once(specs[0].kernel["gamma"]):
         from rffbench.trials.tuning import tuned
 
         found = tuned(specs, channel)

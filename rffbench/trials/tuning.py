@@ -9,7 +9,7 @@ depends on the spec without its size and on nothing else, so that it is the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,13 @@ class Choice:
     seconds: float
     contended: bool | None
     edge: dict[str, float] | None
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Choice:
+        """The choice of a trial whose row is in a log."""
+        metrics, timing, edge = row["metrics"], row["timing"], row.get("edges", {}).get(TIMES_MEDIAN)
+        found = metrics["gamma"], metrics[TIMES_MEDIAN], row["lambda"], timing["bandwidth_s"], timing.get("contended")
+        return cls(*found, edge)
 
 
 def tuning_spec(spec: TrialSpec) -> TrialSpec:
@@ -77,6 +84,16 @@ def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choi
     return Choice(gammas[best], grid[best], lambdas[best], watch.seconds, contention.contended, edge)
 
 
+def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
+    """The result of a trial with a chosen γ, with the choice and its seconds."""
+    contended = either(result.seconds.get("contended"), choice.contended)
+    return replace(
+        result, metrics=result.metrics | {"gamma": choice.gamma, TIMES_MEDIAN: choice.times},
+        seconds=result.seconds | {"bandwidth_s": choice.seconds, "contended": contended},
+        edges=result.edges | ({TIMES_MEDIAN: choice.edge} if choice.edge else {}),
+    )  # fmt: skip
+
+
 class OfChoice(Relay):
     """Reports trials with a chosen γ under the trials that asked for it, with the choice beside their result."""
 
@@ -85,12 +102,7 @@ class OfChoice(Relay):
         self._choices = {spec.cell: choice for spec, choice in chosen}
 
     def result(self, result: TrialResult) -> None:
-        choice = self._choices[result.spec.cell]
-        metrics = result.metrics | {"gamma": choice.gamma, TIMES_MEDIAN: choice.times}
-        contended = either(result.seconds.get("contended"), choice.contended)
-        seconds = result.seconds | {"bandwidth_s": choice.seconds, "contended": contended}
-        edges = result.edges | ({TIMES_MEDIAN: choice.edge} if choice.edge else {})
-        super().result(replace(result, metrics=metrics, seconds=seconds, edges=edges))
+        super().result(with_choice(result, self._choices[result.spec.cell]))
 
     def with_gamma(self) -> list[list[TrialSpec]]:
         """The trials as they are run, γ a number, in groups of one γ."""
