@@ -1,4 +1,4 @@
-"""Datasets: cards, fetching, parsing, splitting, scaling. What the layers above use is in this file."""
+"""Datasets: cards, fetching, parsing, splitting, scaling. This file has the functions that other layers use."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Dataset:
     card: Card
     X: np.ndarray | Stream
     y: np.ndarray | Targets
-    folds: np.ndarray | None = None  # (n,): the number of each row's fold, where the split has folds
+    folds: np.ndarray | None = None  # (n,): the number of each row's fold, if the split has folds
 
 
 @dataclass(frozen=True)
 class Split:
-    """One trial's rows. ``X_train`` and ``X_test`` are fetched and scaled as they are read; ``y`` float64, and of the
-    training rows of a stream read as it is asked for, too."""
+    """One trial's rows. ``X_train`` and ``X_test`` are read and scaled lazily. ``y`` is float64; a stream's ``y_train``
+    is lazy, too."""
 
     X_train: Rows
     y_train: np.ndarray | Targets
@@ -67,11 +67,11 @@ class Split:
 
 
 def ensure(name: str, progress: Progress | None = None) -> None:
-    """Fetch and parse ``name``, unless the cache has it and what it has is undamaged: that is read through.
+    """Fetch and parse ``name``, unless the cache has it undamaged (all its bytes are read to check that).
 
-    ``progress(file, bytes so far, bytes in all)`` is called while a file is downloaded. Raises
-    DataUnavailable if no source has the files, DataError if they are not what the card says,
-    ConfigError for an unknown name. Own data is given by its `reference`.
+    ``progress(file, bytes so far, bytes in all)`` is called during a download. Raises DataUnavailable if no source has
+    the files, DataError if they do not match the card, ConfigError for an unknown name. A user's own data is named by
+    its `reference`.
     """
     card = userfile.find(name)
     if not card.is_streamed:
@@ -81,23 +81,23 @@ def ensure(name: str, progress: Progress | None = None) -> None:
 
 
 def mend(name: str, progress: Progress | None = None) -> None:
-    """`ensure`, after which `verify` agrees too: files in the cache that are not the card's are fetched again, also
-    where their arrays are right and a run would not need them."""
+    """`ensure`, and also fetch wrong files in the cache again, even if their arrays are right and a run would not need
+    the files. After it, `verify` succeeds."""
     ensure(name, progress)
     if not (card := userfile.find(name)).is_streamed:
         store.mend(card, progress)
 
 
 def is_cached(name: str) -> bool:
-    """Whether the cache holds ``name``, parsed and undamaged as far as sizes and times of its files tell; of what is
-    streamed nothing is ever cached, and nothing has to be."""
+    """Whether the cache holds ``name``, parsed, with files of the recorded sizes and times. Always true for streamed
+    data, which is not cached."""
     card = userfile.find(name)
     return card.is_streamed or store.is_ready(card)
 
 
 def data_hash(name: str) -> str | None:
-    """The checksum of the arrays parsed from ``name``'s files: ``sha256:…`` of X's bytes, then y's, as float64 in rows.
-    None if the cache does not hold them, where they are streamed, or where no card has that name."""
+    """The checksum of the arrays parsed from ``name``'s files: ``sha256:…`` of the bytes of X by rows, then of y, as
+    float64. None if the cache does not hold them, for streamed data, and for an unknown name."""
     try:
         card = load_card(name)
         return None if card.is_streamed else store.cached_checksum(card)
@@ -106,9 +106,9 @@ def data_hash(name: str) -> str | None:
 
 
 def load(name: str, data_hash: str = "") -> Dataset:
-    """``name`` memory-mapped from the cache, which is filled first where needed; errors as of ``ensure``.
+    """``name`` memory-mapped from the cache, which is filled first if needed. Raises as ``ensure``.
 
-    ``data_hash``, a card's content hash, tells which of several files of a user's own is meant."""
+    ``data_hash``, a card's content hash, distinguishes a user's own files with the same name."""
     card = userfile.find(name, data_hash)
     if card.is_streamed:
         rows = streams.stream(card)
@@ -117,7 +117,7 @@ def load(name: str, data_hash: str = "") -> Dataset:
     arrays = store.open_arrays(card)
     if arrays is None:
         raise DataError(f"{name}: {store.arrays_folder(card)} was removed while it was being opened")
-    return Dataset(card, *arrays, store.open_folds(card) if card.split.rule == "folds" else None)
+    return Dataset(card, *arrays)
 
 
 def train_test(
@@ -136,96 +136,71 @@ def train_test(
 ) -> Split:
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
-    The steps are fitted on the training rows, on all rows of the dataset, or, of ``parts``, for the training rows on
-    these and for the test rows on those. Which rows are training rows,
-    and in what order, depends on (seed, name, trial) and on nothing else; ``train_rows`` keeps the first of them.
-    ``held_out`` is the share of the training rows, the last of them, that is tested on in place of the test rows:
-    what is chosen by such a score has seen no test row. ``split`` is a rule in place of the card's.
-    A regression's ``target`` is as given, or standard: less the mean of the training rows' and over their standard
+    ``preprocess_fit``: the steps are fitted on the training rows, on all rows of the dataset, or (``parts``) separately
+    on the training rows and on the test rows. The training rows and their order depend only on (seed, name, trial);
+    ``train_rows`` keeps the first of them. ``held_out`` is a share of the training rows, the last of them, which
+    replaces the test rows, so that a choice by its score uses no test row. ``split`` replaces the card's rule. A
+    regression's ``target`` is as given, or standard: less the mean of the training rows' targets, over their standard
     deviation (n in the divisor).
     """
     data = load(name, data_hash)
     card = with_split(data.card, split)
     if isinstance(data.X, Stream):
-        return _streamed(card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
+        return _split_stream(card, data.X, preprocess, preprocess_fit, dtype, train_rows, held_out)
     train, test = split_rows(card, seed, trial, data.folds if card.split.rule == "folds" else None)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], np.sort(train[-held:])
     train = train[:train_rows]
-    fitted_on = np.arange(data.card.rows) if preprocess_fit == "all" else np.sort(train)
-    scaling = Preprocessor(preprocess, data.card).fit(Rows(data.X, fitted_on).blocks)
-    of_test = scaling
-    if preprocess_fit == "parts":
-        of_test = Preprocessor(preprocess, data.card).fit(Rows(data.X, test).blocks)
     y_train, y_test = data.y[train], data.y[test]
     if target == "standard" and data.card.task == "regression":
         mean, std = y_train.mean(), y_train.std()
         y_train, y_test = (y_train - mean) / (std or 1.0), (y_test - mean) / (std or 1.0)
-    return Split(
-        Rows(data.X, train, scaling, dtype, data.card),
-        y_train,
-        Rows(data.X, test, of_test, dtype, data.card),
-        y_test,
-        data.card.task,
-        data.card,
-    )
+    fitted_on = np.arange(data.card.rows) if preprocess_fit == "all" else np.sort(train)
+    scaled = _scaled(data.card, data.X, fitted_on, train, test, preprocess, preprocess_fit, dtype)
+    return Split(scaled[0], y_train, scaled[1], y_test, data.card.task, data.card)
 
 
-def _streamed(
+def _split_stream(
     card: Card, rows: Stream, preprocess: Sequence[str], preprocess_fit: str, dtype: Any, train_rows: int | None,
     held_out: float | None,
 ) -> Split:  # fmt: skip
-    """The same of a stream, whose training rows are its first ones, in order, in every trial: no index is held."""
+    """The split of a stream: its first rows are for training, in order, in every trial, so that no index is stored."""
     train, test = range(card.n_train), range(card.n_train, card.n_train + card.n_test)
     if held := held_out_rows(held_out, len(train)):
         train, test = train[:-held], train[-held:]
     train = train[:train_rows]
     fitted_on = range(card.rows) if preprocess_fit == "all" else train
-    scaling = Preprocessor(preprocess, card).fit(Rows(rows, fitted_on).blocks)
-    of_test = scaling
-    if preprocess_fit == "parts":
-        of_test = Preprocessor(preprocess, card).fit(Rows(rows, test).blocks)
-    return Split(
-        Rows(rows, train, scaling, dtype, card),
-        Targets(rows, train),
-        Rows(rows, test, of_test, dtype, card),
-        np.asarray(Targets(rows, test)),
-        card.task,
-        card,
-    )
+    scaled = _scaled(card, rows, fitted_on, train, test, preprocess, preprocess_fit, dtype)
+    return Split(scaled[0], Targets(rows, train), scaled[1], np.asarray(Targets(rows, test)), card.task, card)
+
+
+def _scaled(
+    card: Card, base: Any, fitted_on: Any, train: Any, test: Any, steps: Sequence[str], fit: str, dtype: Any
+) -> tuple[Rows, Rows]:
+    """The rows ``train`` and ``test`` of ``base``, scaled by steps that are fitted on the rows ``fitted_on``."""
+    scaling = Preprocessor(steps, card).fit(Rows(base, fitted_on).blocks)
+    of_test = Preprocessor(steps, card).fit(Rows(base, test).blocks) if fit == "parts" else scaling
+    return Rows(base, train, scaling, dtype, card), Rows(base, test, of_test, dtype, card)
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What the card says of ``name``, and whether and where it is cached; reads no data."""
+    """The facts on the card of ``name``, and whether and where it is cached; reads no data."""
     card = load_card(name)
     return {
-        "name": card.name,
-        "title": card.title,
-        "task": card.task,
-        "rows": card.rows,
-        "columns": card.columns,
-        "train": card.n_train,
-        "test": card.n_test,
-        "split": card.split.rule,
-        "classes": dict(card.classes),
+        "name": card.name, "title": card.title, "task": card.task, "rows": card.rows, "columns": card.columns,
+        "train": card.n_train, "test": card.n_test, "split": card.split.rule, "classes": dict(card.classes),
         "balance": {label: count / card.rows for label, count in card.classes.items()},
-        "positive": list(card.labels.positive) if card.labels else [],
-        "licence": card.licence,
-        "citation": card.citation,
-        "paper": card.paper,
-        "mark": card.mark,
-        "notes": card.notes,
-        "files": list(dict.fromkeys(file.name for file in card.files)),
-        "unavailable": card.unavailable,
-        "content_hash": card.content_hash,
-        "cached": is_cached(name),
+        "positive": list(card.labels.positive) if card.labels else [], "licence": card.licence,
+        "citation": card.citation, "paper": card.paper, "mark": card.mark, "notes": card.notes,
+        "files": list(dict.fromkeys(file.name for file in card.files)), "unavailable": card.unavailable,
+        "content_hash": card.content_hash, "cached": is_cached(name),
         "path": "" if card.is_streamed else str(store.arrays_folder(card)),
-    }
+    }  # fmt: skip
 
 
 def repeated_rows(card: Card, paths: list[Path] | None = None) -> list[tuple[str, str]]:
-    """In words, how many rows of ``card`` are repeated, and how many test rows its split gives away by them: (what,
-    value) each. The rows are those of the files at ``paths``, else of the cache; of streams nothing is counted."""
+    """(what, value) pairs in words: the number of repeated rows of ``card``, and of test rows that equal a training
+    row. The rows come from the files at ``paths``, else from the cache; empty for streams."""
     if card.is_streamed:
         return []
     if paths is not None:
@@ -239,7 +214,7 @@ def repeated_rows(card: Card, paths: list[Path] | None = None) -> list[tuple[str
 def verify(name: str) -> None:
     """Read the cached files of ``name`` again and compare checksums, counts and arrays with the card.
 
-    Raises DataUnavailable if the cache lacks something, DataError if something is wrong.
+    Raises DataUnavailable if the cache is incomplete, DataError if something is wrong.
     """
     card = load_card(name)
     if card.is_streamed:

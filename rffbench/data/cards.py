@@ -1,7 +1,7 @@
-"""Dataset cards: what a dataset is, where it comes from, and what must be true of it once parsed.
+"""Dataset cards: a dataset's description, its sources, and the shape and counts that its parsed data must have.
 
-A card is a YAML file named after its dataset. Everything a config needs to expand its grid (the input
-dimension, the rows of each part, the content's hash) is on the card, so that no data is read for it.
+A card is a YAML file named after its dataset. It has everything that a config needs to expand its grid (the input
+dimension, the rows of each part, the content's hash), so that no data is read for that.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from rffbench.yamlfile import Misplaced
 ENTRY_POINTS = "rffbench.datasets"
 FOLDERS = "RFFBENCH_DATASETS"  # folders of a user's own cards, separated as in PATH
 
-# Counts towards the content hash: raise it when a change here or in parse.py alters the arrays parsed from
-# the same files, so that cached arrays and measured trials of the older reading are not taken for new ones.
+# Part of the content hash. Raise it if a change here or in parse.py alters the arrays that are parsed from the same
+# files, so that cached arrays and measured trials of the older code are not used.
 READING = 1
 
-OF_ARRAYS = {"task", "rows", "columns", "classes", "labels"}  # what, beside the format and the files, makes them
-IMPUTING, ONE_HOT = ("impute-median", "impute-most-frequent"), "onehot"  # steps of preprocess that a card is asked for
+OF_ARRAYS = {"task", "rows", "columns", "classes", "labels"}  # fields that, with format and files, define the arrays
+IMPUTING, ONE_HOT = ("impute-median", "impute-most-frequent"), "onehot"  # steps of preprocess that need the card
 
-VALUE_BYTES = 40  # of a value at most: a float64 takes up to 24 characters, its separator and its index the rest
+VALUE_BYTES = 40  # the most bytes of a value: up to 24 characters of a float64, its separator and its index
 HEADER_BYTES = 1 << 20
 
 
@@ -63,7 +63,7 @@ Count = Annotated[StrictInt, Field(gt=0)]
 
 
 def _inside(name: str) -> str:
-    """A path that does not lead out of the folder it is in."""
+    """The path itself; ValueError if it leads out of its folder."""
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
         raise ValueError("must be a path inside its folder, without '..' and not from the root")
@@ -77,8 +77,8 @@ Part = Literal["train", "test", "folds"]
 class Source(_Model):
     """One URL of a file; with ``member``, the URL is an archive (zip, tar) and the file is inside it.
 
-    ``file:///…`` is a file of this machine, ``file:…`` one whose path is relative to the card's folder, ``openml:1471``
-    a dataset of OpenML as openml.py writes it.
+    ``file:///…`` is a file of this machine, ``file:…`` a path relative to the card's folder, ``openml:1471`` a dataset
+    of OpenML as openml.py writes it.
     """
 
     url: Annotated[
@@ -95,11 +95,11 @@ class Source(_Model):
 class File(_Model):
     """One file of a dataset, by its name in the mirror and the cache.
 
-    ``checksum`` is of the file as it is; ``content`` of what it holds once unpacked (gz, bz2, xz, or the
-    archive's ``member``), for files that mirrors and servers pack again. Those that are given must agree.
-    ``member`` with a ``*`` is a pattern: the members it matches are read one after the other, by name. Two
-    files may be the same archive, each with a member of its own. ``part: folds`` marks the file of the split rule
-    ``folds``, which has no rows of the dataset.
+    ``checksum`` is the checksum of the file; ``content`` that of its unpacked content (gz, bz2, xz, or the archive's
+    ``member``), for files that mirrors and servers pack again. Both must match if they are given. ``member`` with a
+    ``*`` is a pattern; the members that match it are read in the order of their names. Two files may be the same
+    archive with different members. ``part: folds`` marks the file of the split rule ``folds``, which has no rows of the
+    dataset.
     """
 
     name: Inside
@@ -121,7 +121,7 @@ class File(_Model):
 class LibsvmFormat(_Model):
     """``label index:value …`` with indices from 1; absent values are 0.
 
-    The first ``one_hot`` columns hold a single 1, and are read as one column with its index.
+    The first ``one_hot`` columns contain a single 1, and are read as one column with its index.
     """
 
     kind: Literal["libsvm"]
@@ -138,8 +138,8 @@ class CsvFormat(_Model):
     """Delimited numbers with the target in column ``target``, counted from 0, negative from the end.
 
     ``ignore`` lists, in the same way, columns that are neither input nor target; these may hold text. Between two of
-    the characters ``quote``, a delimiter is part of a value. A blank as the delimiter stands for any number of them.
-    Lines that begin with ``comment`` are passed over.
+    the characters ``quote``, a delimiter is part of a value. A blank as the delimiter means one or more blanks. Lines
+    that begin with ``comment`` are skipped.
     """
 
     kind: Literal["csv"]
@@ -160,7 +160,7 @@ class NpzFormat(_Model):
 
 
 class ParquetFormat(_Model):
-    """Parquet, read by pandas: the column ``target``, and numbers in all others but those of ``ignore``."""
+    """Parquet, read by pandas: the column ``target``, and numbers in all others except those of ``ignore``."""
 
     kind: Literal["parquet"]
     target: str
@@ -199,8 +199,8 @@ class SklearnFormat(_Model):
 class SyntheticFormat(_Model):
     """A seeded draw: inputs uniform on [0,1]^d, target a smooth function plus noise (see parse.py).
 
-    ``sigma`` is the bandwidth of the Gaussian kernel in whose space the function lies, ``noise`` the noise's
-    standard deviation where the function's own is 1.
+    ``sigma`` is the bandwidth of the Gaussian kernel whose space contains the function, ``noise`` the noise's standard
+    deviation; the function's own is 1.
     """
 
     kind: Literal["synthetic"]
@@ -210,7 +210,7 @@ class SyntheticFormat(_Model):
 
 
 class GeneratedFormat(_Model):
-    """A seeded draw of any length, whose rows are made where they are read and stored nowhere (see streams.py).
+    """A seeded draw of any length; its rows are made when they are read, and never stored (see streams.py).
 
     ``seed``, ``sigma`` and ``noise`` as in `SyntheticFormat`.
     """
@@ -222,7 +222,7 @@ class GeneratedFormat(_Model):
 
 
 class Shard(_Model):
-    """One file of a folder of shards, by its name there, with its rows and bytes."""
+    """One file of a folder of shards: its name, rows and bytes."""
 
     name: Inside
     rows: int = Field(gt=0)
@@ -230,9 +230,9 @@ class Shard(_Model):
 
 
 class ShardsFormat(_Model):
-    """Parquet or npy files of ``folder``, a path or a URL, read where and when a block of rows is asked for.
+    """Parquet or npy files in ``folder``, a path or a URL; blocks of rows are read when they are needed.
 
-    ``target`` is a column: of .npy counted from 0, negative from the end; of Parquet its name.
+    ``target`` is a column: for .npy its number from 0 (negative from the end), for Parquet its name.
     """
 
     kind: Literal["shards"]
@@ -242,20 +242,10 @@ class ShardsFormat(_Model):
 
 
 Format = Annotated[
-    LibsvmFormat
-    | ArffFormat
-    | CsvFormat
-    | NpzFormat
-    | ParquetFormat
-    | IdxFormat
-    | MatFormat
-    | SklearnFormat
-    | SyntheticFormat
-    | GeneratedFormat
-    | ShardsFormat,
+    LibsvmFormat | ArffFormat | CsvFormat | NpzFormat | ParquetFormat | IdxFormat | MatFormat | SklearnFormat
+    | SyntheticFormat | GeneratedFormat | ShardsFormat,
     Field(discriminator="kind"),
-]
-
+]  # fmt: skip
 
 Word = Annotated[str, BeforeValidator(str)]
 
@@ -267,16 +257,17 @@ class Labels(_Model):
 
 
 class SplitRule(_Model):
-    """How a trial's training and test rows are chosen.
+    """How a trial's training and test rows are chosen. The order of the training rows is always random.
 
-    ``half``: n//2 random rows are for training, the others for testing. ``random``: ``train`` and ``test`` random
-    rows. ``given``: each file's ``part`` says which rows it holds; a single file holds the training rows first.
-    ``given-sampled``: as given, but tested on ``test`` random rows of the given test part. ``folds``: trial t is tested
-    on fold t modulo the number of folds, and trained on the others. A file with ``part: folds`` has a line for each row
-    and a column for each fold, with 1 where the row is in that fold; a fold has ``test`` rows, give or take one.
-    ``permuted``: of NumPy's ``default_rng(seed).choice(n, n, replace=False)`` the first ``train`` rows are for training
-    and the next ``test`` for testing, in all trials, as a paper's own script has them. The order of the training rows
-    is random in every case.
+    - ``half``: n//2 random rows for training, the others for testing.
+    - ``random``: ``train`` and ``test`` random rows.
+    - ``given``: each file's ``part`` is its part; a single file has the training rows first.
+    - ``given-sampled``: as given, but tested on ``test`` random rows of the given test part.
+    - ``folds``: trial t is tested on fold t modulo the number of folds, and trained on the others. A file with
+      ``part: folds`` has a line per row and a column per fold, with 1 if the row is in that fold; a fold has ``test``
+      rows, give or take one.
+    - ``permuted``: the first ``train`` rows of NumPy's ``default_rng(seed).choice(n, n, replace=False)`` for training
+      and the next ``test`` for testing, in all trials, as in a paper's own script.
     """
 
     rule: Literal["half", "random", "given", "given-sampled", "folds", "permuted"]
@@ -299,9 +290,8 @@ class SplitRule(_Model):
 class Card(_Model):
     """A dataset card; its data must have ``rows``, ``columns`` and ``classes`` (original label: count).
 
-    ``target_scale`` divides the target of a regression; ``target_log`` puts log(1 + y) in its place. ``unavailable``
-    says why there is nothing to fetch; it
-    takes the place of ``files``.
+    ``target_scale`` divides the target of a regression; ``target_log`` replaces it by log(1 + y). ``unavailable`` is
+    the reason why there is nothing to fetch, and replaces ``files``.
     """
 
     name: str
@@ -332,7 +322,7 @@ class Card(_Model):
     mark: str = Field(default="", description="what a table must say wherever it shows this dataset")
     notes: str = ""
 
-    _advice: tuple[str, ...] = PrivateAttr(default=())  # what a file needs that was looked at just now
+    _advice: tuple[str, ...] = PrivateAttr(default=())  # for a user's own file: the steps of preprocess that it needs
 
     @model_validator(mode="before")
     @classmethod
@@ -393,7 +383,7 @@ class Card(_Model):
         return self
 
     def _columns_are_there(self) -> None:
-        """Of delimited text, the target and what is ignored are columns of the file, and different ones."""
+        """Raise Misplaced if the target or an ignored column of delimited text does not exist, or is named twice."""
         if not isinstance(self.format, CsvFormat):
             return
         ignored = self.format.ignore or ()
@@ -420,47 +410,47 @@ class Card(_Model):
 
     @property
     def split_is_prescribed(self) -> bool:
-        """Whether all trials have the same training rows, by their files or by the card."""
+        """Whether all trials have the same training rows, because of the files or the card."""
         return self.split_is_given or self.split.rule == "permuted"
 
     @property
     def split_is_random(self) -> bool:
-        """Whether a trial's rows are drawn from all rows, so that repeated rows come to lie in both parts."""
+        """Whether a trial's rows are drawn from all rows, so that both parts may have the same row."""
         return self.split.rule in ("half", "random")
 
     @property
     def is_streamed(self) -> bool:
-        """Whether its rows are read, or made, a block at a time, and never stored in the cache."""
+        """Whether its rows are read, or made, block by block, and never stored in the cache."""
         return self.format.kind in ("generated", "shards")
 
     @property
     def most_bytes(self) -> int:
-        """More bytes than any one of the files can hold, unpacked: so far what is unpacked is read or written."""
+        """A bound on the bytes of any of the files, unpacked: unpacking stops there."""
         ignored = len(self.format.ignore or ()) if isinstance(self.format, CsvFormat) else 0
         return max(self.bytes, HEADER_BYTES + VALUE_BYTES * self.rows * (self.columns + 1 + ignored))
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 (hex) of what defines the content: checksums, format, shape, label rule, split rule."""
+        """SHA-256 (hex) of everything that defines the content: checksums, format, shape, label rule, split rule."""
         return self._hash({*OF_ARRAYS, "split"})
 
     @property
     def arrays_hash(self) -> str:
-        """SHA-256 (hex) of what defines the parsed arrays: all of the content but the split rule."""
+        """SHA-256 (hex) of everything that defines the parsed arrays: the content without the split rule."""
         return self._hash(OF_ARRAYS)
 
     def columns_after(self, steps: Sequence[str]) -> int:
-        """The columns of a trial's inputs, once the ``steps`` of preprocess are done: `rffbench.data.preprocess`."""
+        """The number of columns of a trial's inputs after the ``steps`` of `rffbench.data.preprocess`."""
         filled = len(self.missing) if any(step in IMPUTING for step in steps) else 0
         words = sum(map(len, self.categories.values())) - len(self.categories) if ONE_HOT in steps else 0
         return self.columns + filled + words
 
     def _hash(self, fields: set[str]) -> str:
         defining = self.model_dump(mode="json", include=fields)
-        # What is not given stays out, so that a card's hash outlives options that came after it.
+        # Options that a card does not set are left out, so that new options do not change its hash. Neither does the
+        # folder of shards.
         if "split" in fields and self.split.seed is None:
             del defining["split"]["seed"]
-        # Nor does it count where shards lie.
         elsewhere = {"folder"} if isinstance(self.format, ShardsFormat) else None
         defining["format"] = self.format.model_dump(mode="json", exclude_none=True, exclude=elsewhere)
         for key in ("missing", "categories"):
@@ -478,12 +468,12 @@ class Card(_Model):
 
 
 RULES = ("half", "random", "given", "given-sampled")
-"""The rules of a split that need no file of their own."""
+"""The split rules that a config may set: they need no file of their own."""
 
 
 def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """A split rule as a card has it: ``train`` and ``test`` may be shares of the ``rows``, and ``test`` is what is left
-    unless given. ConfigError if it is not a valid rule."""
+    """A split rule in a card's form. ``train`` and ``test`` may be shares of the ``rows``; the default ``test`` is the
+    rest. ConfigError for an invalid rule."""
     rule: dict[str, Any] = {"rule": split} if isinstance(split, str) else dict(split)
     if "rule" not in rule:
         raise ConfigError(f"split: has no rule; it is one of {', '.join(RULES)}")
@@ -503,8 +493,8 @@ def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
 
 
 def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
-    """The card with another split rule (`rule_in_rows`), itself without one; given rows are the first ones of its
-    files. ConfigError if the rule does not fit the data."""
+    """The card with another split rule (`rule_in_rows`); the card itself if ``split`` is None. With the rule given, the
+    training rows are the first of the files. ConfigError if the rule does not fit the data."""
     if split is None:
         return card
     try:
@@ -523,17 +513,17 @@ def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
 
 
 def card_names() -> list[str]:
-    """The names of all cards: those shipped here, of RFFBENCH_DATASETS and of installed packages (entry points)."""
+    """The names of all cards: of rffbench, of RFFBENCH_DATASETS and of installed packages (entry points)."""
     return sorted(_found()[0])
 
 
 def is_card(name: str) -> bool:
-    """Whether a card has that name; packages are looked through only if none of those shipped here has."""
+    """Whether a card has that name. Installed packages are searched only if rffbench has no such card."""
     return name in _shipped() or name in _found()[0]
 
 
 def card_faults() -> list[str]:
-    """What is wrong with the cards of RFFBENCH_DATASETS and of installed packages, so that they were passed over."""
+    """Messages on cards of RFFBENCH_DATASETS and of installed packages that are not used because of a fault."""
     return list(_found()[1])
 
 
@@ -556,8 +546,8 @@ _own: dict[str, Card] = {}
 
 
 def add_card(card: Card) -> str:
-    """Have ``load_card`` know the card of a user's own data, in this process; its name. It takes the place of an own
-    card of that name. ConfigError if another dataset has the name."""
+    """Register the card of a user's own data for ``load_card``, in this process; return its name. It replaces an own
+    card with that name. ConfigError if another dataset has the name."""
     if is_card(card.name) and _load_card(card.name).content_hash != card.content_hash:
         raise ConfigError(f"there is another dataset called {card.name!r} already; give this one a name of its own")
     _own[card.name] = card
@@ -565,12 +555,12 @@ def add_card(card: Card) -> str:
 
 
 def own_card(name: str) -> Card | None:
-    """The card that ``add_card`` was given under this name, if any."""
+    """The card that ``add_card`` registered under this name, if any."""
     return _own.get(name)
 
 
 def read_card(path: Path) -> Card:
-    """Read one card file; every mistake in it is named in a ConfigError, with its line."""
+    """Read one card file. ConfigError lists every mistake in it, with its line."""
     card = yamlfile.load(path, Card)
     if card.name != path.stem:
         where = yamlfile.place(path, "name")
@@ -579,7 +569,7 @@ def read_card(path: Path) -> Card:
 
 
 def _with_absolute_paths(card: Card, folder: Path) -> Card:
-    """``file:`` URLs without a root are of the card's folder."""
+    """The card with absolute ``file:`` URLs; relative ones are relative to the card's folder."""
 
     def absolute(source: Source) -> Source:
         path = source.url.removeprefix("file:")
@@ -598,7 +588,8 @@ def _shipped() -> dict[str, Path]:
 
 @cache
 def _found() -> tuple[dict[str, Path], list[str]]:
-    """Where each card is, and what is wrong with packages that bring some. A name is the first's that has it."""
+    """The path of each card by name (the first card with a name counts), and messages on folders and packages with
+    faults."""
     folders, faults = list[Path](), []
     for folder in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
         if not (path := Path(folder).expanduser()).is_dir():

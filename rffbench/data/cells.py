@@ -1,4 +1,4 @@
-"""What the cells of a table hold, as text has it: numbers, words and missing values, column by column."""
+"""The cells of a table of text: numbers, words and missing values, column by column."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # what other programs write for no value
+MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # other programs' texts for a missing value
 BOOLEANS = {"false": 0.0, "true": 1.0}
-MOST_CLASSES = 20  # whole numbers of more values than these are taken for a regression's target
-MOST_CATEGORIES = 1000  # of a column of text; `onehot` makes a column of each
+MOST_CLASSES = 20  # whole numbers with more different values are taken for a regression's target
+MOST_CATEGORIES = 1000  # different words of a column; `onehot` makes a column of each
 
 
 def number(text: str) -> float | None:
-    """The number that a cell holds, as ``float`` reads it, True and False being 1 and 0; NaN where the value is
-    missing, None of a word."""
+    """The number in a cell, read by ``float``; True and False are 1 and 0. NaN for a missing value, None for a word."""
     try:
         value = float(text)
     except ValueError:
@@ -29,6 +28,7 @@ def number(text: str) -> float | None:
 
 
 def is_finite(text: str) -> bool:
+    """Whether a cell holds a finite number."""
     value = number(text)
     return value is not None and math.isfinite(value)
 
@@ -37,7 +37,7 @@ def is_finite(text: str) -> bool:
 
 
 def label_text(value: float) -> str:
-    """A number as a label: the shortest text that is this number, 1.0 being ``1``."""
+    """A number as a label: the shortest text for it, such as ``1`` for 1.0."""
     short = f"{value + 0.0:g}"
     return short if float(short) == value else repr(float(value)).removesuffix(".0")
 
@@ -56,7 +56,7 @@ def _exact(text: str) -> Hashable:
 
 
 def merged(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts of labels, those of the same number taken together: under its own spelling where there is one only."""
+    """Counts of labels, with spellings of the same number added up. A number with a single spelling keeps it."""
     same = identity(counts)
     spellings: dict[Hashable, list[str]] = {}
     for label in counts:
@@ -79,8 +79,8 @@ def few_whole(y: np.ndarray) -> bool:
 
 @dataclass
 class Findings:
-    """What is in the inputs besides numbers. ``faults`` keep a file from being used at all; ``missing`` (column → how
-    many) and ``categories`` (column → its words) need a step of ``preprocess``, and ``advice`` says which and where."""
+    """The contents of the inputs besides numbers. A file with ``faults`` cannot be used. ``missing`` (column → count)
+    and ``categories`` (column → words) need steps of ``preprocess``; ``advice`` says which, and where."""
 
     faults: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -91,18 +91,19 @@ class Findings:
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds. ``target`` (n,) is of floats or of text."""
+    """The content of a file. ``target`` (n,) has floats or texts."""
 
     format: dict[str, Any]
     columns: int
     target: np.ndarray
     target_name: str
-    names: list[str]  # of the inputs, where the file tells them
+    names: list[str]  # of the inputs, if the file has names
     inputs: Findings
 
 
 class Inputs:
-    """The columns of inputs, as they are read. Columns of ``declared`` hold words, whatever they look like."""
+    """Collects what is found in the columns of inputs while they are read. Columns of ``declared`` are words, even if
+    they look like numbers."""
 
     def __init__(self, width: int, declared: Sequence[int] = ()) -> None:
         self.rows = 0
@@ -114,14 +115,14 @@ class Inputs:
         self.first_infinite: dict[int, tuple[int, str]] = {}
 
     def add(self, places: Sequence[int], rows: Sequence[Sequence[str]]) -> np.ndarray:
-        """Take rows of cells, found at ``places``; their numbers, NaN where a cell holds none."""
+        """Add rows of cells, which are at ``places``; return their numbers, NaN for cells without one."""
         values = np.full((len(rows), len(self.missing)), np.nan)
         for i, cells in enumerate(rows):
             try:
                 values[i] = [*map(float, cells)]
             except ValueError:
                 continue
-            if "_" in "".join(cells):  # float reads 1_000, which is no number elsewhere
+            if "_" in "".join(cells):  # float reads 1_000, which other programs do not
                 values[i] = np.nan
         whole = np.isfinite(values).all(axis=1) & (not self.declared)
         doubtful = np.flatnonzero(~whole)
@@ -132,7 +133,7 @@ class Inputs:
         return values
 
     def add_cell(self, column: int, place: int, text: str) -> float:
-        """Take one cell; its number, NaN where it holds none."""
+        """Add one cell; return its number, NaN if it has none."""
         value = number(text)
         if value is None or (column in self.declared and not math.isnan(value)):
             self.words.setdefault(column, Counter())[text.strip()] += 1
@@ -145,7 +146,7 @@ class Inputs:
         return value
 
     def add_numbers(self, X: np.ndarray) -> None:
-        """Take rows of numbers, which are counted from 1."""
+        """Add rows of numbers; places are row numbers, counted from 1."""
         if not np.isfinite(X).all():
             for row, column in np.argwhere(np.isinf(X))[:1]:
                 self.first_infinite.setdefault(int(column), (self.rows + int(row) + 1, str(X[row, column])))
@@ -155,7 +156,7 @@ class Inputs:
         self.rows += len(X)
 
     def add_column(self, column: int, values: np.ndarray) -> None:
-        """Take all of a column, of numbers or of text; rows are counted from 1."""
+        """Add a whole column of numbers or texts; places are row numbers, counted from 1."""
         if values.dtype == object:
             for row, text in enumerate(values, 1):
                 self.add_cell(column, row, text)
@@ -170,8 +171,8 @@ class Inputs:
         self.first_missing = [min([*self.first_missing, (place, column, text)])]
 
     def findings(self, place: Callable[[int, int], str], leave_out: Callable[[list[int]], str]) -> Findings:
-        """What is found. ``place(place, column)`` says where a cell is, ``leave_out(columns)`` how a config ignores
-        columns."""
+        """The findings, with messages. ``place(place, column)`` is a cell's place in words, ``leave_out(columns)`` the
+        config that ignores columns."""
         found = Findings()
         wrong = dict(self.first_infinite)
         for column, words in sorted(self.words.items()):
@@ -220,17 +221,17 @@ class Inputs:
 
 
 def looks_like_a_number(text: str) -> bool:
-    """Whether a word is a number as other programs write it, with a comma in it."""
+    """Whether a word is a number with a comma, as other programs write it."""
     return "," in text and number(text.replace(",", "").replace(".", "")) is not None
 
 
 def label_order(label: str) -> tuple[bool, float, str]:
-    """Numbers by their values, before words."""
+    """A sort key: numbers by value, before words."""
     return (False, number(label) or 0.0, label) if is_finite(label) else (True, 0.0, label)
 
 
 def _mended(value: str, columns: Iterable[int], leave_out: Callable[[list[int]], str]) -> str:
-    """What mends a value that is no number; ``columns`` are all that hold such."""
+    """The end of a message on a value that is not a number: how to mend it. ``columns`` are all columns with such."""
     if looks_like_a_number(value):
         return "; write decimals with a point, and nothing between thousands"
     if (others := len(list(columns)) - 1) > 0:

@@ -1,4 +1,4 @@
-"""Delimited text: its lines, its rows of cells, and what a file of it holds."""
+"""Delimited text (CSV): reads its lines and rows of cells, by a card or to find out what a file contains."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from rffbench.errors import ConfigError, DataError, unknown
 
 DELIMITERS = (",", "\t", ";", "|", " ")
 NO_NAMES = {*MISSING, "inf", "infinity"}
-SAMPLE_LINES = 100  # by which delimiter and header are recognised, and what a text is that its name does not tell
-LINE_SHOWN = 40  # characters of one that is no text
+SAMPLE_LINES = 100  # lines by which format, delimiter and header are recognised
+LINE_SHOWN = 40  # characters of a line in messages
 SAMPLE_CHARACTERS = 100_000
-BLOCK_CELLS = 1 << 20  # read at a time, so that text and numbers of a file are never in memory at once
+BLOCK_CELLS = 1 << 20  # cells of a block, so that a file is never in memory as text and numbers at once
 
-csv.field_size_limit(LONGEST_LINE)  # by a delimiter that it lacks, a line of 20,000 numbers is one field
+csv.field_size_limit(LONGEST_LINE)  # with a wrong delimiter, a line of 20,000 numbers is one field
 
 Pairs = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 class Lines(Iterator[str]):
-    """A text's lines. ``number`` is that of the last one, counted as an editor does, ``numbers`` those of all that were
-    not blank since it was last cleared. A mark of the byte order is left out, as are lines that begin with ``comment``,
-    which ``passed_over`` counts."""
+    """A text's lines. ``number`` is the last line's number, counted as in an editor; ``numbers`` are the numbers of all
+    lines that were not blank since it was last cleared. A byte order mark is skipped, and so are lines that begin with
+    ``comment``, which ``passed_over`` counts."""
 
     def __init__(self, stream: BinaryIO, comment: str | None = None) -> None:
         self._lines = iter(io.TextIOWrapper(stream, encoding="utf-8-sig"))
@@ -57,7 +57,7 @@ class Lines(Iterator[str]):
 
 
 def not_utf8(what: str, lines: Iterable[bytes]) -> DataError:
-    """Of the file ``what``, its first of ``lines`` that is not UTF-8."""
+    """The error for the file ``what``, with the first of its ``lines`` that is not UTF-8."""
     for count, line in enumerate(lines, 1):
         try:
             line.decode("utf-8")
@@ -68,9 +68,9 @@ def not_utf8(what: str, lines: Iterable[bytes]) -> DataError:
 
 
 def records(lines: Lines, delimiter: str, quote: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Every row's cells, and the line it begins in; blank lines are passed over. ValueError names the line that no row
-    can be made of. Between two quotes a delimiter or a line break is part of a cell; blanks in a row part two cells as
-    one does."""
+    """(number of its first line, cells) of every row; blank lines are skipped. Between two quotes, delimiters and line
+    breaks are part of a cell. If the delimiter is a blank, several blanks count as one. ValueError names a line that
+    cannot be read."""
     text: Iterable[str] = (" ".join(line.split("\t")).strip() for line in lines) if delimiter == " " else lines
     quoting: Any = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
     reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True, **quoting)
@@ -90,7 +90,7 @@ def records(lines: Lines, delimiter: str, quote: str | None) -> Iterator[tuple[i
 
 
 def blocks(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Rows of ``width`` cells in blocks: the lines that they begin in, and their cells."""
+    """Blocks of rows with ``width`` cells: (numbers of their first lines, their cells)."""
     while some := list(islice(rows, max(1, BLOCK_CELLS // width))):
         yield [line for line, _ in some], [row for _, row in some]
 
@@ -99,8 +99,8 @@ def blocks(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[
 
 
 def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
-    """Blocks (X, target) of a card's text: numbers as exactly as ``float`` reads them, NaN where the card says that
-    values are missing, of a column of words the place of each on the card. A class label is text as written."""
+    """Blocks (X, target) of a card's text. Numbers are exact (read by ``float``); NaN is a missing value that the card
+    allows; a word is replaced by its index on the card. Class labels are texts, as written."""
     rows = records(Lines(stream, layout.comment), layout.delimiter, layout.quote)
     if layout.header:
         next(rows, None)
@@ -116,7 +116,7 @@ def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
         for line, row in zip(lines, table, strict=True):
             if len(row) != width:
                 raise ValueError(f"line {line} has {len(row)} values, the lines before it {width}")
-        if len(inputs) != card.columns:  # the store says so
+        if len(inputs) != card.columns:  # the caller raises the error
             yield np.empty((len(table), len(inputs))), np.empty(0)
             return
         found = Inputs(len(inputs), [*card.categories])
@@ -148,8 +148,8 @@ def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
 
 
 def coded(texts: Sequence[str], words: Sequence[str] | None, places: Sequence[str]) -> np.ndarray:
-    """The place of each text among a card's ``words``, or without these the number it is; NaN where it is missing.
-    ValueError says at which of ``places`` a text is neither."""
+    """The index of each text among a card's ``words``, or without words its number; NaN for a missing value.
+    ValueError, with its place, for a text that is neither."""
     same = identity(words or ())
     codes = {same(word): float(i) for i, word in enumerate(words or ())}
     found = []
@@ -180,7 +180,7 @@ def see(
     path: Path, target: str | int | None, task: str | None, ignore: tuple[str | int, ...], header: bool | None,
     categories: tuple[str | int, ...],
 ) -> Content:  # fmt: skip
-    """What the text at ``path`` holds; the parameters are those of `rffbench.data.userfile.look`."""
+    """The content of the text at ``path``; the parameters are those of `rffbench.data.userfile.look`."""
     with open_content(path, path.name, text=True) as stream:
         try:
             sample = _sample(Lines(stream))
@@ -275,7 +275,7 @@ def see(
 
 
 def _sample(lines: Lines) -> list[str]:
-    """The first lines, blank ones left out: fewer where they are long, but two."""
+    """The first lines without blank ones; fewer if they are long, but at least two."""
     sample: list[str] = []
     for line in islice(lines, SAMPLE_LINES):
         sample += [line] if line.strip() else []
@@ -294,15 +294,15 @@ def _values(number: int) -> str:
 
 
 def _cells(lines: Iterable[str], delimiter: str) -> list[list[str]]:
-    """The values of every line; blanks in a row part two values as one does."""
+    """The values of every line; several blanks count as one."""
     if delimiter == " ":
         return list(csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True))
     return list(csv.reader(lines, delimiter=delimiter))
 
 
 def _delimiter(sample: list[str]) -> str:
-    """The one by which all lines have the same number of values, and the most of these are numbers: of ``0,5;1,5;a``,
-    the semicolon; of several, that of the most values."""
+    """The delimiter with which all lines have the same number of values and most values are numbers: the semicolon for
+    ``0,5;1,5;a``. Of several such delimiters, the one with the most values."""
     found: dict[str, tuple[float, int, int]] = {}
     for delimiter in DELIMITERS:
         rows = _cells(sample, delimiter)
@@ -315,16 +315,14 @@ def _delimiter(sample: list[str]) -> str:
 
 
 def _is_header(first: list[str], others: list[list[str]]) -> bool:
-    """Whether the first line has names: no number at all, text above a column of numbers, or the columns' numbers. Some
-    names may be empty above a column of numbers."""
+    """Whether the first line is a header: it has no number, or text above a column of numbers, or the columns' own
+    numbers. Above a column of numbers a name may be empty."""
     names = [each.strip() for each in first]
     text = [not is_finite(each) and each.lstrip("+-").casefold() not in NO_NAMES for each in names]
     if all(words or name == str(column) for column, (words, name) in enumerate(zip(text, names, strict=True))):
         return True
     rows = [row for row in others if len(row) == len(first)]
-    numbers = [bool(values) and all(map(is_finite, values)) for values in zip(*rows, strict=True)] or [False] * len(
-        first
-    )
+    numbers = [all(map(is_finite, values)) for values in zip(*rows, strict=True)] or [False] * len(first)
     if any(words and below for words, below in zip(text, numbers, strict=True)):
         return True
     return any(text) and all(
@@ -333,7 +331,7 @@ def _is_header(first: list[str], others: list[list[str]]) -> bool:
 
 
 def column_of(path: Path, key: str, column: str | int, names: list[str], width: int) -> int:
-    """The place, counted from 0, of a column given by its name or number."""
+    """The number, from 0, of a column that is given by its name or number. ConfigError if there is no such column."""
     if isinstance(column, int):
         if -width <= column < width:
             return column % width
@@ -353,5 +351,5 @@ def _has_quotes(path: Path) -> bool:
 
 
 def written(columns: Sequence[str | int]) -> str:
-    """A list of columns, as YAML has it."""
+    """A list of columns in YAML."""
     return " ".join(yamlfile.dump(list(columns)).split())

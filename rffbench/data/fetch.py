@@ -1,11 +1,10 @@
-"""Getting a dataset's files into the cache: from the mirror first, then from each URL in turn.
+"""Fetches a dataset's files into the cache: from the mirror, else from each URL in turn.
 
-A file is written to a temporary name, its checksum compared with the card's, and only then moved to its place, so a
-file in its place is whole. Nothing here prints: progress goes to a callback.
+A file is written to a temporary name, its checksum is compared with the card's, and then it is moved to its place, so a
+file in its place is complete. Nothing here prints; progress goes to a callback.
 
-pooch downloads each file. It has no second source for a file, no files that are packed in one source and plain in
-another, no limit on the bytes of an unpacked file, and no end for a server that sends a byte a second: the rest of this
-module.
+pooch downloads each file. This module adds what pooch lacks: several sources of a file, files that are packed in one
+source and plain in another, a limit on the bytes of an unpacked file, and a time limit for slow servers.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from rffbench.text import amount, duration
 Progress = Callable[[str, int, int | None], None]
 """Called with (file name, bytes so far, bytes in all or None if the server does not say)."""
 
-ATTEMPTS = 3  # of one URL, where the fault looks transient
+ATTEMPTS = 3  # of one URL, if the fault looks transient
 PAUSE = 0.5  # seconds before the second attempt; doubled before each further one
-TIMEOUT = (10, 30)  # seconds to connect, and without a byte of an answer
-STALL_S = 60.0  # without a PIECE of an answer
-LIMIT_S = 3600.0  # for one URL, all attempts together
+TIMEOUT = (10, 30)  # seconds to connect, and seconds without a byte of an answer
+STALL_S = 60.0  # seconds without a PIECE of an answer
+LIMIT_S = 3600.0  # seconds for one URL, all attempts together
 PIECE = 1 << 16
-ARCHIVE_BYTES = 4 << 30  # an archive may hold much besides the file that is wanted
-PATIENCE_S = 1.0  # waited for a lock in silence
+ARCHIVE_BYTES = 4 << 30  # an archive may contain much more than the needed file
+PATIENCE_S = 1.0  # seconds of waiting for a lock before a message
 
 _log = logging.getLogger(__name__)
 
@@ -61,27 +60,27 @@ def cache_folder() -> Path:
 
 @contextmanager
 def naming_cache(dataset: str) -> Iterator[None]:
-    """An OSError in the block becomes a DataError that says how another cache folder is chosen."""
+    """A context that turns an OSError into a DataError which says how to choose another cache folder."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
-        if error.filename and error.errno in (errno.ELOOP, errno.EINVAL, errno.EMLINK):  # of one file, not the folder
+        if error.filename and error.errno in (errno.ELOOP, errno.EINVAL, errno.EMLINK):  # the fault of one file
             reason = f"{error.filename} {reason}"
         where = f"the cache folder {cache_folder()} cannot be used ({reason}); RFFBENCH_CACHE chooses another"
         raise DataError(f"{dataset}: {where}") from error
 
 
 def raw_path(card: Card, file: File) -> Path:
-    """Where the cache keeps one file of a dataset."""
+    """The path in the cache of one file of a dataset."""
     return cache_folder() / card.folder / file.name
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock ``folder`` against other processes; the lock ends with its holder, even if that is killed.
+    """A context that locks ``folder`` against other processes. The lock ends with its process, even if that is killed.
 
-    After a short wait a message names the process that holds the lock.
+    After a short wait, a message names the process that holds the lock.
     """
     files.make_folder(folder)
     with open(files.open_lock(folder / ".lock"), "r+b", buffering=0) as file:
@@ -97,7 +96,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _at_once(file: FileIO) -> bool:
-    """Whether the lock of an open file could be taken without much waiting."""
+    """Take the lock of an open file if that is possible within PATIENCE_S; whether it was."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -110,9 +109,9 @@ def _at_once(file: FileIO) -> bool:
 
 
 def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path:
-    """One file of ``card``, in the cache with its checksum verified; the caller holds the folder's lock.
+    """The path of one file of ``card``, in the cache and with a verified checksum. The caller holds the folder's lock.
 
-    Raises DataUnavailable if no source has it, DataError if what a source gave is not the card's file.
+    Raises DataUnavailable if no source has the file, DataError if a source had a wrong one.
     """
     place = raw_path(card, file)
     if place.is_file() and checksum_fault(place, file, card.most_bytes) is None:
@@ -142,7 +141,7 @@ def fetch_file(card: Card, file: File, progress: Progress | None = None) -> Path
 
 
 def checksum_fault(path: Path, file: File, limit: int) -> str | None:
-    """What is wrong with the bytes of ``path``, at most ``limit`` unpacked; None if they are the card's."""
+    """The fault of the file at ``path``, of which at most ``limit`` bytes are unpacked; None if it is the card's."""
     if file.checksum:
         with open(path, "rb") as stream:
             found = _digest(stream, file.checksum)
@@ -160,7 +159,7 @@ def checksum_fault(path: Path, file: File, limit: int) -> str | None:
 
 
 class _Unreachable(Exception):
-    """A source does not have the file; ``transient``: it may have it when asked again."""
+    """A source does not have the file; ``transient``: another attempt may succeed."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)
@@ -168,21 +167,18 @@ class _Unreachable(Exception):
 
 
 def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], None]]]:
-    """(its name in messages, a function that puts its copy at a path) for the mirror, then for each URL."""
+    """(name in messages, function that writes the file to a path) for the mirror, then for each URL."""
     mirror = _mirror()
     if mirror.startswith(("http://", "https://")):
         url = f"{mirror.rstrip('/')}/{quote(card.folder)}/{quote(file.name)}"
         yield f"mirror {url}", lambda path: _download(Source(url=url), card, file, path, progress)
     elif mirror and Path(mirror).expanduser().is_file():
-        yield (
-            f"RFFBENCH_MIRROR: {mirror}",
-            lambda path: _no_mirror("is a file; it must be a folder of DATASET/FILE"),
-        )
+        yield f"RFFBENCH_MIRROR: {mirror}", _refuse_mirror
     elif mirror:
         original = Path(mirror).expanduser() / card.folder / file.name
         yield f"mirror {original}", lambda path: _copy(original, path, _most_bytes(card, file.name))
     for source in file.urls:
-        if source.url.startswith("file:"):  # messages go into logs, which tell no folders
+        if source.url.startswith("file:"):  # no folders in messages, which go into logs
             original = Path(unquote(urlsplit(source.url).path))
             yield f"file {original.name}", lambda path, source=source: _take(source, card, file, path)  # type: ignore[misc]
         elif source.url.startswith(openml.SCHEME):
@@ -191,12 +187,12 @@ def _sources(card: Card, file: File, progress: Progress | None) -> Iterator[tupl
             yield source.url, lambda path, source=source: _download(source, card, file, path, progress)  # type: ignore[misc]
 
 
-def _no_mirror(problem: str) -> None:
-    raise _Unreachable(problem)
+def _refuse_mirror(path: Path) -> None:
+    raise _Unreachable("is a file; it must be a folder of DATASET/FILE")
 
 
 def _mirror() -> str:
-    """RFFBENCH_MIRROR; DataUnavailable if it can be no mirror, which is not passed over in silence."""
+    """RFFBENCH_MIRROR, or empty; DataUnavailable if it is neither a folder nor an HTTP URL."""
     mirror = os.environ.get("RFFBENCH_MIRROR", "")
     scheme = urlsplit(mirror).scheme if "://" in mirror else ""
     if scheme not in ("", "http", "https"):
@@ -205,13 +201,14 @@ def _mirror() -> str:
 
 
 def _most_bytes(card: Card, name: str, member: str | None = None) -> int:
-    """Bytes that a copy of a file so called may have; an archive's ``member`` is what is wanted of it."""
+    """The most bytes that a copy of the file ``name`` may have; an archive (with the needed ``member``) may have
+    more."""
     archive = bool(member) or name.endswith((".zip", *TAR_ENDINGS))
     return max(card.most_bytes, ARCHIVE_BYTES) if archive else card.most_bytes
 
 
 def _copy(original: Path, path: Path, limit: int) -> None:
-    """What keeps the mirror from being read is its fault, what keeps ``path`` from being written the cache's."""
+    """Copy a file to ``path``. Errors of reading are _Unreachable, errors of writing OSErrors of the cache."""
     with open(path, "wb") as copy:
         for piece in _pieces(original, limit):
             copy.write(piece)
@@ -220,7 +217,7 @@ def _copy(original: Path, path: Path, limit: int) -> None:
 def _pieces(original: Path, limit: int) -> Iterator[bytes]:
     try:
         about = original.stat()
-        if not stat.S_ISREG(about.st_mode):  # to open a pipe would wait for ever
+        if not stat.S_ISREG(about.st_mode):  # opening a pipe would block forever
             raise _Unreachable(f"is {_KINDS.get(stat.S_IFMT(about.st_mode), 'not a file')}")
         if about.st_size > limit:
             raise _Unreachable(f"has {amount(about.st_size)}, {TOO_MUCH}")
@@ -233,13 +230,8 @@ def _pieces(original: Path, limit: int) -> Iterator[bytes]:
         raise _Unreachable((error.strerror or str(error)).lower()) from error
 
 
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe (FIFO)",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe (FIFO)", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+          stat.S_IFBLK: "a device"}  # fmt: skip
 
 
 def _download(source: Source, card: Card, file: File, path: Path, progress: Progress | None) -> None:
@@ -253,8 +245,7 @@ def _download(source: Source, card: Card, file: File, path: Path, progress: Prog
         except _Unreachable as error:
             if attempt + 1 == ATTEMPTS or not error.transient:
                 raise
-    _unpack(source, card, path)
-    _pack(file, path)
+    _repack(source, card, file, path)
 
 
 def _ask_openml(url: str, path: Path) -> None:
@@ -265,30 +256,23 @@ def _ask_openml(url: str, path: Path) -> None:
 
 
 def _take(source: Source, card: Card, file: File, path: Path) -> None:
-    """A copy of a file of this machine."""
+    """Copy a file of this machine to ``path``."""
     _copy(Path(unquote(urlsplit(source.url).path)), path, _most_bytes(card, file.name, source.member))
-    _unpack(source, card, path)
-    _pack(file, path)
+    _repack(source, card, file, path)
 
 
-def _unpack(source: Source, card: Card, path: Path) -> None:
-    """Put the member that is wanted of an archive in its place."""
-    if source.member is None:
-        return
-    packed = path.with_name("archive")
-    path.rename(packed)
-    try:
-        with (
-            open_content(packed, source.url, source.member, limit=card.most_bytes) as stream,
-            open(path, "wb") as unpacked,
-        ):
-            shutil.copyfileobj(stream, unpacked, CHUNK)
-    except Unpackable as error:
-        raise _Unreachable(f"what it sent {error}") from error
-
-
-def _pack(file: File, path: Path) -> None:
-    """Pack what a source has unpacked as the file's name says. Only its content has a known checksum then."""
+def _repack(source: Source, card: Card, file: File, path: Path) -> None:
+    """Replace an archive at ``path`` by its needed member, and pack a plain file if the card's file is packed. Such a
+    card knows only the checksum of the content."""
+    if source.member is not None:
+        archive = path.with_name("archive")
+        path.rename(archive)
+        try:
+            opened = open_content(archive, source.url, source.member, limit=card.most_bytes)
+            with opened as member, open(path, "wb") as file_there:
+                shutil.copyfileobj(member, file_there, CHUNK)
+        except Unpackable as error:
+            raise _Unreachable(f"what it sent {error}") from error
     if file.checksum or not (opener := packed_by(file.name)):
         return
     with contextlib.suppress(OSError, EOFError, lzma.LZMAError), opener(path, "rb") as packed:
@@ -296,13 +280,13 @@ def _pack(file: File, path: Path) -> None:
         return
     plain = path.with_name("plain")
     path.rename(plain)
-    with open(plain, "rb") as source, opener(path, "wb") as packed:
-        shutil.copyfileobj(source, packed, CHUNK)
+    with open(plain, "rb") as unpacked, opener(path, "wb") as packed:
+        shutil.copyfileobj(unpacked, packed, CHUNK)
 
 
 def _transfer(url: str, path: Path, limit: int, deadline: float, name: str, progress: Progress | None) -> None:
-    """One attempt, in a thread: if a server sends a byte a second, even within a header, reading its answer never ends,
-    and the caller must be able to give up."""
+    """One attempt, in a thread, so that the caller can give up: reading from a server that sends a byte per second
+    never ends."""
     with open(path, "wb") as file:
         arriving = _Arriving(url, file, limit, _Bar(name, progress) if progress else False)
         arriving.start()
@@ -320,29 +304,29 @@ def _transfer(url: str, path: Path, limit: int, deadline: float, name: str, prog
 
 
 class _Arriving(threading.Thread):
-    """A download into ``file``. It ends, at the latest with the process, some time after that is closed."""
+    """A download into ``file``. After ``file`` is closed it ends at its next write, at the latest with the process."""
 
     def __init__(self, url: str, file: BinaryIO, limit: int, bar: Any) -> None:
         super().__init__(daemon=True)
         self.received = 0
         self.fault: _Unreachable | None = None
-        self.unwritten: OSError | None = None  # the disk's fault
+        self.unwritten: OSError | None = None  # the error of a write to the disk
         self._url, self._file, self._limit, self._bar = url, file, limit, bar
 
     def run(self) -> None:
         import pooch
 
-        # Asking for identity keeps a server from sending a .gz as an encoding, which would be undone on arrival.
+        # Without `identity`, a server may send a .gz as an encoding, and it would arrive unpacked.
         options = {"chunk_size": PIECE, "timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}}
         try:
             pooch.HTTPDownloader(progressbar=self._bar, **options)(self._url, self, None)
         except _Unreachable as error:
             self.fault = error
-        except Exception as error:  # of requests, or what malformed answers make its parts raise
+        except Exception as error:  # from requests, or from its parsers of malformed answers
             self.fault = _Unreachable(_reason(error), transient=_transient(error))
 
     def write(self, piece: bytes) -> None:
-        """What pooch asks of a file."""
+        """Part of the file interface that pooch needs."""
         self.received += len(piece)
         if self.received > self._limit:
             raise _Unreachable(f"sent more than {amount(self._limit)}, {TOO_MUCH}")
@@ -353,10 +337,11 @@ class _Arriving(threading.Thread):
             raise
 
     def flush(self) -> None:
-        """What pooch asks of a file, piece by piece; closing it is enough."""
+        """Part of the file interface that pooch needs; closing the file is enough."""
 
 
 def _transient(error: Any) -> bool:
+    """Whether another attempt may succeed."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -366,7 +351,7 @@ def _transient(error: Any) -> bool:
 
 
 def _reason(error: Any) -> str:
-    """An error of a download in one short line, without the object dumps it likes to include."""
+    """An error of a download in one short line, without dumps of objects."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -385,7 +370,7 @@ def _reason(error: Any) -> str:
 
 
 class _Bar:
-    """What pooch tells its progress bar, passed on to a Progress callback."""
+    """A progress bar for pooch that calls a Progress callback."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self.name, self.progress, self.total, self.received = name, progress, 0, 0

@@ -1,7 +1,7 @@
-"""A dataset's files as blocks of rows, one reader per format.
+"""Parses a dataset's files into blocks of rows, with one reader per format.
 
-Readers give their rows in blocks of bounded size, so that a dataset is never in memory as text and as numbers
-at once. They do not interpret targets: numbers stay numbers, words stay words.
+Blocks have a bounded size, so that a dataset is never in memory as text and as numbers at once. Readers do not
+interpret targets: numbers stay numbers, words stay words.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from rffbench.data.delimited import LINE_SHOWN, Lines, Pairs, coded, not_utf8, r
 from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 
-BLOCK_BYTES = 1 << 25  # of a block's X
+BLOCK_BYTES = 1 << 25  # bytes of a block's X
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
 TEXTS = (ArffFormat, CsvFormat, LibsvmFormat)
-PARQUET = b"PAR1"  # what such a file begins with
-MOST_INDEX = 2**31 - 1  # of a LIBSVM file's columns, which scikit-learn reads as 32-bit numbers
+PARQUET = b"PAR1"  # the first bytes of a Parquet file
+MOST_INDEX = 2**31 - 1  # the largest index in a LIBSVM file: scikit-learn reads 32-bit numbers
 
 
 class Block(NamedTuple):
-    """``X`` (b, d) float64, ``target`` (b,) of numbers or of text, and the part they are given for, if any."""
+    """``X`` (b, d) float64, ``target`` (b,) with numbers or texts, and the rows' ``part``, if the files give it."""
 
     X: np.ndarray
     target: np.ndarray
@@ -56,7 +56,7 @@ class Block(NamedTuple):
 def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
     """The rows of ``card`` in the order of its files, from ``paths`` (one per file of the card).
 
-    Raises DataError, naming the file, where one cannot be read as the card's format.
+    Raises DataError, which names the file, if a file cannot be read in the card's format.
     """
     if isinstance(card.format, SklearnFormat):
         yield _bundled(card.format)
@@ -82,11 +82,10 @@ def read_blocks(card: Card, paths: list[Path]) -> Iterator[Block]:
 
 
 def read_folds(card: Card, paths: list[Path]) -> np.ndarray:
-    """The number of each row's fold (n,), counted from 0, of a card whose split has folds.
+    """The number of each row's fold, from 0, of shape (n,), for a card whose split has folds.
 
-    The file has a line for each row and a column for each fold, with 1 where the row is of the fold's test part and 0
-    elsewhere, comma-separated. Raises DataError if a row is not in exactly one fold, or a fold has another number of
-    rows than the card says.
+    The file has a line per row and a comma-separated column per fold, with 1 if the row is in the fold's test part,
+    else 0. Raises DataError if a row is not in exactly one fold, or if a fold's number of rows differs from the card's.
     """
     file, path = next(each for each in zip(card.files, paths, strict=True) if each[0].part == "folds")
     with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes, text=True) as stream:
@@ -107,7 +106,7 @@ def _fold_numbers(card: Card, mask: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def _naming(card: Card, path: Path) -> Iterator[None]:
-    """What goes wrong in reading ``path`` becomes a DataError that names it."""
+    """A context that turns errors of reading ``path`` into a DataError that names the path."""
     try:
         yield
     except DataError:
@@ -159,7 +158,7 @@ def _libsvm(card: Card, stream: BinaryIO) -> Pairs:
 
 
 def _index_of_one(X: np.ndarray, before: int) -> np.ndarray:
-    """The index, from 1, of the single 1 in each row of X, (b, 1); ValueError if a row has another number of them."""
+    """The index, from 1, of the single 1 in each row of X, of shape (b, 1). ValueError if a row is not like that."""
     is_one = X == 1
     if (wrong := (is_one.sum(axis=1) != 1) | ((X != 0).sum(axis=1) != 1)).any():
         row = before + int(np.flatnonzero(wrong)[0]) + 1
@@ -187,8 +186,8 @@ def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndar
 
 
 def not_finite(X: Any, y: np.ndarray, stream: BinaryIO, missing: Collection[int] = ()) -> str:
-    """Where a LIBSVM file that was read from ``stream`` has its first target or value that is not finite; empty where
-    it has none. Columns that are ``missing`` may have NaN."""
+    """A message on the first target or value of a LIBSVM file, read from ``stream``, that is not finite; empty without
+    any. ``missing`` columns may have NaN."""
     if not np.isfinite(y).all():
         return f"line {_line(stream, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite"
     wrong = ~np.isfinite(X.data) & ~(np.isnan(X.data) & np.isin(X.indices, [*missing]))
@@ -200,14 +199,15 @@ def not_finite(X: Any, y: np.ndarray, stream: BinaryIO, missing: Collection[int]
 
 
 def _line(stream: BinaryIO, row: int) -> int:
-    """The line of a LIBSVM file's row, counted from 0: blank lines and comments have none."""
+    """The line number of a LIBSVM file's row, which is counted from 0 without blank lines and comments."""
     stream.seek(0)
     rows = (number for number, line in enumerate(stream, 1) if line.partition(b"#")[0].strip())
     return next(islice(rows, row, None))
 
 
 def _svmlight_fault(line: str, most: int) -> str:
-    """Which rule a line of a LIBSVM file breaks, the largest index being ``most``; empty if it is not one of these."""
+    """The rule that a line of a LIBSVM file breaks, with ``most`` as the largest index; empty if it is none of
+    these."""
     label, *pairs = line.partition("#")[0].split() or [""]
     if not _is_number(label):
         return f"the label {label!r} is no number; "
@@ -222,7 +222,7 @@ def _svmlight_fault(line: str, most: int) -> str:
         if at > most:
             return f"the index {index} is larger than {most}; "
         if at <= last:
-            return f"the index {at} stands there twice; " if at == last else f"the index {at} stands behind {last}; "
+            return f"the index {at} is there twice; " if at == last else f"the index {at} comes after {last}; "
         if not _is_number(value):
             return f"the value of index {at}, {value!r}, is no number; "
         last = at
@@ -241,60 +241,15 @@ def _block_rows(card: Card) -> int:
     return max(1, BLOCK_BYTES // (8 * card.columns))
 
 
-def _table(card: Card, lines: Lines, target: int, ignore: tuple[int, ...] = (), **options: Any) -> Pairs:
-    """Delimited numbers, read as exactly as ``float`` does; a class label is any text, kept as written."""
-    vocabulary: dict[str, int] = {}
-    converters: dict[int | str, Any] = {column: lambda _: 0.0 for column in ignore}
-    if card.task == "classification":
-        converters[target] = lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))
-    while True:
-        lines.numbers.clear()
-        try:
-            with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
-                table = np.loadtxt(
-                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters or None, encoding="utf-8",
-                    **options,
-                )  # fmt: skip
-        except UnicodeDecodeError:
-            raise
-        except ValueError as error:
-            raise ValueError(_of_line(lines, str(error))) from error
-        if not len(table):
-            return
-        width = table.shape[1]
-        if absent := [number for number in (target, *ignore) if not -width <= number < width]:
-            raise ValueError(f"its rows have {width} values, so there is no column {absent[0]}")
-        if not (finite := np.isfinite(table)).all() and len(lines.numbers) >= len(table):
-            row, column = np.argwhere(~finite)[0]
-            place = f"line {lines.numbers[row]}, column {column + 1}"
-            raise ValueError(f"{place}: {table[row, column]} is no finite number")
-        column = table[:, target]
-        values = np.array(list(vocabulary), dtype=object)[column.astype(int)] if vocabulary else column
-        yield np.delete(table, (target, *ignore), axis=1), values
-
-
-def _of_line(lines: Lines, message: str) -> str:
-    """What numpy says of the line that it was at, which its reader asked for last."""
-    if cell := re.search(r"could not convert string (.*) to float64 at row \d+, column (\d+)", message):
-        return f"line {lines.number}, column {cell[2]}: {cell[1]} is no number"
-    if widths := re.search(r"the number of columns changed from (\d+) to (\d+)", message):
-        return f"line {lines.number} has {widths[2]} values, the lines before it {widths[1]}"
-    if absent := re.search(r"converter specified for column (-?\d+), which is invalid .* fields (\d+)", message):
-        return f"its rows have {absent[2]} values, so there is no column {absent[1]}"
-    return f"line {lines.number}: {message}" if lines.number else message
-
-
 class Npz:
-    """A NumPy archive whose arrays are read in blocks of rows; ValueError if it cannot be read so."""
+    """A NumPy archive whose arrays are read in blocks of rows; ValueError if that is not possible."""
 
     def __init__(self, stream: BinaryIO) -> None:
         try:
-            if (
-                stream.read(2) != b"PK"
-            ):  # a packed file of zeros would be unpacked to its end, where archives are listed
+            if stream.read(2) != b"PK":  # else ZipFile seeks the end, and would unpack a packed file of zeros to there
                 raise zipfile.BadZipFile
             self._archive = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, Unpackable):  # the latter where there is nothing to seek an archive's end in
+        except (zipfile.BadZipFile, Unpackable):  # Unpackable: the end cannot be sought
             raise ValueError("it is no archive that numpy.savez wrote") from None
         self.names = [name.removesuffix(".npy") for name in self._archive.namelist()]
 
@@ -306,7 +261,7 @@ class Npz:
             return shape
 
     def rows(self, name: str) -> Iterator[np.ndarray]:
-        """The rows in order, float64, in blocks of bounded size; of an array that is stored by columns all at once."""
+        """The rows in order, float64, in blocks of bounded size; an array that is stored by columns is one block."""
         n, d = self.shape(name)
         with self._open(name) as (content, _, by_columns, dtype):
             size = n if by_columns and d > 1 else max(1, BLOCK_BYTES // (8 * d))
@@ -317,12 +272,11 @@ class Npz:
                 yield np.ascontiguousarray(block, dtype=np.float64)
 
     def target(self, name: str, rows: int, inputs: str) -> np.ndarray:
-        """A value for each of the rows: float64, or text. Whole numbers that float64 cannot hold are text."""
+        """The value of each of the rows: float64 or text. Whole numbers that float64 cannot represent are texts."""
         with self._open(name) as (content, shape, _, dtype):
             if shape not in ((rows,), (rows, 1)):
-                raise ValueError(
-                    f"{name} must be one value per row; {inputs} has {rows} rows, {name} the shape {shape}"
-                )
+                problem = f"must be one value per row; {inputs} has {rows} rows, {name} the shape {shape}"
+                raise ValueError(f"{name} {problem}")
             y = np.frombuffer(_exactly(content, rows * dtype.itemsize), dtype=dtype)
         if dtype.kind == "S":
             return np.array([each.decode() for each in y], dtype=object)
@@ -331,20 +285,20 @@ class Npz:
 
     @contextmanager
     def _open(self, name: str) -> Iterator[tuple[Any, Any, bool, np.dtype]]:
-        """The content of an array, and its shape, order and dtype."""
+        """(content, shape, whether it is stored by columns, dtype) of an array."""
         if name not in self.names:
             raise ValueError(f"it has no array {name!r}, but {', '.join(self.names) or 'none at all'}")
         with self._archive.open(self._archive.namelist()[self.names.index(name)]) as content:
             version = np.lib.format.read_magic(content)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, by_columns, dtype = read(content)
-            if dtype.hasobject:  # they would have to be unpickled, which may run any code
+            if dtype.hasobject:  # unpickling may run any code
                 raise ValueError("it holds Python objects; save text as NumPy's: y.astype(str)")
             yield content, shape, by_columns, dtype
 
 
 def read_parquet(stream: BinaryIO) -> Any:
-    """A Parquet file as pandas' table."""
+    """A Parquet file as a pandas DataFrame."""
     import pandas
 
     magic = stream.read(len(PARQUET))
@@ -372,14 +326,14 @@ def _parquet(card: Card, layout: ParquetFormat, table: Any) -> tuple[np.ndarray,
 
 
 def _numbers(values: np.ndarray, words: Sequence[str] | None, name: object) -> np.ndarray:
-    """A column as numbers: `coded` where it is of text."""
+    """A column as numbers; texts are `coded`."""
     places = [f"row {row + 1}, column {name!r}" for row in range(len(values))] if values.dtype == object else []
     return coded(values.tolist(), words, places) if places else values
 
 
 def numbers_or_texts(column: Any, *, words: bool = False) -> np.ndarray:
-    """A column of pandas as float64, NaN where a value is missing; if it holds text, or is asked for as ``words``, as
-    text, an empty one where it is missing."""
+    """A column of pandas as float64, with NaN for a missing value. A column of text, or of ``words``, as texts, with an
+    empty text for a missing value."""
     import pandas.api.types
 
     if pandas.api.types.is_numeric_dtype(column) and not words:
@@ -389,7 +343,7 @@ def numbers_or_texts(column: Any, *, words: bool = False) -> np.ndarray:
 
 
 def _arff(card: Card, stream: BinaryIO) -> Pairs:
-    """The header only has to be passed: names are not needed, and values are checked against the card."""
+    """The rows of an ARFF file. Of its header, only the number of attributes is used."""
     attributes = 0
     lines = Lines(stream)
     for line in lines:
@@ -399,10 +353,41 @@ def _arff(card: Card, stream: BinaryIO) -> Pairs:
             break
     else:
         raise ValueError("it has no @data line")
-    for X, target in _table(card, lines, -1, delimiter=",", comments="%", quotechar="'"):
-        if X.shape[1] + 1 != attributes:
-            raise ValueError(f"its rows have {X.shape[1] + 1} values, its header {attributes} attributes")
-        yield X, target
+    vocabulary: dict[str, int] = {}
+    converters: dict[int | str, Any] | None = None
+    if card.task == "classification":  # a class label is any text
+        converters = {-1: lambda text: vocabulary.setdefault(text.strip(), len(vocabulary))}
+    while True:
+        lines.numbers.clear()
+        try:
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # that no line is left
+                table = np.loadtxt(
+                    lines, max_rows=_block_rows(card), ndmin=2, converters=converters, encoding="utf-8",
+                    delimiter=",", comments="%", quotechar="'",
+                )  # fmt: skip
+        except UnicodeDecodeError:
+            raise
+        except ValueError as error:
+            raise ValueError(_loadtxt_fault(lines, str(error))) from error
+        if not len(table):
+            return
+        if not (finite := np.isfinite(table)).all() and len(lines.numbers) >= len(table):
+            row, column = np.argwhere(~finite)[0]
+            place = f"line {lines.numbers[row]}, column {column + 1}"
+            raise ValueError(f"{place}: {table[row, column]} is no finite number")
+        if table.shape[1] != attributes:
+            raise ValueError(f"its rows have {table.shape[1]} values, its header {attributes} attributes")
+        target = table[:, -1]
+        yield table[:, :-1], np.array(list(vocabulary), dtype=object)[target.astype(int)] if vocabulary else target
+
+
+def _loadtxt_fault(lines: Lines, message: str) -> str:
+    """An error message of `numpy.loadtxt` with the line that it read last."""
+    if cell := re.search(r"could not convert string (.*) to float64 at row \d+, column (\d+)", message):
+        return f"line {lines.number}, column {cell[2]}: {cell[1]} is no number"
+    if widths := re.search(r"the number of columns changed from (\d+) to (\d+)", message):
+        return f"line {lines.number} has {widths[2]} values, the lines before it {widths[1]}"
+    return f"line {lines.number}: {message}" if lines.number else message
 
 
 def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) -> Iterator[Block]:
@@ -423,7 +408,7 @@ def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) 
 
 
 def _idx_shape(stream: BinaryIO) -> tuple[int, int]:
-    """(n, d) of the array that follows; its dimensions after the first are taken together."""
+    """(n, d) of the array that follows, d being the product of its dimensions after the first."""
     zeros, kind, dimensions = struct.unpack(">HBB", _exactly(stream, 4))
     if zeros or kind != 0x08 or not dimensions:
         raise ValueError("it does not begin as an idx file of unsigned bytes does")
@@ -442,12 +427,8 @@ def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:
     import scipy.io
 
     variables = scipy.io.loadmat(stream)
-    parts: list[tuple[Part | None, tuple[str, str] | None]] = [
-        ("train", layout.train),
-        ("test", layout.test),
-        (None, layout.all),
-    ]
-    for part, names in parts:
+    parts: dict[Part | None, tuple[str, str] | None] = {"train": layout.train, "test": layout.test, None: layout.all}
+    for part, names in parts.items():
         if names is None:
             continue
         if missing := [name for name in names if name not in variables]:
@@ -461,7 +442,7 @@ def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:
 
 
 def _dense(variable: Any) -> np.ndarray:
-    """MATLAB's sparse matrices arrive as scipy's."""
+    """A variable of a MATLAB file as a dense array; sparse ones are scipy's."""
     return np.asarray(variable.toarray() if hasattr(variable, "toarray") else variable, dtype=np.float64)
 
 

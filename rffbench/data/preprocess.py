@@ -1,23 +1,22 @@
 """Scaling of inputs, fitted in passes over row blocks and applied block by block.
 
-Column steps learn from the rows they are fitted on; sample steps look at one row at a time and learn nothing:
+Column steps are fitted on rows; sample steps (``sample-…``) scale each row by itself:
 
 - ``none``
-- ``impute-median``: a missing value becomes the median of its column's others, over the fitted rows; after the last
-  column comes one for each column with missing values, 1 where the value was missing, else 0
-- ``impute-most-frequent``: the same with the most frequent value, the smallest of several; of words, too
-- ``onehot``: a column of words becomes a column for each word, 1 where it stands, else 0; these come last
-- ``minmax``: each column to [0, 1] over the fitted rows; a column constant over them becomes 0
+- ``impute-median``: a missing value becomes the median of its column over the fitted rows; for each column with missing
+  values, a column is added at the end, with 1 where the value was missing, else 0
+- ``impute-most-frequent``: the same with the most frequent value (the smallest of several); also for words
+- ``onehot``: a column of words is replaced by one column per word, at the end, with 1 where it occurs, else 0
+- ``minmax``: each column to [0, 1] over the fitted rows; a constant column becomes 0
 - ``from-zero``: each column less its smallest value over the fitted rows
-- ``largest``: all numbers over the largest of them over the fitted rows, in whatever column
+- ``largest``: all numbers over the largest one in any column of the fitted rows
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
-- ``clip``: each column's values below its 0.1 % quantile and above its 99.9 % quantile become these
-- ``sample-minmax``: each row to [−1, 1]; a constant row stays as it is (what MATLAB's mapminmax does to an
-  n×d matrix)
-- ``sample-minmax01``: each row to [0, 1]; a constant row stays as it is
+- ``clip``: each column is clipped to its 0.1 % and 99.9 % quantiles
+- ``sample-minmax``: each row to [−1, 1]; a constant row stays (as MATLAB's mapminmax with an n×d matrix)
+- ``sample-minmax01``: each row to [0, 1]; a constant row stays
 - ``sample-standard``: each row to mean 0, standard deviation 1 (d in the divisor); a constant row becomes 0
-- ``sample-mapstd``: the same with d − 1 in the divisor (what MATLAB's mapstd does to an n×d matrix)
-- ``sample-l2``: each row to Euclidean norm 1; a row of zeros stays as it is
+- ``sample-mapstd``: the same with d − 1 in the divisor (as MATLAB's mapstd with an n×d matrix)
+- ``sample-l2``: each row to Euclidean norm 1; a row of zeros stays
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ import numpy as np
 from rffbench.data.cards import IMPUTING, ONE_HOT, Card
 from rffbench.errors import ConfigError, unknown
 
-CLIPPED = 0.001  # the share of a column's values that ``clip`` moves, at either end
-QUANTILE_VALUES = 1 << 25  # values held at once to find quantiles: 256 MB
+CLIPPED = 0.001  # the share of a column's values that ``clip`` changes, at either end
+QUANTILE_VALUES = 1 << 25  # values in memory at once to find quantiles: 256 MB
 
 Blocks = Callable[[], Iterable[np.ndarray]]
-"""Starts a pass over the rows a step is fitted on: float64 blocks (b, d) that the callee may overwrite."""
+"""Starts a pass over the rows that a step is fitted on: float64 blocks (b, d), which the callee may overwrite."""
 
 
 class Step(Protocol):
     def fit(self, blocks: Blocks) -> None: ...
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """A block, scaled in place, or a new one with other columns."""
+        """The block X, scaled in place, or a new block with other columns."""
 
 
 class Impute:
-    """Missing values of ``columns`` are filled, and a column is added for each, which says where they were."""
+    """Fills missing values of ``columns``, and adds a column for each that marks where they were."""
 
     def __init__(self, strategy: str, columns: Sequence[int]) -> None:
         self.strategy, self.columns = strategy, list(columns)
@@ -72,7 +71,7 @@ class Impute:
 
 
 class OneHot:
-    """``categories``: of a column that holds words, by their places, how many there are."""
+    """Replaces columns of words (their indices) by one column per word. ``categories``: column → number of words."""
 
     def __init__(self, categories: Mapping[int, int]) -> None:
         self.columns, self.sizes = list(categories), list(categories.values())
@@ -126,7 +125,7 @@ class Standard(_Columns):
         count, mean, squares = 0, np.zeros(()), np.zeros(())
         low, high = np.array(np.inf), np.array(-np.inf)
         for X in blocks():
-            # Blocks combined as by Chan, Golub & LeVeque (1983): no cancellation.
+            # Chan, Golub & LeVeque (1983) combine blocks without cancellation.
             block_mean = X.mean(axis=0)
             delta = block_mean - mean
             total = count + len(X)
@@ -156,7 +155,7 @@ class Clip:
 
 class _Samples:
     def fit(self, blocks: Blocks) -> None:
-        """Nothing to learn."""
+        """Sample steps are not fitted."""
 
 
 class SampleMinMax(_Samples):
@@ -172,7 +171,7 @@ class SampleMinMax(_Samples):
 
 class SampleStandard(_Samples):
     def __init__(self, lost: int = 0) -> None:
-        self.lost = lost  # degrees of freedom that the divisor leaves out
+        self.lost = lost  # subtracted from d in the divisor
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         constant = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)
@@ -190,7 +189,7 @@ class SampleL2(_Samples):
 
 STEPS: dict[str, Callable[[], Step] | None] = {
     "none": None,
-    **dict.fromkeys((*IMPUTING, ONE_HOT)),  # they are made for a card
+    **dict.fromkeys((*IMPUTING, ONE_HOT)),  # Preprocessor makes them for a card
     "minmax": MinMax,
     "from-zero": FromZero,
     "largest": Largest,
@@ -205,18 +204,17 @@ STEPS: dict[str, Callable[[], Step] | None] = {
 
 
 def check_steps(names: Sequence[str]) -> None:
-    """ConfigError if one of ``names`` is not a step, naming the nearest that is."""
+    """ConfigError, with the nearest valid name, if one of ``names`` is not a step."""
     for name in names:
         if name not in STEPS:
             raise ConfigError(unknown("preprocess step", name, STEPS))
 
 
 def check_fits(card: Card, names: Sequence[str]) -> None:
-    """ConfigError if steps are in an order that cannot work, or the card's data needs one that is not among them."""
+    """ConfigError if the order of the steps cannot work, or a step is missing that the card's data needs."""
     asked = [name for name in names if name in (*IMPUTING, ONE_HOT)]
     if asked != list(names)[: len(asked)]:
-        late = next(name for name in asked[::-1])
-        raise ConfigError(f"{late} comes before the steps that scale: [{', '.join(_in_order(names))}]")
+        raise ConfigError(f"{asked[-1]} comes before the steps that scale: [{', '.join(_in_order(names))}]")
     if ONE_HOT in asked[:-1]:
         raise ConfigError(f"{ONE_HOT} comes after the steps that fill: [{', '.join(_in_order(names))}]")
     words = card.missing.keys() & card.categories.keys()
@@ -237,12 +235,13 @@ def check_fits(card: Card, names: Sequence[str]) -> None:
 
 
 def _in_order(names: Sequence[str]) -> list[str]:
+    """The steps in an order that works."""
     order = [*IMPUTING, ONE_HOT]
     return [*sorted(set(names) & set(order), key=order.index), *(name for name in names if name not in order)]
 
 
 class Preprocessor:
-    """Steps one after another, each fitted on what the steps before it make of the rows, of the data of ``card``."""
+    """Steps one after another, for the data of ``card``; each is fitted on the output of the steps before it."""
 
     def __init__(self, names: Sequence[str], card: Card | None = None) -> None:
         check_steps(names)
@@ -262,17 +261,17 @@ class Preprocessor:
                 self.steps.append(make())
 
     def columns(self, given: int) -> int:
-        """How many columns come out."""
+        """The number of columns of the output for ``given`` columns of the input."""
         return given if self.card is None else self.card.columns_after(self.names)
 
     def fit(self, blocks: Blocks) -> Preprocessor:
-        """Fit on the rows that ``blocks()`` passes over; one pass per column step, none for sample steps."""
+        """Fit on the rows of ``blocks()``, with one pass per column step."""
         for done, step in enumerate(self.steps):
             step.fit(lambda done=done: self._scaled(blocks, self.steps[:done]))  # type: ignore[misc]
         return self
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """A float64 block (b, d), which is scaled in place where its columns stay."""
+        """The scaled block; X, float64 (b, d), is scaled in place if its columns stay."""
         for step in self.steps:
             X = step.apply(X)
         return X
@@ -286,6 +285,7 @@ class Preprocessor:
 
 
 def _extremes(blocks: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest value of each column."""
     low, high = np.array(np.inf), np.array(-np.inf)
     for X in blocks:
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
@@ -293,5 +293,5 @@ def _extremes(blocks: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _or_infinite(scale: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    """The divisor of a constant column is infinite, so that it becomes exactly 0, on unseen rows too."""
+    """The divisors, infinite for a constant column, so that it becomes exactly 0, also in unseen rows."""
     return np.where(constant | (scale == 0), np.inf, scale)

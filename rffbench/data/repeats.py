@@ -1,4 +1,4 @@
-"""Repeated rows of a dataset, and how many test rows a split gives away by them."""
+"""Repeated rows of a dataset, and the share of test rows that also occur in the training part."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from rffbench.data.cards import Card
 from rffbench.data.split import split_rows
 
-SPLITS = 5  # random ones, over which a share is averaged
+SPLITS = 5  # random splits over which the share is averaged
 
 
 class Repeats(NamedTuple):
-    """Which rows are equal: two rows have the same number in ``inputs`` (n,) where their inputs are equal, and in
-    ``rows`` (n,) where their targets are too."""
+    """The groups of equal rows: two rows have the same number in ``inputs`` (n,) if their inputs are equal, and in
+    ``rows`` (n,) if their inputs and targets are."""
 
     inputs: np.ndarray
     rows: np.ndarray
@@ -29,7 +29,7 @@ class Repeats(NamedTuple):
         return int(self.rows.max()) + 1
 
     def leaked(self, card: Card, folds: np.ndarray | None = None) -> float:
-        """The share of the test rows whose inputs occur in the training part too: the mean over the first trials."""
+        """The share of test rows whose inputs also occur in the training part; the mean over the first trials."""
         shares = []
         for trial in range(SPLITS if card.split_is_random else 1):
             train, test = split_rows(card, 0, trial, folds)
@@ -40,8 +40,8 @@ class Repeats(NamedTuple):
 def repeats(blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> Repeats:
     """The repeated rows of blocks (X (b, d), target (b,)).
 
-    Rows are compared by 64-bit hashes, so that they need not be in memory: two of a million differ and have the same
-    with a probability of 3e-8.
+    Rows are compared by 64-bit hashes, so that they need not be in memory. Among a million different rows, the
+    probability of two equal hashes is 3e-8.
     """
     inputs, rows = list[np.ndarray](), list[np.ndarray]()
     for X, target in blocks:
@@ -51,7 +51,7 @@ def repeats(blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> Repeats:
 
 
 def _hashes(values: np.ndarray) -> np.ndarray:
-    """A hash (b,) of each row of numbers or of text; −0 is 0."""
+    """A hash of each row of numbers or texts, of shape (b,); −0 counts as 0."""
     import pandas
 
     if values.dtype.kind == "f":
@@ -64,7 +64,7 @@ def _numbered(hashes: list[np.ndarray]) -> np.ndarray:
 
 
 def in_words(found: Repeats, card: Card, folds: np.ndarray | None = None) -> list[tuple[str, str]]:
-    """What a person should know of the repeated rows: (what, value) each."""
+    """The repeated rows in words: pairs (what, value)."""
     n = len(found.rows)
     if found.distinct_inputs == n:
         return [("repeated", "no rows")]

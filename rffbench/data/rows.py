@@ -1,4 +1,4 @@
-"""A view of chosen rows of a memory-mapped matrix, or of a stream of rows, scaled as they are fetched."""
+"""A lazy view of some rows of a memory-mapped matrix, or of a stream, which are scaled when they are read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BLOCK_ROWS = 8192
 class Rows:
     """The rows ``index`` of ``base`` (N, d), scaled block by block: an (n, d) array that is never in memory as a whole.
 
-    ``rows[a:b]`` (step 1) and ``rows[integers]`` give ndarrays in C order and of ``dtype``; scaling is done
-    in float64. ``shape``, ``dtype``, ``ndim`` and ``len`` are an array's. ``numpy.asarray(rows)`` makes the
-    whole matrix, which is only for small ones. ``seconds`` is the time spent fetching and scaling so far,
-    for a stopwatch to leave out. ``index`` is an array, or a range of the rows of a stream.
+    ``rows[a:b]`` (step 1) and ``rows[integers]`` are ndarrays in C order with the ``dtype``; scaling is in float64.
+    ``shape``, ``dtype``, ``ndim`` and ``len`` are as of an array. ``numpy.asarray(rows)`` is the whole matrix, for
+    small ones. ``rows.part(slice)`` is a lazy view of some of them. ``seconds`` is the time of reading and scaling so
+    far, which timings subtract. ``index`` is an array, or a range for a stream.
 
-    ``rows.part(a:b)`` are some of them, still lazy. With the ``card`` of what ``base`` holds, rows are small when they
-    are sent to another process: that opens its own cache. Without one the whole of ``base`` is sent.
+    With the ``card`` of ``base``, rows are small when they are pickled: the other process opens its own cache. Without
+    a card, the whole ``base`` is pickled.
     """
 
     ndim = 2
@@ -47,7 +47,7 @@ class Rows:
         self.card = card
 
     def part(self, rows: slice) -> Rows:
-        """Some of the rows, in order, as rows of the same base, or of a part of a stream."""
+        """A lazy view of some of the rows, in order."""
         if isinstance(self.base, Stream) and isinstance(self.index, range):
             base, index = self.base.part(self.index[rows])
             return type(self)(base, index, self.preprocess, self.dtype, base.card)
@@ -60,7 +60,7 @@ class Rows:
         return state
 
     def __getattr__(self, name: str) -> Any:
-        """``base`` in another process, looked up when it is needed; DataUnavailable if that cannot have it."""
+        """``base`` in another process, opened when it is needed; DataUnavailable if that process cannot get it."""
         if name != "base" or self.__dict__.get("card") is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         assert self.card is not None
@@ -68,7 +68,7 @@ class Rows:
         arrays = store.open_arrays(self.card)
         if arrays is None:
             raise DataError(f"{self.card.name}: {store.arrays_folder(self.card)} was removed while it was being opened")
-        self.base = arrays[0]
+        self.base = arrays.X
         return self.base
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Rows:
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
                 raise IndexError("Rows takes slices and 1-D arrays of integers; numpy.asarray(rows) takes the rest")
         start = clock()
-        # Indexing by integers copies, and so does a stream, so the block may be scaled in place.
+        # Indexing by integers copies, and so does a stream; so the block may be scaled in place.
         chosen = shifted(self.index, rows) if isinstance(self.index, range) else self.index[rows]
         block = np.ascontiguousarray(self.base[chosen], dtype=np.float64)
         if self.preprocess is not None:

@@ -1,7 +1,7 @@
-"""Shards: a dataset as Parquet or npy files in one folder, of this machine or at a URL, read a block at a time.
+"""Shards: a dataset as Parquet or npy files in one folder, on this machine or at a URL, read block by block.
 
-A shard has the target as one of its columns. Which files there are, how many rows each has and how many bytes is looked
-up once, from their headers; the card says it, and a file that is another when it is read is refused.
+A shard has the target as one of its columns. The card records the files with their rows and bytes, which are read once
+from their headers. A file that has changed since is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rffbench.data.cells import MOST_CLASSES, label_text
 from rffbench.errors import ConfigError, DataError, DataUnavailable, RffbenchError, unknown
 
 ENDINGS = (".npy", ".parquet")
-BLOCK_BYTES = 1 << 25  # of the rows of an .npy file read at a time
+BLOCK_BYTES = 1 << 25  # bytes of an .npy file that are read at once
 
 Task = Literal["classification", "regression"]
 
@@ -36,7 +36,7 @@ def read_shard(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows start…stop−1 of a shard as (X (m, columns) float64, target (m,)), piece by piece.
 
-    DataUnavailable if it cannot be read here, DataError if it is not the file it was.
+    DataUnavailable if it cannot be read here, DataError if the file has changed.
     """
     place = _place(folder, shard.name)
     with _reading(place), _opened(place) as file:
@@ -57,11 +57,11 @@ def look(
     folder: str, *, name: str | None = None, target: int | str | None = None, task: Task | None = None,
     split: dict[str, Any] | None = None,
 ) -> Card:  # fmt: skip
-    """The card of the shards in ``folder``, a path or a URL, called ``name`` or as the folder.
+    """The card of the shards in ``folder``, a path or a URL; the default ``name`` is the folder's.
 
-    The headers are read, and, unless it is told to be a regression, the targets: of .npy files with all their columns.
-    ``split`` is {rule: given, train: …, test: …} in rows, test the rest unless given; the first half and the second
-    unless given. ConfigError if there are no shards or no such column, DataError if they do not fit together.
+    This reads the headers and, unless ``task`` is regression, the targets (for .npy files, all columns). ``split`` is
+    {rule: given, train: …, test: …} in rows; the default ``test`` is the rest, and the default split the two halves.
+    ConfigError if there are no shards or no such column, DataError if the shards do not fit together.
     """
     name = name or re.sub(r"[^\w.-]+", "-", folder.rstrip("/").rpartition("/")[2]).strip("-.") or "data"
     places = _listed(folder)
@@ -78,9 +78,8 @@ def look(
                 shards.append(Shard(name=each, rows=layout.rows, bytes=file.seek(0, os.SEEK_END)))
     rows, columns = sum(shard.rows for shard in shards), len(names) - 1
     if not rows or not columns:
-        raise DataError(
-            f"{folder}: its shards have {rows} rows of {len(names)} columns; an input and the target are needed"
-        )
+        found = f"{rows} rows of {len(names)} columns"
+        raise DataError(f"{folder}: its shards have {found}; an input and the target are needed")
     column: int | str = at - len(names) if names[at] == str(at) else names[at]
     classes = {} if task == "regression" else _classes(folder, shards, column, columns, asked=task is not None)
     fields = {
@@ -95,7 +94,7 @@ def look(
 
 
 def check(card: Card) -> None:
-    """Have every shard be there as the card says: DataUnavailable, DataError."""
+    """Check that every shard is as the card says; else DataUnavailable or DataError."""
     layout: Any = card.format
     for shard in layout.shards:
         for _ in read_shard(layout.folder, shard, layout.target, card.columns, 0, 1):
@@ -106,10 +105,11 @@ def check(card: Card) -> None:
 
 
 class _Layout(NamedTuple):
-    """What a shard's header tells. ``inside`` is what its reader needs."""
+    """A shard's header. ``inside`` is for its reader: the rows of each Parquet row group, or dtype and offset of
+    .npy."""
 
     rows: int
-    names: list[str]  # of the columns; of an .npy their numbers
+    names: list[str]  # of the columns; for .npy their numbers
     inside: Any
 
 
@@ -149,14 +149,12 @@ def _opened(place: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _reading(place: str) -> Iterator[None]:
-    """In the block, errors of reading name the file."""
+    """A context that turns errors of reading into RffbenchErrors that name the file."""
     try:
         yield
-    except RffbenchError:
+    except (RffbenchError, MemoryError):
         raise
-    except MemoryError:
-        raise
-    except (OSError, ImportError) as error:  # fsspec says by the latter which protocol needs what
+    except (OSError, ImportError) as error:  # fsspec raises ImportError for a protocol that needs another package
         why = getattr(error, "strerror", None) or str(error)
         raise DataUnavailable(f"{place}: cannot be read here: {why}") from error
     except Exception as error:  # readers of other libraries raise many things
@@ -181,7 +179,7 @@ def _layout(place: str, file: BinaryIO) -> _Layout:
 
 
 def _tables(place: str, file: BinaryIO, layout: _Layout, start: int, stop: int) -> Iterator[tuple[np.ndarray, int]]:
-    """What holds rows start…stop−1 as float64 tables, each with the number of its first row."""
+    """Float64 tables that together contain the rows start…stop−1, each with the number of its first row."""
     width = len(layout.names)
     if not place.endswith(".parquet"):
         dtype, offset = layout.inside
@@ -201,7 +199,7 @@ def _tables(place: str, file: BinaryIO, layout: _Layout, start: int, stop: int) 
         first += rows
 
 
-_kept = threading.local()  # each thread's last row group: it holds many blocks, asked for one after the other
+_kept = threading.local()  # each thread's last row group, because its blocks are read one after the other
 
 
 def _row_group(place: str, group: int) -> np.ndarray:
@@ -221,11 +219,11 @@ def _parquet() -> Any:
     return pyarrow.parquet
 
 
-# ---- What they hold ----------------------------------------------------------------------------------------
+# ---- Targets and splits ------------------------------------------------------------------------------------
 
 
 def _target(place: str, layout: _Layout, target: int | str) -> int:
-    """The place of the target's column."""
+    """The number of the target's column."""
     width = len(layout.names)
     if isinstance(target, int):
         if -width <= target < width:
@@ -237,7 +235,7 @@ def _target(place: str, layout: _Layout, target: int | str) -> int:
 
 
 def _classes(folder: str, shards: list[Shard], target: int | str, columns: int, *, asked: bool) -> dict[str, int]:
-    """How often each label occurs; empty if the target looks like a regression's. ``asked``: it must be labels."""
+    """The counts of labels; empty if the target looks like a regression's. ``asked``: that is then an error."""
     counts: Counter[float] = Counter()
     for shard in shards:
         for _, y in read_shard(folder, shard, target, columns, 0, shard.rows):
@@ -257,10 +255,8 @@ def _classes(folder: str, shards: list[Shard], target: int | str, columns: int, 
 
 def _split(folder: str, split: dict[str, Any] | None, rows: int) -> dict[str, Any]:
     rule = {"rule": "given", "train": rows // 2} if split is None else dict(split)
-    if rule.get("rule") != "given":
-        raise ConfigError(
-            f"{folder}: split: shards are read in order: {{rule: given, train: …}}, not {rule.get('rule')!r}"
-        )
+    if (found := rule.get("rule")) != "given":
+        raise ConfigError(f"{folder}: split: shards are read in order: {{rule: given, train: …}}, not {found!r}")
     for part in ("train", "test"):
         if isinstance(share := rule.get(part), float) and 0 < share < 1:
             rule[part] = round(share * rows)

@@ -1,4 +1,4 @@
-"""Which rows a trial trains on and which it is tested on."""
+"""Splits the rows of a trial into training and test rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from rffbench.data.cards import Card
 
 
 def held_out_rows(share: float | None, n_train: int) -> int:
-    """How many of the training rows a share is, 1 or more; 0 of None."""
+    """The number of training rows that a share is, at least 1; 0 for None."""
     return max(1, round(share * n_train)) if share is not None else 0
 
 
 def split_rows(card: Card, seed: int, trial: int, folds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) as indices, by the card's rule and the stream of (seed, dataset, trial).
 
-    ``folds`` (n,), for the rule of that name: the number of each row's fold. Trial t is tested on fold t, and after
-    the last fold on the first again, with other features.
+    ``folds`` (n,), for the rule ``folds``, are the numbers of the rows' folds. Trial t is tested on fold t modulo the
+    number of folds.
 
-    The training rows come in a random order for every rule, because the folds of a cross-validation are
-    contiguous blocks of it. The order of test rows changes no score; it is ascending, which reads faster.
+    Training rows are in random order for every rule, because the folds of cross-validation are contiguous blocks of
+    them. The order of test rows does not affect scores; it is ascending, which is faster to read.
     """
     rng = np.random.default_rng(seeds.split_stream(seed, card.name, trial))
     if card.split.rule == "given":

@@ -1,12 +1,12 @@
 """The cache of parsed arrays: built from the files, checked against the card, and memory-mapped by workers.
 
-A dataset's arrays are X.npy (n, d) float64 in C order, y.npy (n,) float64, folds.npy (n,) where its split has folds,
-and meta.json in one folder, moved into place whole and named after their hash: cards that differ only in the split
-share them. Rows are in the order of the files, training part first where the files give one.
+A dataset's folder has X.npy (n, d) float64 in C order, y.npy (n,) float64, folds.npy (n,) if its split has folds, and
+meta.json. It is moved into place when it is complete. Its name is the arrays' hash, so cards that differ only in the
+split share it. Rows are in the order of the files; training rows come first if the files have parts.
 
-meta.json has the arrays' checksum. A run compares it once with what the disk gives; a worker that opens the arrays
-compares only the files' sizes and times with those at that moment, and the checksum where these differ or where the
-files are another user's.
+meta.json has the arrays' checksum. A run compares it once with the bytes on the disk. A worker that opens the arrays
+compares the files' sizes and times with those of that moment; if these differ, or if another user owns the files, it
+compares the checksum too.
 """
 
 from __future__ import annotations
@@ -33,42 +33,37 @@ from rffbench.data.parse import read_blocks, read_folds
 from rffbench.data.unpack import CHUNK
 from rffbench.errors import DataError, DataUnavailable
 
-TRUSTED = (0,)  # users whose files are trusted like those of this user: root
+TRUSTED = (0,)  # other users whose files are trusted: root
 
 _log = logging.getLogger(__name__)
 
 
 def arrays_folder(card: Card) -> Path:
-    """Where the parsed arrays of ``card`` are, or would be."""
+    """The folder in the cache for the parsed arrays of ``card``."""
     return cache_folder() / card.folder / "parsed" / card.arrays_hash[:12]
 
 
 class Arrays(NamedTuple):
-    """What the cache holds of a dataset, memory-mapped read-only: ``folds`` (n,) numbers each row's fold."""
+    """A dataset's arrays, memory-mapped read-only. ``folds`` (n,) are the numbers of the rows' folds; None if the split
+    has no folds."""
 
     X: np.ndarray
     y: np.ndarray
     folds: np.ndarray | None
 
 
-def open_arrays(card: Card) -> tuple[np.ndarray, np.ndarray] | None:
-    """(X, y) memory-mapped read-only, whatever they hold; None if the cache has none of the card's shape."""
+def open_arrays(card: Card) -> Arrays | None:
+    """The arrays, without a check of their bytes; None if the cache has none of the card's shape."""
     arrays = _opened(card)
-    return None if arrays is None else arrays[0][:2]
-
-
-def open_folds(card: Card) -> np.ndarray | None:
-    """The number of each row's fold (n,); None if the split has no folds, or the cache has none of the card's."""
-    arrays = _opened(card)
-    return None if arrays is None else arrays[0].folds
+    return None if arrays is None else arrays[0]
 
 
 def is_ready(card: Card, *, checked: bool = False) -> bool:
-    """Whether the cache holds ``card``'s arrays, and they are those that were parsed.
+    """Whether the cache holds ``card``'s arrays undamaged.
 
-    Their bytes are read, and compared with their checksum, if that shall be ``checked``, where a file is not of the
-    size and time noted, and where another user owns one, who can set both at will. What was found is noted, so that
-    workers need not do it again with files of this user.
+    Their bytes are compared with their checksum if ``checked`` is set, if a file has another size or time than
+    recorded, or if it belongs to another user, who could change both. The new sizes and times are recorded, so that
+    workers need not compare again.
     """
     arrays = _opened(card)
     if arrays is None:
@@ -82,13 +77,13 @@ def is_ready(card: Card, *, checked: bool = False) -> bool:
     if data_checksum(*found) != meta["checksum"]:
         return False
     if not unchanged:
-        with contextlib.suppress(OSError):  # a cache that is only for reading
+        with contextlib.suppress(OSError):  # a read-only cache
             _write_meta(folder, {**meta, "files": stamps})
     return True
 
 
 def cached_checksum(card: Card) -> str | None:
-    """The checksum noted for ``card``'s arrays when they were parsed; None if the cache does not hold them."""
+    """The checksum recorded when ``card``'s arrays were parsed; None if the cache does not hold them."""
     arrays = _opened(card)
     return None if arrays is None else arrays[1]["checksum"]
 
@@ -96,8 +91,8 @@ def cached_checksum(card: Card) -> str | None:
 def prepare(card: Card, progress: Progress | None = None, *, checked: bool = False) -> None:
     """Fetch, parse, check and cache ``card``'s arrays, unless the cache has them.
 
-    ``checked``: all their bytes are compared with their checksum. Damaged arrays are parsed anew.
-    Raises DataUnavailable if no source has the files, DataError if they are not what the card says.
+    ``checked``: compare all bytes of cached arrays with their checksum. Damaged arrays are parsed again. Raises
+    DataUnavailable if no source has the files, DataError if they do not match the card.
     """
     if is_ready(card, checked=checked):
         return
@@ -116,14 +111,14 @@ def prepare(card: Card, progress: Progress | None = None, *, checked: bool = Fal
             building = Path(scratch) / "arrays"
             building.mkdir()
             _build(card, paths, building)
-            shutil.rmtree(destination, ignore_errors=True)  # a damaged one
+            shutil.rmtree(destination, ignore_errors=True)  # damaged arrays
             files.move(building, destination)
 
 
 def mend(card: Card, progress: Progress | None = None) -> None:
-    """Fetch again what `check` would reject of ``card``'s files, also where the cache has its arrays.
+    """Fetch ``card``'s files that `check` would reject again, even if the cache has its arrays.
 
-    A file that is gone stays so where no source has it; one that is wrong is DataUnavailable, or DataError, then.
+    If no source has a file, that is an error (DataUnavailable, DataError) for a wrong file, but not for a missing one.
     """
     with locked(cache_folder() / card.folder):
         for file in card.files:
@@ -136,7 +131,7 @@ def mend(card: Card, progress: Progress | None = None) -> None:
 
 
 def data_checksum(X: np.ndarray, y: np.ndarray, folds: np.ndarray | None = None) -> str:
-    """``sha256:…`` of the bytes of X, row by row, then of y, and of the folds where there are some."""
+    """``sha256:…`` of the bytes of X, row by row, then of y, then of the folds, if there are any."""
     state = hashlib.sha256()
     for array in (X, y) if folds is None else (X, y, folds):
         for start in range(0, len(array), rows := max(1, CHUNK // array[:1].nbytes)):
@@ -145,7 +140,7 @@ def data_checksum(X: np.ndarray, y: np.ndarray, folds: np.ndarray | None = None)
 
 
 def check(card: Card) -> None:
-    """Read ``card``'s cached files again: checksums, counts, and that the cached arrays are what they give.
+    """Read ``card``'s cached files again, and compare checksums, counts and the cached arrays.
 
     Raises DataUnavailable if the cache lacks a file or the arrays, DataError if one is wrong.
     """
@@ -158,46 +153,39 @@ def check(card: Card) -> None:
     for file, path in zip(card.files, paths, strict=True):
         if fault := checksum_fault(path, file, card.most_bytes):
             raise DataError(f"{card.name}: {path}: {fault}; `rffbench datasets fetch {card.name}` fetches it anew")
+    anew = f"`rffbench datasets fetch {card.name}` makes them anew"
     (cached, _), filled = arrays, 0
     for X, y in _checked_blocks(card, paths, Counter()):
         rows = slice(filled, filled + len(y))
         if not (np.array_equal(X, cached.X[rows], equal_nan=True) and np.array_equal(y, cached.y[rows])):
-            raise DataError(
-                f"{card.name}: the arrays in {arrays_folder(card)} differ from the files near row {filled}; "
-                f"`rffbench datasets fetch {card.name}` makes them anew"
-            )
+            where = f"the arrays in {arrays_folder(card)} differ from the files near row {filled}"
+            raise DataError(f"{card.name}: {where}; {anew}")
         filled += len(y)
     if cached.folds is not None and not np.array_equal(read_folds(card, paths), cached.folds):
-        raise DataError(
-            f"{card.name}: the folds in {arrays_folder(card)} differ from the file; "
-            f"`rffbench datasets fetch {card.name}` makes them anew"
-        )
+        raise DataError(f"{card.name}: the folds in {arrays_folder(card)} differ from the file; {anew}")
 
 
 def _opened(card: Card) -> tuple[Arrays, dict[str, Any]] | None:
-    """The arrays and meta.json where the cache has some of the card's shape with a checksum, whatever they hold."""
+    """(arrays, meta.json), without a check of their bytes; None if the cache has none of the card's shape."""
     folder = arrays_folder(card)
     try:
         meta = json.loads(files.read_regular(folder / "meta.json"))
-        if not ((folder / "X.npy").is_file() and (folder / "y.npy").is_file()):  # a pipe would be waited for
+        if not ((folder / "X.npy").is_file() and (folder / "y.npy").is_file()):  # opening a pipe would block
             return None
         X = np.load(folder / "X.npy", mmap_mode="r")
         y = np.load(folder / "y.npy", mmap_mode="r")
         folds = np.load(folder / "folds.npy", mmap_mode="r") if card.split.rule == "folds" else None
-        # Arrays that another card made have not been compared with this card's split.
+        # If another card made the arrays, their parts were not compared with this card's split.
         mine = meta["arrays_hash"] == card.arrays_hash and _parts_fault(card, meta["parts"]) is None
-        whole = (
-            X.shape == (card.rows, card.columns)
-            and y.shape == (card.rows,)
-            and (folds is None or folds.shape == y.shape)
-        )
+        right = X.shape == (card.rows, card.columns) and y.shape == (card.rows,)
+        whole = right and (folds is None or folds.shape == y.shape)
         return (Arrays(X, y, folds), meta) if mine and whole and meta["checksum"] else None
     except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether the arrays' files and their folder are this user's, or root's."""
+    """Whether the arrays' files and their folder belong to this user or root."""
     if not hasattr(os, "geteuid"):
         return True
     places = (folder, *(folder / name for name in ("X.npy", "y.npy", "meta.json")))
@@ -205,7 +193,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _stamps(folder: Path) -> dict[str, list[int]]:
-    """Size and time of change of the arrays' files."""
+    """The size and the time of change of each of the arrays' files."""
     files = sorted(folder.glob("*.npy"))
     return {file.name: [(about := file.stat()).st_size, about.st_mtime_ns] for file in files}
 
@@ -220,14 +208,14 @@ def _refuse_unavailable(card: Card) -> None:
 
 
 def _clear_leftovers(folder: Path) -> None:
-    """What a process killed at work left half done; whoever holds the lock may take it away."""
+    """Remove the temporary folders of processes that were killed; the caller holds the lock."""
     for leftover in [*folder.glob(".fetch-*"), *folder.glob("parsed/.parse-*")]:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _reserve(path: Path) -> None:
-    """Have the disk's blocks of a sparse file set apart: OSError if there is no room, and not a signal that kills
-    this process when it writes to the map."""
+    """Allocate the disk's blocks of a sparse file. Without room this is an OSError; later, a write to the memory map
+    would kill the process."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
@@ -249,21 +237,17 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     folds = read_folds(card, paths) if card.split.rule == "folds" else None
     if folds is not None:
         np.save(folder / "folds.npy", folds)
-    meta = {
-        "name": card.name,
-        "arrays_hash": card.arrays_hash,
-        "parts": parts,
-        "checksum": data_checksum(X, y, folds),
-        "files": _stamps(folder),
-    }
-    _write_meta(folder, meta)
+    _write_meta(folder, {
+        "name": card.name, "arrays_hash": card.arrays_hash, "parts": parts,
+        "checksum": data_checksum(X, y, folds), "files": _stamps(folder),
+    })  # fmt: skip
 
 
 def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(X, y) of each block; after the last one, DataError if the counts are not the card's.
+    """(X, y) of each block; after the last one, DataError if the counts differ from the card's.
 
-    Rows beyond the card's are counted and not given out, so that the message can say how many there are.
-    ``parts`` counts the rows of each given part.
+    Rows beyond the card's number are counted for the message, but not yielded. The rows of each part of the files are
+    counted in ``parts``.
     """
     rows = 0
     labels: Counter[str] = Counter()
@@ -300,7 +284,7 @@ def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Itera
 
 
 def _parts_fault(card: Card, parts: Mapping[str, int]) -> str | None:
-    """How the files' parts differ from a given split, or None; a lone file may leave it to the card."""
+    """A message if the files' parts differ from the card's split, else None. A single file may have no parts."""
     train, test = parts.get("train", 0), parts.get("test", 0)
     due = card.n_train, card.rows - card.n_train
     if not card.split_is_given or not parts or (train, test) == due:
@@ -309,9 +293,9 @@ def _parts_fault(card: Card, parts: Mapping[str, int]) -> str | None:
 
 
 def targets(card: Card, target: np.ndarray, labels: Counter[str]) -> np.ndarray:
-    """The block's y: the scaled number (regression), ±1 by the card's rule, or the class's place on the card.
+    """The block's y: the scaled number (regression), ±1 by the card's rule, or the index of the class on the card.
 
-    ``labels`` counts the original labels met; one the card does not know is left to the comparison of counts.
+    The original labels are counted in ``labels``; the comparison of counts finds labels that the card does not have.
     """
     if card.task == "regression":
         y = target.astype(np.float64) / (card.target_scale or 1.0)

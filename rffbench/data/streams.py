@@ -1,7 +1,7 @@
-"""Datasets that are never stored whole: rows that are made, or read from shards, where and when they are asked for.
+"""Datasets that are never stored as a whole: their rows are made, or read from shards, when they are needed.
 
-A `Stream` is the whole dataset, `Targets` is a part of its target. Both are small when they are sent to another
-process, which then makes or reads the rows itself.
+A `Stream` is the whole dataset, `Targets` is a part of its target. Both are small when they are pickled; another
+process makes or reads the rows itself.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rffbench.data.shards import read_shard
 from rffbench.data.store import targets
 from rffbench.errors import DataError
 
-CHUNK_ROWS = 4096  # rows of a generated dataset that have a random stream of their own
-FREQUENCIES = 20  # of the function that is the target of a generated dataset
+CHUNK_ROWS = 4096  # rows of a generated dataset that share a random stream
+FREQUENCIES = 20  # of the target function of a generated dataset
 
 
 def stream(card: Card) -> Stream:
@@ -31,10 +31,10 @@ def stream(card: Card) -> Stream:
 
 
 class Stream(ABC):
-    """All rows of a dataset: ``stream[a:b]`` gives (b − a, d) float64, a new array each time.
+    """All rows of a dataset: ``stream[a:b]`` is a new array (b − a, d) float64.
 
-    Subclasses say by ``pieces(start, stop)`` what rows a…b−1 are: arrays X (m, d) and y (m,), one after the other. y is
-    kept until it is asked for, so that reading X and then y of the same rows reads them once.
+    Subclasses implement ``pieces(start, stop)``. Reading X keeps y of the same rows, so that reading y next does not
+    read the rows again.
     """
 
     dtype = np.dtype(np.float64)
@@ -51,12 +51,13 @@ class Stream(ABC):
         return self.shape[0]
 
     def part(self, rows: range) -> tuple[Stream, range]:
-        """A stream that has these rows, in order, and is small when it is sent; and their numbers in it."""
+        """(stream, range): a stream with these rows, in order, which is small when it is pickled, and their numbers in
+        it."""
         return self, rows
 
     @abstractmethod
     def pieces(self, start: int, stop: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The rows start…stop−1 and their targets, in order; the arrays are copied before they are changed."""
+        """The rows start…stop−1 and their targets, in order, as arrays X (m, d) and y (m,), which callers only read."""
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         return _gather(self._inputs, rows, self.shape)
@@ -67,7 +68,7 @@ class Stream(ABC):
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The classes as they are learnt, sorted; None of a regression."""
+        """The classes as in y, sorted; None for a regression."""
         if self.card.task == "regression":
             return None
         return np.array([-1.0, 1.0]) if self.card.labels else np.arange(len(self.card.classes), dtype=np.float64)
@@ -89,7 +90,8 @@ class Stream(ABC):
 
 
 def _gather(read: Callable[[int, int], np.ndarray], rows: slice | np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """``read(start, stop)`` of a slice; of integers, by chunks that hold some of them."""
+    """``rows`` (a slice or integers) of an array of this shape, of which ``read`` reads contiguous rows. For integers,
+    the chunks are read that contain some of them."""
     if isinstance(rows, slice):
         start, stop, step = rows.indices(shape[0])
         if step != 1:
@@ -107,8 +109,8 @@ def _gather(read: Callable[[int, int], np.ndarray], rows: slice | np.ndarray, sh
 class Targets:
     """The targets of the rows ``index`` of a stream: a 1-D array (n,) float64 that is never in memory as a whole.
 
-    ``targets[a:b]`` (step 1) and ``targets[integers]`` give arrays; ``numpy.asarray(targets)`` makes all of it.
-    ``labels`` are the classes, sorted, or None of a regression.
+    ``targets[a:b]`` (step 1) and ``targets[integers]`` are arrays; ``numpy.asarray(targets)`` is the whole.
+    ``labels`` are the classes, sorted; None for a regression.
     """
 
     ndim = 1
@@ -131,12 +133,12 @@ class Targets:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("Targets are read where they lie; an array of them is always a copy")
+            raise ValueError("Targets are read when they are needed; an array of them is always a copy")
         return self[:].astype(dtype or self.dtype, copy=False)
 
 
 def shifted(index: range, rows: slice | np.ndarray) -> slice | np.ndarray:
-    """``rows`` of the contiguous rows ``index``, as rows of what these are of."""
+    """``rows`` within the contiguous rows ``index``, as rows of the whole."""
     if isinstance(rows, slice):
         chosen = index[rows]
         return slice(chosen.start, max(chosen.start, chosen.stop))
@@ -147,8 +149,7 @@ class Generated(Stream):
     """X uniform on [0,1]^d; y = f(x) + noise with f(x) = √(2/20)·Σⱼ cos(wⱼᵀx + bⱼ), 20 frequencies wⱼ of the Gaussian
     kernel exp(−‖Δ‖²/(2σ²)), so that f² is 1 on average over the phases.
 
-    Rows 4096k…4096k+4095 have the stream of (seed, k): any of them are made without the others, the same
-    on every machine.
+    Rows 4096k…4096k+4095 have the random stream of (seed, k), so that they do not depend on other rows or the machine.
     """
 
     def __init__(self, card: Card) -> None:
@@ -171,7 +172,7 @@ class Generated(Stream):
             yield X[some], y[some]
 
     def _chunk(self, chunk: int) -> tuple[np.ndarray, np.ndarray]:
-        if chunk != self._last:  # blocks smaller than a chunk would make it again and again
+        if chunk != self._last:  # several blocks may be in one chunk
             rng = np.random.default_rng(seeds.stream("rows", self._draw.seed, chunk))
             X = rng.random((CHUNK_ROWS, self.shape[1]))
             W, b = self._function
@@ -192,8 +193,8 @@ class Shards(Stream):
         self._parted: tuple[range, tuple[Stream, range]] | None = None
 
     def part(self, rows: range) -> tuple[Stream, range]:
-        """See `Stream`: the shards that hold these rows. Asked for the same ones again, as for inputs and then their
-        target, the same stream: it reads them once."""
+        """See `Stream`: only the shards with these rows. The same rows (first for inputs, then for their target) give
+        the same stream, which reads them once."""
         if self._parted is None or self._parted[0] != rows:
             first, last = bisect_right(self._starts, rows.start) - 1, bisect_left(self._starts, rows.stop)
             start, stop = self._starts[first], self._starts[max(first, last)]
@@ -211,9 +212,7 @@ class Shards(Stream):
                 for X, target in read_shard(layout.folder, shard, layout.target, self.shape[1], *some):
                     if not np.isfinite(X).all() or not np.isfinite(target).all():
                         wrong = np.flatnonzero(~np.isfinite(np.column_stack([X, target])).all(axis=1))[0]
-                        at = f"row {row + wrong - first + 1}"
-                        raise DataError(
-                            f"{self.card.name}: {shard.name}: {at} has a value that is missing or not finite"
-                        )
+                        at = f"{shard.name}: row {row + wrong - first + 1}"
+                        raise DataError(f"{self.card.name}: {at} has a value that is missing or not finite")
                     row += len(X)
                     yield X, targets(self.card, target, Counter())

@@ -1,4 +1,4 @@
-"""Packed files: what they hold, as a stream of bounded length. Whatever is wrong with one is an ``Unpackable``."""
+"""Unpacks files as streams of bounded length. All faults of packed files are raised as ``Unpackable``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rffbench.text import amount
 CHUNK = 1 << 20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 TOO_MUCH = "more than the card's rows and columns can take"
-LONGEST_LINE = 64_000_000  # bytes of a text's line: a million columns of 20 digits take a third of it
+LONGEST_LINE = 64_000_000  # bytes of a text's line: three times those of a million columns of 20 digits
 ENCRYPTED = 0x1  # the bit of a zip member's flags
 
 
 class Unpackable(ValueError):
-    """A packed file is damaged, hostile, or packed in a way that is not read here; the message goes on from its name:
+    """A packed file is damaged, hostile, or packed in an unsupported way. The message continues the file's name:
     ``holds no 'a.csv'``."""
 
 
@@ -33,10 +33,10 @@ class Unpackable(ValueError):
 def open_content(
     path: Path, name: str, member: str | None = None, *, limit: int | None = None, text: bool = False
 ) -> Iterator[BinaryIO]:
-    """A file's content, unpacked; ``name`` says how it is packed, ``member`` which file of an archive.
+    """A file's unpacked content. The ending of ``name`` says how it is packed; ``member`` is the file in an archive.
 
-    Opening and reading raise Unpackable where it cannot be unpacked, once more than ``limit`` bytes were read, and
-    where a line of a ``text`` has more than LONGEST_LINE bytes: a packed file of a few MB may be one line of terabytes.
+    Opening and reading raise Unpackable if the file cannot be unpacked, after more than ``limit`` bytes, and for a line
+    of a ``text`` with more than LONGEST_LINE bytes: a packed file of a few MB may be one line of terabytes.
     """
     with ExitStack() as stack:
         packed = stack.enter_context(open(path, "rb"))
@@ -46,7 +46,7 @@ def open_content(
 
 
 def members(path: Path, file: File) -> list[str | None]:
-    """The members to ask ``open_content`` for, one after the other, to read all of ``file``."""
+    """The members to open with ``open_content``, one after the other, to read all of ``file``."""
     if file.member is None or "*" not in file.member:
         return [file.member]
     with _unpackable():
@@ -63,7 +63,7 @@ def members(path: Path, file: File) -> list[str | None]:
 
 
 class _Bounded(io.RawIOBase):
-    """Another stream, whose faults are Unpackable and which has an end, as has each line of a text."""
+    """A stream that raises faults of another as Unpackable, and limits its length and that of a text's lines."""
 
     def __init__(self, stream: Any, limit: int | None, text: bool) -> None:
         self._stream, self._limit, self._position = stream, limit, 0
@@ -82,12 +82,12 @@ class _Bounded(io.RawIOBase):
         if self._limit is not None and self._position > self._limit:
             raise Unpackable(f"holds more than {amount(self._limit)}, {TOO_MUCH}")
         if self._text:
-            self._look_for_lines(piece)
+            self._check_line(piece)
         buffer[: len(piece)] = piece
         return len(piece)
 
-    def _look_for_lines(self, piece: bytes) -> None:
-        """Unpackable where the line that the piece ends in is too long."""
+    def _check_line(self, piece: bytes) -> None:
+        """Unpackable if the line at the end of the piece is too long."""
         end = b"\n" if b"\n" in piece else b"\r"
         if end in piece:
             self._line += piece.count(end)
@@ -128,7 +128,7 @@ def _opened(packed: BinaryIO, name: str, member: str | None, stack: ExitStack) -
 
 
 def packed_by(name: str) -> Any:
-    """What opens a file that is packed as its ending says; None if it is not packed."""
+    """The function that opens a packed file with this ending; None if it is not packed."""
     return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(Path(name).suffix)
 
 
@@ -140,7 +140,8 @@ def _only_member(names: list[str]) -> str:
 
 @contextmanager
 def _unpackable() -> Iterator[None]:
-    """Whatever Python's libraries for packed files raise, which hostile bytes make a great many things."""
+    """A context that turns all errors of Python's libraries for packed files into Unpackable; hostile bytes can cause
+    many kinds."""
     try:
         yield
     except Unpackable:

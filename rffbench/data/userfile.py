@@ -1,8 +1,7 @@
-"""A user's own data by path: what a file holds, as far as it can be told, and the card that follows from it.
+"""A user's own data by path: finds out what a file contains, and makes a card for it.
 
-A file is read once through, block by block, before any trial: the card that is made knows its shape, its classes and
-its checksum, as a card that ships does. What keeps it from being used is said by line (counted as an editor does),
-column and value.
+The file is read once, block by block, before any trial. Like a card of rffbench, its card has shape, classes and
+checksum. Messages on faults give line (counted as in an editor), column and value.
 """
 
 from __future__ import annotations
@@ -51,16 +50,16 @@ KINDS = {
     ".txt": "text",
 }  # fmt: skip
 LIBSVM_LINE = re.compile(rb"\s*[-+.\w]+\s+\d+:[-+.\w]+(\s|$)")
-NAMES_SHOWN = 12  # of the inputs, in a description
-CLASSES_SHOWN = 40  # in a description
-MOST_COLUMNS = 1_000_000  # rows are kept whole, with all zeros: one row of that width takes 8 MB
+NAMES_SHOWN = 12  # names of inputs in a description
+CLASSES_SHOWN = 40  # classes in a description
+MOST_COLUMNS = 1_000_000  # rows are stored dense: one row of that width takes 8 MB
 
 Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The facts about a file: its content, and how it is interpreted."""
+    """A file's content, and its interpretation as a task."""
 
     path: Path
     name: str
@@ -85,17 +84,17 @@ class Seen:
 
 
 def is_data_path(text: str) -> bool:
-    """Whether a dataset is given by its path, and not by its name."""
+    """Whether a text is a dataset's path, and not its name."""
     return "/" in text or "\\" in text or kind_of(text) is not None or text.endswith((".yaml", ".yml"))
 
 
 def kind_of(path: str | Path) -> str | None:
-    """The format that a file's name tells, if it is one that is read here; "text" where its lines must tell it."""
+    """The format by a file's name, if it is supported; "text" if the file's lines must decide it."""
     return KINDS.get(_endings(Path(path))[0])
 
 
 def _kind_of_lines(path: Path) -> str:
-    """What a text is whose name does not tell it, as UCI's ``.data``, and LIBSVM's files without an ending."""
+    """The format by a text's first lines, for names that do not tell it, such as UCI's ``.data``."""
     with open_content(path, path.name) as stream:
         sample = list(islice(iter(lambda: stream.readline(CHUNK), b""), SAMPLE_LINES))
     if any(b"\0" in line for line in sample):
@@ -104,28 +103,20 @@ def _kind_of_lines(path: Path) -> str:
             "this is none of them"
         )
     if re.match(rb"\s*[@%]", next((line for line in sample if line.strip()), b"")):
-        raise ConfigError(
-            f"{path.name}: looks like ARFF, which is read by a card alone; save it as CSV, or write a card"
-        )
+        raise ConfigError(f"{path.name}: looks like ARFF, which only a card can read; save it as CSV, or write a card")
     return "libsvm" if any(map(LIBSVM_LINE.match, sample)) else "csv"
 
 
 def look(
-    path: Path,
-    *,
-    name: str | None = None,
-    target: str | int | None = None,
-    task: Task | None = None,
-    split: str | Mapping[str, Any] | None = None,
-    ignore: tuple[str | int, ...] = (),
-    header: bool | None = None,
+    path: Path, *, name: str | None = None, target: str | int | None = None, task: Task | None = None,
+    split: str | Mapping[str, Any] | None = None, ignore: tuple[str | int, ...] = (), header: bool | None = None,
     categories: tuple[str | int, ...] = (),
-) -> Seen:
-    """What the file at ``path`` holds.
+) -> Seen:  # fmt: skip
+    """The content of the file at ``path``.
 
-    ``target``, ``ignore`` and ``categories``, of numbers that stand for words, are columns by name, or counted from 0,
-    negative from the end (in an .npz, the arrays' names). What is not given is guessed. ConfigError if there is no
-    such file or column, DataError if the file cannot be read as what its name says.
+    ``target``, ``ignore`` and ``categories`` (numbers that mean words) are columns, by name or number from 0, negative
+    from the end (for an .npz, the arrays' names). Everything that is not given is guessed. ConfigError if there is no
+    such file or column, DataError if the file cannot be read in the format that its name says.
     """
     kind = kind_of(path)
     if re.match(r"https?:/", str(path)):
@@ -158,7 +149,7 @@ def look(
 def _taken_for(
     path: Path, name: str, content: Content, task: Task | None, split: str | Mapping[str, Any] | None
 ) -> Seen:
-    """The task, the classes and what is wrong with the target."""
+    """The file with its task, its classes and the faults of its target."""
     y, faults = content.target, list(content.inputs.faults)
     words = y.dtype == object
     if task is None:
@@ -171,43 +162,29 @@ def _taken_for(
     values = len(classes) if task == "classification" else len(np.unique(y.astype(str)))
     if not faults and values < 2:
         what = "a second class" if task == "classification" else "a second value"
-        faults.append(
-            f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
-            "if another column is the target, give it: {path: …, target: …}"
-        )
+        faults.append(f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
+                      f"{_OTHER_TARGET}")  # fmt: skip
     if not faults and MOST_CLASSES < len(classes) == len(y):
-        faults.append(
-            f"the target, {content.target_name}, is another one in each of the {len(y)} rows; "
-            "if another column is the target, give it: {path: …, target: …}"
-        )
+        each = f"the target, {content.target_name}, is another one in each of the {len(y)} rows"
+        faults.append(f"{each}; {_OTHER_TARGET}")
     positive = list(classes)[-1] if len(classes) == 2 else None
-    checksum = _checksum(path)
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        rule = rule_in_rows(split or "half", len(y))
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from None
     fields = {
-        "name": name,
-        "title": path.name,
-        "task": task,
-        "rows": len(y),
-        "columns": content.columns,
-        "classes": classes,
-        "labels": {"positive": [positive]} if positive else None,
-        "split": _split(path, split, len(y)),
-        "missing": content.inputs.missing,
-        "categories": content.inputs.categories,
-        "format": content.format,
-        "files": [{"name": path.name, "checksum": checksum, "urls": [path.absolute().as_uri()]}],
-        "folder": f"{name}-{checksum.removeprefix('sha256:')[:12]}",
-        "licence": "not stated",
-        "citation": "a user's own data",
-    }
+        "name": name, "title": path.name, "task": task, "rows": len(y), "columns": content.columns, "classes": classes,
+        "labels": {"positive": [positive]} if positive else None, "split": rule,
+        "missing": content.inputs.missing, "categories": content.inputs.categories, "format": content.format,
+        "files": [{"name": path.name, "checksum": f"sha256:{digest}", "urls": [path.absolute().as_uri()]}],
+        "folder": f"{name}-{digest[:12]}", "licence": "not stated", "citation": "a user's own data",
+    }  # fmt: skip
     return Seen(path, name, content, task, classes, positive, faults, fields)
 
 
-def _split(path: Path, split: str | Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
-    """The card's rule; ``train`` and ``test`` may be shares of the rows, and ``test`` is what is left unless given."""
-    try:
-        return rule_in_rows(split or "half", rows)
-    except ConfigError as error:
-        raise ConfigError(f"{path.name}: {error}") from None
+_OTHER_TARGET = "if another column is the target, give it: {path: …, target: …}"
 
 
 # ---- The other formats -------------------------------------------------------------------------------------
@@ -302,11 +279,11 @@ def _see_parquet(
     return Content(layout, len(columns), y, repr(names[at]), [names[i] for i in columns], findings)
 
 
-# ---- Small things ------------------------------------------------------------------------------------------
+# ---- Paths and messages ------------------------------------------------------------------------------------
 
 
 def _find(path: Path) -> None:
-    """ConfigError if ``path`` is no file, naming the nearest that is there."""
+    """ConfigError, with the nearest name in the folder, if ``path`` is not a file."""
     if path.is_file():
         return
     if path.is_dir():
@@ -319,18 +296,13 @@ def _find(path: Path) -> None:
 
 
 def _endings(path: Path) -> tuple[str, str]:
-    """The ending that tells the format, and that of how it is packed, or an empty one."""
+    """(the ending for the format, the ending for how it is packed); both may be empty."""
     packed = path.suffix if path.suffix in PACKED else ""
     return Path(path.name.removesuffix(packed)).suffix.lower(), packed
 
 
-def _checksum(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
-
-
 def _bytes(path: Path) -> int:
-    """Of the file, as it is or unpacked, whichever is more."""
+    """The bytes of the file, packed or unpacked, whichever is more."""
     size = path.stat().st_size
     if path.suffix not in PACKED:
         return size
@@ -344,7 +316,7 @@ def _said(error: Any) -> str:
 
 
 def without_folders(card: Card) -> Card:
-    """The card as it may be shown to others: no paths of this machine."""
+    """The card without paths of this machine."""
     files = [
         file.model_copy(update={"urls": [url for url in file.urls if not url.url.startswith("file:")]})
         for file in card.files
@@ -358,7 +330,7 @@ def without_folders(card: Card) -> Card:
 def openml_card(reference: str) -> Card:
     """The card of ``openml:1471``, which is fetched the first time and kept in the cache with its checksum.
 
-    ConfigError if the number is none, DataUnavailable if it cannot be had, DataError if it cannot be used.
+    ConfigError for an invalid number, DataUnavailable if it cannot be fetched, DataError if it cannot be used.
     """
     number = openml.number_of(reference)
     name = f"openml-{number}"
@@ -384,7 +356,7 @@ def openml_card(reference: str) -> Card:
 
 
 def described(seen: Seen) -> list[tuple[str, str]]:
-    """The description of a file for a reader: (what, value) each."""
+    """The description of a file: pairs (what, value)."""
     content, layout = seen.content, seen.content.format
     rows = len(content.target)
     said = [("file", seen.path.name), ("format", layout["kind"]), ("rows", f"{rows}"), ("inputs", f"{content.columns}")]
@@ -406,7 +378,7 @@ def described(seen: Seen) -> list[tuple[str, str]]:
 
 
 def write_card(seen: Seen, path: Path) -> None:
-    """Write the card as a YAML file that can be edited; it names the data by its path from there.
+    """Write the card as a YAML file that can be edited; it has the data's path relative to itself.
 
     ConfigError if the file exists already or cannot be written, DataError if the data cannot be used.
     """
@@ -420,7 +392,7 @@ def write_card(seen: Seen, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError as error:  # the card, or a file in place of its folder
+    except FileExistsError as error:  # the card exists, or a file has the name of its folder
         raise ConfigError(f"{error.filename}: is there already; remove it, or give another name") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from None
@@ -430,14 +402,14 @@ def write_card(seen: Seen, path: Path) -> None:
 
 
 def reference(name: str) -> str:
-    """What another process, which has the same cache, finds the card by: the name, and for own data ``name@hash``;
-    that card is then kept in the cache."""
+    """The name by which another process with the same cache finds the card: the dataset's name, or ``name@hash`` for
+    own data, whose card is then kept in the cache."""
     card = own_card(name)
     return name if card is None else keep(card)
 
 
 def keep(card: Card) -> str:
-    """Have the cache hold the card of own data; its reference."""
+    """Keep the card of own data in the cache; return its reference."""
     place = _kept(card.name, card.content_hash)
     if not place.is_file():
         with naming_cache(card.name):
@@ -447,18 +419,18 @@ def keep(card: Card) -> str:
 
 
 def for_other_machines(reference: str) -> str | None:
-    """The card of own data as text, which `keep_text` takes there; None of a dataset that has its card everywhere."""
+    """The card of own data as text, for `keep_text` on other machines; None for a dataset of rffbench."""
     card = own_card(reference.partition("@")[0])
     return None if card is None else card.model_dump_json()
 
 
 def keep_text(text: str) -> str:
-    """Have this machine's cache hold the card that `for_other_machines` gave; its reference."""
+    """Keep a card from `for_other_machines` in this machine's cache; return its reference."""
     return keep(Card.model_validate_json(text))
 
 
 def find(reference: str, data_hash: str = "") -> Card:
-    """The card of a reference, or of a name and its content hash; ConfigError if there is none, or another."""
+    """The card of a reference, or of a name with its content hash; ConfigError if there is no such card."""
     name, _, known = reference.partition("@")
     known = data_hash or known
     if not known or is_card(name):

@@ -41,7 +41,7 @@ def arrays(seen):
     store.prepare(card)
     found = store.open_arrays(card)
     assert found is not None
-    return found
+    return found[:2]
 
 
 @pytest.mark.parametrize(
