@@ -273,13 +273,13 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
         with threads(count):
             for dtype in DTYPES:
                 for case in CASES:
-                    results += _measured(case, rows, dtype, count, repeats)
+                    results += measured(case, rows, dtype, count, repeats)
                 for name in STRUCTURED:
                     results += _crossing(name, DIMENSIONS[:2] if quick else DIMENSIONS, rows, dtype, count, repeats)
     return results
 
 
-def _measured(case: Case, n: int, dtype: str, count: int, repeats: int) -> Iterator[dict[str, Any]]:
+def measured(case: Case, n: int, dtype: str, count: int, repeats: int) -> Iterator[dict[str, Any]]:
     where = f"{case}, {dtype}, {count} thread{'s' * (count > 1)}"
     details: dict[str, Any] = {
         "map": case.name, "n": n, "d": case.inputs, "columns": case.columns, "dtype": dtype, "threads": count,

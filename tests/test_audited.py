@@ -19,16 +19,16 @@ from rffbench.execution.manifest import write_whole
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.process import peak_memory
 from rffbench.report import frame
-from rffbench.report.analyses.lambda_scales import _differences
-from rffbench.report.compare import _mean_costs, compare
+from rffbench.report.analyses.lambda_scales import path_distances
+from rffbench.report.compare import compare, mean_costs
 from rffbench.report.diff import LOST, diff
-from rffbench.report.figures.comparison import _comparison_figure
+from rffbench.report.figures.comparison import comparison_figure
 from rffbench.report.figures.curves import path_figure
-from rffbench.report.judge import _largest_block
+from rffbench.report.judge import largest_block
 from rffbench.report.significance import welch_interval
 from rffbench.solvers.weights import class_row_weights
 from rffbench.trials.spec import Status, TrialResult
-from rffbench.trials.tasks import _BestBandwidth
+from rffbench.trials.tasks import BestBandwidth
 from tests.helpers import execution_workers, small_trials
 from tests.helpers import report_log as log
 
@@ -42,7 +42,7 @@ def chosen():
     """What a trial says whose second bandwidth has the smaller held-out error, and the lower test accuracy."""
     heard, gammas = small_trials.Heard(), [1.0, 2.0]
     asked = small_trials.spec(kernel={"name": "gaussian", "gamma": gammas})
-    best = _BestBandwidth([asked], heard)
+    best = BestBandwidth([asked], heard)
     for gamma, error, accuracy, contended in zip(gammas, (0.3, 0.2), (90.0, 80.0), (None, False), strict=True):
         one = replace(asked, kernel={"name": "gaussian", "gamma": gamma})
         timing = {"feature_s": 1.0, "fit_s": 2.0, "predict_s": 0.5, "contended": contended}
@@ -128,13 +128,13 @@ def test_a_file_is_written_under_another_name_and_then_takes_its_place(tmp_path,
 
 def test_parsed_arrays_are_moved_into_place_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path))
-    built, build = [], store._build
+    built, checksum = [], store.data_checksum
 
-    def observed(card, paths, folder):
-        build(card, paths, folder)
-        built.append((folder / "X.npy").stat().st_ino)
+    def observed(X, *arrays):
+        built.append(Path(X.filename).stat().st_ino)
+        return checksum(X, *arrays)
 
-    monkeypatch.setattr(store, "_build", observed)
+    monkeypatch.setattr(store, "data_checksum", observed)
     card = load_card("breast-cancer")
     store.prepare(card)
     assert (store.arrays_folder(card) / "X.npy").stat().st_ino == built[0]  # the same file, not a copy of it
@@ -194,7 +194,7 @@ def test_an_interval_has_our_trials_and_the_paper_s_each_by_its_own_number(tmp_p
 
 def test_costs_are_compared_at_the_largest_size():
     rows = [("eeg", n, "RFF", trial, {"feature_s": n / 100, "accuracy": 70}) for n in (14, 224) for trial in range(2)]
-    assert _mean_costs(log.results(rows, log.config()), "feature_s") == {("eeg", "RFF"): pytest.approx(2.24)}
+    assert mean_costs(log.results(rows, log.config()), "feature_s") == {("eeg", "RFF"): pytest.approx(2.24)}
 
 
 @pytest.mark.parametrize(("contended", "disturbed"), [(None, True), (True, True), (False, False)])
@@ -207,18 +207,18 @@ def test_seconds_of_which_nobody_knows_count_as_disturbed(tmp_path, contended, d
 def test_a_claim_is_judged_on_the_most_cells_not_on_the_most_trials():
     nan = math.nan
     table = pd.DataFrame({14: np.arange(10.0), 28: [1.0] * 4 + [nan] * 6, 56: [2.0] * 4 + [nan] * 6})
-    assert _largest_block(table).shape == (4, 3)  # 12 cells; of the first size alone there are 10
+    assert largest_block(table).shape == (4, 3)  # 12 cells; of the first size alone there are 10
 
 
 def test_between_two_lambda_a_curve_is_read_on_the_logarithmic_axis():
     base = pd.DataFrame({"lambda": [1.0, 100.0], "accuracy": [0.0, 1.0]})
     own = pd.DataFrame({"lambda": [10.0], "accuracy": [0.5]})
-    assert _differences(own, base, "lambda", "accuracy")[0] == pytest.approx(0)
+    assert path_distances(own, base, "lambda", "accuracy")[0] == pytest.approx(0)
 
 
 def test_the_figure_of_a_comparison_has_measured_solid_and_reported_dashed_as_its_legend_says(tmp_path):
     comparison = compare(loaded(tmp_path, [60.0, 61.0], [62.0, 63.0]))
-    figure = _comparison_figure(comparison, ["eeg"])
+    figure = comparison_figure(comparison, ["eeg"])
     legend = next(each for each in [*figure.legends, *(axes.get_legend() for axes in figure.axes)] if each)
     styles = {
         text.get_text(): line.get_linestyle() for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)

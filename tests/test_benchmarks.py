@@ -140,7 +140,7 @@ def test_benchmarks_without_their_data_are_named_and_end_in_no_traceback(monkeyp
 def test_a_peer_that_is_not_installed_leaves_a_row_that_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "FOLDER", peers.HERE.parent / "build" / "nothing-here")
     case = bench_maps.Case("fourier", peers={"rfflearn": 1.0}, inputs=4, columns=8)
-    bound, missing = bench_maps._measured(case, 64, "float64", 1, 1)
+    bound, missing = bench_maps.measured(case, 64, "float64", 1, 1)
     assert bound["peer"] == "bound: the product X·W"
     assert (
         "no comparison (no build/nothing-here/rfflearn/bin/python; python -m benchmarks.peers makes it"
@@ -153,7 +153,7 @@ def test_a_peer_that_is_not_installed_leaves_a_row_that_says_so(monkeypatch, tmp
 def test_every_map_has_a_bound_that_runs(case):
     from dataclasses import replace
 
-    results = list(bench_maps._measured(replace(case, peers={}, columns=32, inputs=8), 64, "float64", 1, 1))
+    results = list(bench_maps.measured(replace(case, peers={}, columns=32, inputs=8), 64, "float64", 1, 1))
     assert all(each["ratio"] > 0 for each in results)
 
 

@@ -1,5 +1,6 @@
 """The house keeps its order: pyproject.toml says who imports whom, CONTRIBUTING.md has the map of it."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -23,6 +24,54 @@ def test_what_test_modules_share_is_a_helper_s():
     modules = sorted((ROOT / "tests").rglob("*.py"))
     assert len(modules) > 100
     assert {str(each.relative_to(ROOT)): found for each in modules if (found := shared.findall(each.read_text()))} == {}
+
+
+# ---- private names -----------------------------------------------------------------------------------------
+
+
+DEFINED = re.compile(r"(?:\bdef |\bclass |\bself\.|^)(_\w*[^\W_])\b", re.MULTILINE)
+
+
+def used(tree):
+    """The private names that a test imports, reads or replaces, but for caches that it empties."""
+    emptied = {
+        id(node.value) for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("cache_clear", "clear")
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.Attribute) and id(node) not in emptied:
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            yield "" if own else node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("setattr", "delattr", "object"):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            yield from (text.rpartition(".")[2] for text in texts)
+
+
+def test_tests_use_no_private_name_of_the_package():
+    """What they need of it is public; caches may be emptied."""
+    package = [path for top in ("rffbench", "benchmarks", "scripts") for path in (ROOT / top).rglob("*.py")]
+    private = {name for path in package for name in DEFINED.findall(path.read_text())}
+    assert {"_STARTING", "_replaced"} <= private
+    for path in (ROOT / "tests").rglob("*.py"):
+        assert not private & set(used(ast.parse(path.read_text()))), path
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("from rffbench.data.store import _build", {"_build"}),
+        ("store._build(card)", {"_build"}),
+        ("monkeypatch.setattr(store, '_build', spy)", {"_build"}),
+        ("monkeypatch.setattr('rffbench.data.store._build', spy)", {"_build"}),
+        ("cards._found.cache_clear()", set()),
+        ("self._build()", set()),
+        ("log.spec(method='_own')", set()),
+    ],
+)
+def test_the_use_of_a_private_name_is_found(source, names):
+    assert {name for name in used(ast.parse(source)) if name.startswith("_")} == names
 
 
 # ---- the map in CONTRIBUTING.md ----------------------------------------------------------------------------

@@ -21,7 +21,7 @@ PINS = Path(__file__).parent / "versions.json"  # of every name: its version, an
 X = np.random.default_rng(0).uniform(size=(60, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1.0, -1.0)
 TARGETS = {"classification": Y, "regression": X @ [1.0, -2.0, 0.5, 0.0] + X[:, 0] ** 2}
-BUILT_IN = [("feature map", name) for name in FEATURES] + [("solver", name) for name in SOLVERS._built_in]
+BUILT_IN = [("feature map", name) for name in FEATURES] + [("solver", name) for name in SOLVERS.built_in]
 
 
 # An iteration that stops early leaves digits to the order of its sums: here it goes on until they are settled. The λ of

@@ -155,7 +155,7 @@ def check(card: Card) -> None:
             raise DataError(f"{card.name}: {path}: {fault}; `rffbench datasets fetch {card.name}` fetches it anew")
     anew = f"`rffbench datasets fetch {card.name}` makes them anew"
     (cached, _), filled = arrays, 0
-    for X, y in _checked_blocks(card, paths, Counter()):
+    for X, y in checked_blocks(card, paths, Counter()):
         rows = slice(filled, filled + len(y))
         if not (np.array_equal(X, cached.X[rows], equal_nan=True) and np.array_equal(y, cached.y[rows])):
             where = f"the arrays in {arrays_folder(card)} differ from the files near row {filled}"
@@ -228,7 +228,7 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     y = np.empty(card.rows)
     filled = 0
     parts: Counter[str] = Counter()
-    for block, target in _checked_blocks(card, paths, parts):
+    for block, target in checked_blocks(card, paths, parts):
         X[filled : filled + len(block)] = block
         y[filled : filled + len(block)] = target
         filled += len(block)
@@ -243,7 +243,7 @@ def _build(card: Card, paths: list[Path], folder: Path) -> None:
     })  # fmt: skip
 
 
-def _checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def checked_blocks(card: Card, paths: list[Path], parts: Counter[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(X, y) of each block; after the last one, DataError if the counts differ from the card's.
 
     Rows beyond the card's number are counted for the message, but not yielded. The rows of each part of the files are

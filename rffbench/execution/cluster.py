@@ -60,7 +60,7 @@ class ClusterExecutor(ABC):
             )
         self.machines: dict[str, dict[str, Any]] = {}
         self.lacking: defaultdict[str, dict[str, Failure]] = defaultdict(dict)
-        self._settings: dict[str, Any] = {
+        self.settings: dict[str, Any] = {
             "software": software(),
             "time_limit": experiment.time_limit,
             "memory_limit": experiment.memory,
@@ -103,7 +103,7 @@ class ClusterExecutor(ABC):
                         give_up(sent, next(iter(lacking.values())))
                         continue
                     card = for_other_machines(sent.specs[0].dataset)
-                    job = Job(sent.specs, alone=alone, card=card, **self._settings)
+                    job = Job(sent.specs, alone=alone, card=card, **self.settings)
                     away[self._send(job)] = sent
                 for name, kind, value in self._news():
                     if kind == "result":

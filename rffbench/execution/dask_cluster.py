@@ -24,10 +24,11 @@ from typing import Any
 from rffbench.data.userfile import for_other_machines
 from rffbench.errors import ConfigError, EnvironmentFault
 from rffbench.execution import Announce, Experiment, option
+from rffbench.execution.child import uninterrupted
 from rffbench.execution.cluster import ClusterExecutor, News, another_software
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
-from rffbench.execution.local import default_workers, uninterrupted
+from rffbench.execution.local import default_workers
 from rffbench.execution.node import Job, carry_out, differences, machine, ready, software
 
 try:
@@ -131,7 +132,7 @@ class DaskExecutor(ClusterExecutor):
         if announce:
             announce(f"{dataset}: made ready on {len(self._slots)} workers, fetched where a cache lacks it")
         found: dict[str, Any] = client.run(
-            prepare, dataset, self._settings["ensure"], for_other_machines(dataset), on_error="return"
+            prepare, dataset, self.settings["ensure"], for_other_machines(dataset), on_error="return"
         )
         lacking = self.lacking[dataset.partition("@")[0]]  # a user's own data is prepared by its reference
         for address, failure in found.items():

@@ -25,7 +25,7 @@ from rffbench.trials.spec import TrialResult
 OF_THE_MACHINE = ("cpu", "processors", "processors_total", "memory_bytes", "gpus", "blas", "os")
 OPTIONAL = ("torch", "commit")  # compared where both sides have one
 COMMANDS = {"dask.cli", "submitit"}  # what a child would load again, as part of the program it is of
-_READY: set[tuple[str, str]] = set()  # the datasets that this process has prepared, each with its ``ensure``
+READY: set[tuple[str, str]] = set()  # the datasets that this process has prepared, each with its ``ensure``
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def carry_out(
         return Report(node, machine(), refused=difference)
     if failure := ready(job.specs[0].dataset, job.ensure, job.specs[0].data_hash, job.card):
         return Report(node, machine(), lacking=failure)
-    executor = _in_children(
+    executor = in_children(
         threads=None if job.alone else threads,
         time_limit=job.time_limit,
         memory_limit=job.memory_limit,
@@ -108,11 +108,11 @@ def ready(dataset: str, ensure: str = ENSURE, data_hash: str = "", card: str | N
                 return Failure.of(DataError(f"{dataset}: its card on this node is another; give every node the same"))
         except (ConfigError, OSError) as error:
             return Failure.of(DataError(str(error)))
-    if (ensure, dataset) in _READY:
+    if (ensure, dataset) in READY:
         return None
-    if failure := _in_children(ensure=ensure).prepare(dataset):
+    if failure := in_children(ensure=ensure).prepare(dataset):
         return failure
-    _READY.add((ensure, dataset))
+    READY.add((ensure, dataset))
     return None
 
 
@@ -140,7 +140,7 @@ def differences(here: Mapping[str, str | None], there: Mapping[str, str | None])
     )
 
 
-def _in_children(**settings: Any) -> LocalExecutor:
+def in_children(**settings: Any) -> LocalExecutor:
     """The executor that runs this node's work, in children of this process."""
     if multiprocessing.current_process().daemon:
         # Python forbids children to a daemon, as dask's workers are: it could not end them. Ours end when it does.

@@ -81,12 +81,12 @@ class Registry:
         own_files: bool = False,
     ) -> None:
         self.what, self.group, self.common, self.none, self.own_files = what, group, common, none, own_files
-        self._built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
+        self.built_in = {name: EntryPoint(name, value, group) for name, value in built_in.items()}
 
     def names(self) -> list[str]:
         """The names for configs: built-in ones first, ``none`` last. Another package cannot replace a built-in name."""
         absent = [] if self.none is None else [NONE]
-        return [*self._built_in, *sorted(set(self._added()) - set(self._built_in)), *absent]
+        return [*self.built_in, *sorted(set(self._added()) - set(self.built_in)), *absent]
 
     def _added(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self.group)}
@@ -96,12 +96,12 @@ class Registry:
         loaded."""
         if self.is_own(name):
             return self._that_can_be_put_away(name, self._own(name))
-        point = self._built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
+        point = self.built_in.get(name) or self._added().get(name)  # looking through installed packages takes 15 ms
         if point is None and self.own_files and ("/" in name or ":" in name):
             raise ConfigError(f"{self.what} {name!r}: your own class must be in a .py file: ./mine.py:MyFeatures")
         if point is None:
             raise ConfigError(unknown(self.what, name, self.names()))
-        if name in self._built_in:
+        if name in self.built_in:
             return _loaded(point)
         try:
             found = load_added(point)
@@ -158,7 +158,7 @@ class Registry:
             return None
         if self.is_own(name):
             return ownfile.source_hash(name)
-        if name in self._built_in:
+        if name in self.built_in:
             return int(getattr(self.factory(name), "version", 1))
         self.factory(name)
         point = self._added()[name]
@@ -186,7 +186,7 @@ class Registry:
                 message = unknown(f"parameter of {self._called(name)}:", key, valid)
                 if (said := IN_CONFIGS.get(key)) and (said != "lambda" or said in valid):
                     message = f"{self._called(name)} has no parameter {key!r} in a config: use {said}"
-                if others := [each for each in self._built_in if key in self.parameters(each)]:
+                if others := [each for each in self.built_in if key in self.parameters(each)]:
                     message = f"{message}; {key} is one of {', '.join(others)}"
                 raise ConfigError(message, parameter=key)
 
@@ -221,7 +221,7 @@ class Registry:
         """A block that turns a ValueError of the factory, or of the part it made, into a ConfigError; for code that is
         not built in, every error. Printed text goes to standard error."""
         try:
-            if name in self._built_in:
+            if name in self.built_in:
                 yield
             else:
                 with at_most(guarded.IMPORT_S), outlived(), redirect_stdout(sys.stderr):
@@ -229,7 +229,7 @@ class Registry:
         except (ConfigError, MemoryError):
             raise
         except (Exception, SystemExit, KeyboardInterrupt, TooLong) as error:
-            if is_ctrl_c(error) or (name in self._built_in and not isinstance(error, ValueError)):
+            if is_ctrl_c(error) or (name in self.built_in and not isinstance(error, ValueError)):
                 raise
             parameter = error.parameter if isinstance(error, WrongParameter) else None
             said = str(error) if isinstance(error, ValueError) else problem_of(error)
@@ -240,7 +240,7 @@ class Registry:
     def blame(self, name: str, error: BaseException, part: Any = None) -> str:
         """The message for an error that the code called ``name`` raised: its package or file, method, line and text.
         ``part`` is what its factory has made, if it has. Empty for built-in code, and if the code did not raise it."""
-        if name == NONE or name in self._built_in:
+        if name == NONE or name in self.built_in:
             return ""
         made = self.factory(name) if part is None else type(part)
         package = (getattr(made, "__module__", None) or name).partition(".")[0]

@@ -197,7 +197,7 @@ def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd
     """The reported and measured ratios of every cost, for every two methods with the same kernel."""
     rows = []
     for metric in reference.table.costs if reference.table else ():
-        measured = _mean_costs(results, metric)
+        measured = mean_costs(results, metric)
         kernels = reported["method"].str.partition(" ")[2]
         for (dataset, _), group in reported.groupby(["dataset", kernels], sort=False):
             printed = zip(group["method"], group[metric], strict=True)
@@ -211,7 +211,7 @@ def _costs(reference: Reference, reported: pd.DataFrame, results: Results) -> pd
     return costs
 
 
-def _mean_costs(results: Results, metric: str) -> dict[Any, float]:
+def mean_costs(results: Results, metric: str) -> dict[Any, float]:
     """A metric's mean by dataset and method, at the method's largest size; contended seconds are left out."""
     trials = results.trials.dropna(subset=[metric])
     if metric in TIMES:

@@ -50,13 +50,13 @@ class Edge:
 
 def edges(results: Results) -> list[Edge]:
     """The edges at which the score moves or may move, without those of a grid that the paper prescribes."""
-    return [edge for edge in _all_edges(results) if edge.moves is not False and not _is_prescribed(results, edge)]
+    return [edge for edge in all_edges(results) if edge.moves is not False and not _is_prescribed(results, edge)]
 
 
 def notes(results: Results) -> list[str]:
     """The notes of a table or comparison on its edges: one on edges at which the score moves, one on those where that
     is unknown, and one on a grid that the paper prescribes."""
-    found = list(_all_edges(results))
+    found = list(all_edges(results))
     ours = [edge for edge in found if not _is_prescribed(results, edge)]
     theirs = [edge for edge in found if _is_prescribed(results, edge)]
     said = []
@@ -109,7 +109,7 @@ def at_cells(results: Results, dataset: str, methods: Collection[str], sizes: Co
     ]
 
 
-def _all_edges(results: Results) -> Iterator[Edge]:
+def all_edges(results: Results) -> Iterator[Edge]:
     """All edges, also those at which the score does not move. They are cached, because several reports need them."""
     if "_edges" not in vars(results):
         vars(results)["_edges"] = list(_found(results))  # vars: the dataclass is frozen

@@ -261,7 +261,7 @@ def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured:
         chosen, trials = _chosen(claim, _sizes(values[method]), sizes), measured.trials(dataset, method)
         return _of_slope(claim, trials[trials["n_features"].isin(chosen)], chosen, shared)
     table = _effects(claim, sizes, values[method], values[baseline])
-    effects = table.dropna() if claim.sizes else _largest_block(table)
+    effects = table.dropna() if claim.sizes else largest_block(table)
     if len(effects) < 2:
         raise _NotMeasured(_too_few(test, table, sizes))
     found = _of_effects(claim, effects, sizes, shared)
@@ -419,7 +419,7 @@ def _effects(claim: Claim, labels: Mapping[int, str], method: pd.DataFrame, base
     return pd.DataFrame(effects)
 
 
-def _largest_block(table: pd.DataFrame) -> pd.DataFrame:
+def largest_block(table: pd.DataFrame) -> pd.DataFrame:
     """The largest part of the table (sizes × trials) without a gap. Large sizes often have fewer trials; then either
     those sizes or the other trials are left out, whichever leaves more cells. The values do not affect the choice."""
     counts = table.count()

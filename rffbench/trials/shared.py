@@ -208,7 +208,7 @@ class SharedPool:
                 if "gram" in features.needs:
                     feature_s += self.gram_s[:strips].sum()
                 with Stopwatch() as selecting:
-                    selection = self._select(features, size, n)
+                    selection = self.select(features, size, n)
                 features.set_selection(W, selection)
                 distinct = features.distinct()
                 mapped = features if distinct is None else distinct.features
@@ -225,7 +225,7 @@ class SharedPool:
             solver = self.problem.solver(spec, features)
             solver.set_features(features)
             with Stopwatch(X) as solving:
-                view, spread = self._view(selection, size)
+                view, spread = self.view(selection, size)
                 free = free_memory(memory)
                 rows = default_block_rows(features.n_components)
                 solution = solve_ridge_cv(
@@ -251,7 +251,7 @@ class SharedPool:
         }
         return self.problem.result(spec, solver, predicted, seconds)
 
-    def _select(self, features: PooledFeatures, size: int, n: int) -> Selection:
+    def select(self, features: PooledFeatures, size: int, n: int) -> Selection:
         """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""
         base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
         statistics: dict[str, Any] = {}
@@ -272,7 +272,7 @@ class SharedPool:
         first, second, a, b = selection.recombination(size)
         return self.statistics.recombined(at[first], at[second], a, b)
 
-    def _view(
+    def view(
         self, selection: Selection, size: int
     ) -> tuple[RecombinedStatistics, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
         """The statistics of the chosen columns in the pool's order, equal columns merged, and what spreads their

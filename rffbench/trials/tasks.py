@@ -40,7 +40,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         run_group([with_fitted(spec) for spec in specs], Relay(specs, channel))
         return
     if isinstance(specs[0].kernel["gamma"], list):
-        best = _BestBandwidth(specs, channel)
+        best = BestBandwidth(specs, channel)
         for gamma in specs[0].kernel["gamma"]:
             if left := best.unfailed():
                 run_group([replace(spec, kernel={**spec.kernel, "gamma": gamma}) for spec in left], best)
@@ -67,7 +67,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
         run_single(spec, problem, channel)
 
 
-class _BestBandwidth:
+class BestBandwidth:
     """A channel in front of another: takes the results of each bandwidth, tells of each trial the one of the least
     cross-validation error, with the seconds of all."""
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rffbench.data import store, unpack, userfile
 from rffbench.data.cards import read_card
-from rffbench.data.store import _checked_blocks
+from rffbench.data.store import checked_blocks
 from rffbench.data.userfile import look
 from rffbench.errors import ConfigError, DataError, RffbenchError
 from tests.helpers.own_data import NUMBERS, YES, X
@@ -383,7 +383,7 @@ def test_the_same_data_written_differently_are_the_same_arrays(tmp_path_factory,
     path.write_bytes(content)
     seen = look(path)
     assert [(float(label), count) for label, count in seen.classes.items()] == [(1, 2), (2, 2), (10, 2)]
-    blocks = list(_checked_blocks(seen.card(), [path], Counter()))
+    blocks = list(checked_blocks(seen.card(), [path], Counter()))
     np.testing.assert_array_equal(np.concatenate([X for X, _ in blocks]), VALUES)
     np.testing.assert_array_equal(np.concatenate([y for _, y in blocks]), [0, 1, 2, 1, 0, 2])
 

@@ -15,7 +15,8 @@ import pytest
 
 from rffbench.execution import local, worker
 from rffbench.execution.environment import processors
-from rffbench.execution.local import LocalExecutor, _Worker
+from rffbench.execution.local import LocalExecutor
+from rffbench.execution.supervised import Worker
 from rffbench.execution.worker import BUSY_S, Settings
 from rffbench.trials.seconds import Timer
 from tests.helpers.alone_runs import WORKERS, run, trials
@@ -71,7 +72,7 @@ def test_a_worker_may_time_again_before_its_parent_has_heard_that_it_had_timed(t
 
 def test_a_worker_may_be_stopped_in_the_middle_of_what_it_tells(tmp_path):
     settings = Settings(f"{WORKERS}:do_all", 2, 1, None, True, tmp_path / "stack", tmp_path / "still")
-    one = _Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
+    one = Worker(trials("tell_much", 1, tmp_path)[0], settings, None)
     try:
         wait_for(lambda: one.step(time.monotonic()) == [] and one.account.open, 60)
         wait_for(one.pipe.poll, 60)  # the pipe holds a part of what it tells

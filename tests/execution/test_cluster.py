@@ -198,8 +198,8 @@ def a_node(tmp_path, monkeypatch):
     """With a cache of its own, where nobody knows a user's card."""
     monkeypatch.setenv("RFFBENCH_CACHE", str(tmp_path / "of the node"))
     monkeypatch.delenv("RFFBENCH_MIRROR", raising=False)
-    monkeypatch.setattr(node, "_in_children", lambda ensure: Here())
-    monkeypatch.setattr(node, "_READY", set())
+    monkeypatch.setattr(node, "in_children", lambda ensure: Here())
+    monkeypatch.setattr(node, "READY", set())
 
 
 def own_card(folder):
@@ -227,17 +227,14 @@ def test_a_node_without_the_file_of_own_data_says_so(a_node, tmp_path):
 
 def test_own_data_goes_out_with_its_card_and_other_data_without(tmp_path):
     cards.add_card(own_card(tmp_path))
-    try:
-        experiment = FakeExperiment([spec(), spec(dataset="mine", trial=1)])
-        sent = {}
+    experiment = FakeExperiment([spec(), spec(dataset="mine", trial=1)])
+    sent = {}
 
-        def play(job, node):
-            sent[job.specs[0].dataset] = job.card
-            return does_all(job, node)
+    def play(job, node):
+        sent[job.specs[0].dataset] = job.card
+        return does_all(job, node)
 
-        PlayedCluster(experiment, play).run([[each] for each in experiment.grid()], [].append)
-    finally:
-        cards._own.pop("mine")
+    PlayedCluster(experiment, play).run([[each] for each in experiment.grid()], [].append)
     assert sent["digits"] is None
     assert cards.Card.model_validate_json(sent["mine"]).name == "mine"
 

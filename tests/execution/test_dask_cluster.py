@@ -19,7 +19,10 @@ from tests.helpers.execution_workers import FakeExperiment, spec
 from tests.helpers.processes import content, gone, wait_for
 
 pytest.importorskip("distributed", reason="needs the extra dask")
+from distributed import Client
+
 from rffbench.execution import dask_cluster
+from rffbench.solvers.ridge.dask_blocks import cluster_here
 from tests.helpers.dask_cluster import Cluster
 
 pytestmark = pytest.mark.slow
@@ -33,13 +36,16 @@ def cluster(tmp_path):
 
 
 def executor(cluster, experiment, work="do_all", timeout=60.0, patience=60.0, ensure="ensure"):
+    def connect():
+        client = Client(f"tcp://{cluster.address}", timeout=timeout, set_as_default=False)
+        if there := sum(each.poll() is None for each in cluster.processes) - 1:
+            client.wait_for_workers(there, timeout=60)
+        return client, None
+
     made = dask_cluster.DaskExecutor(
-        experiment, lambda: (dask_cluster._client(f"tcp://{cluster.address}", timeout), None), timeout=timeout,
-        work=f"{workers.__name__}:{work}", ensure=f"{workers.__name__}:{ensure}",
-    )  # fmt: skip
+        experiment, connect, timeout=timeout, work=f"{workers.__name__}:{work}", ensure=f"{workers.__name__}:{ensure}"
+    )
     made.open()
-    made._client.wait_for_workers(len([each for each in cluster.processes if each.poll() is None]) - 1, timeout=60)
-    made._look()
     made.timeout = patience
     return made
 
@@ -308,7 +314,7 @@ def test_with_dask_s_own_configuration_the_connection_is_tls(rffbench, tmp_path,
 
 def test_a_cluster_made_for_the_run_listens_on_loopback_alone():
     psutil = pytest.importorskip("psutil")
-    client, cluster = dask_cluster._cluster_here(1)
+    cluster = cluster_here(1)
     try:
         here = psutil.Process()
         listening = {
@@ -318,6 +324,5 @@ def test_a_cluster_made_for_the_run_listens_on_loopback_alone():
             if connection.status == psutil.CONN_LISTEN
         }
     finally:
-        client.close()
         cluster.close()
     assert listening == {"127.0.0.1"}

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from rffbench.errors import DataUnavailable, EnvironmentFault
-from rffbench.execution import local
+from rffbench.execution import child, local, supervised
+from rffbench.execution.child import CallFailed, call_alone, context
 from rffbench.execution.environment import processors
 from rffbench.execution.failure import Failure
-from rffbench.execution.local import CallFailed, LocalExecutor, _context, call_alone
+from rffbench.execution.local import LocalExecutor
 from tests.helpers.execution_workers import spec
 from tests.helpers.faults import find
 from tests.helpers.processes import content, descendants, gone, wait_for
@@ -59,7 +60,8 @@ def alone(do, **options):
     ],
 )
 def test_a_failure_is_a_result_that_says_how(do, status, type_, message, monkeypatch):
-    monkeypatch.setattr("rffbench.execution.local.REAP_S", 0.5)
+    for module in (child, supervised):
+        monkeypatch.setattr(module, "REAP_S", 0.5)
     result = alone(do)
     assert (result.status, result.error["type"]) == (status, type_)
     assert message in result.error["message"]
@@ -159,7 +161,7 @@ def test_what_leaves_a_process_no_file_to_open_is_no_fault_of_the_next_trial_in_
 @pytest.mark.slow
 def test_time_in_which_the_parent_stood_still_counts_for_no_trial_s_limit(monkeypatch):
     """As where a container is paused, or a laptop's lid is shut: parent and workers stand still together."""
-    step, wait, frozen = local._Worker.step, local.connection.wait, []
+    step, wait, frozen = supervised.Worker.step, local.connection.wait, []
 
     def look(worker, now):
         results = step(worker, now)
@@ -175,7 +177,7 @@ def test_time_in_which_the_parent_stood_still_counts_for_no_trial_s_limit(monkey
             os.kill(pid, signal.SIGCONT)
         return wait(signs, timeout)
 
-    monkeypatch.setattr(local._Worker, "step", look)
+    monkeypatch.setattr(supervised.Worker, "step", look)
     monkeypatch.setattr(local.connection, "wait", pause)
     assert alone("slow", time_limit=5.0).status == "ok"
     assert len(frozen) == 2
@@ -284,8 +286,8 @@ def test_an_error_of_the_receiver_ends_every_worker_and_what_it_started(tmp_path
     processes = []
 
     def full_disk(result):
-        child = int(wait_for(lambda: content(path)))
-        processes.extend([child, int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])])
+        pid = int(wait_for(lambda: content(path)))
+        processes.extend([pid, int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])])
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
@@ -295,7 +297,7 @@ def test_an_error_of_the_receiver_ends_every_worker_and_what_it_started(tmp_path
 
 @pytest.mark.parametrize("call", [lambda: run([[spec("sleep_forever")]]), lambda: call_alone("time:sleep", 60)])
 def test_ctrl_c_while_a_worker_starts_does_not_lose_it(call, monkeypatch):
-    process = _context().Process
+    process = context().Process
     start = process.start
 
     def interrupted(self):

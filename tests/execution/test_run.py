@@ -1,5 +1,6 @@
 """A run leaves a row for every trial, and can be stopped at any time and carried on."""
 
+import itertools
 import json
 import lzma
 import os
@@ -18,11 +19,10 @@ from rffbench.config import costs
 from rffbench.errors import ResultsError
 from rffbench.execution import local as local_module
 from rffbench.execution import run
-from rffbench.execution.log import read_rows
-from rffbench.execution.run import _Tally as TALLY
+from rffbench.execution.log import TrialLog, read_rows
 from rffbench.execution.serial import SerialExecutor
 from rffbench.process import Contention
-from rffbench.trials.spec import TrialResult, TrialSpec
+from rffbench.trials.spec import TrialSpec
 from tests.helpers.execution_workers import FakeExperiment, local, measured, spec
 from tests.helpers.processes import alive, descendants, processor_s, wait_for
 
@@ -110,7 +110,7 @@ def test_a_finished_run_is_not_done_again(tmp_path):
     assert (tmp_path / "trials.jsonl").read_bytes() == before
 
 
-def test_rows_of_earlier_runs_are_not_held(tmp_path):
+def test_rows_of_earlier_runs_are_not_held(tmp_path, monkeypatch):
     """Their number is bounded by the disk alone; what is asked of them is a status by trial."""
     held = []
 
@@ -122,8 +122,10 @@ def test_rows_of_earlier_runs_are_not_held(tmp_path):
             yield row
             assert sum(ref() is not None for ref in held) <= 2  # this one, and the one before in the reader's hand
 
-    earlier = run._Earlier(tmp_path, {one.key: one for one in GRID}, rows())
-    assert earlier.statuses == {one.key: "ok" for one in GRID}
+    monkeypatch.setattr(TrialLog, "rows", lambda self, brief: rows())
+    summary = carry_out(FakeExperiment(GRID), tmp_path)
+    assert (summary.run, summary.ok) == (0, 6)
+    assert len(held) == 300
 
 
 class Held(dict):
@@ -402,16 +404,20 @@ def test_contention_sees_another_process_at_work():
     assert contention.contended is (True if Path("/proc/stat").exists() else None)
 
 
-def test_the_time_left_leaves_out_what_the_first_trial_took_to_compile(monkeypatch):
-    run_module = sys.modules[TALLY.__module__]
-    specs = [replace(spec(), trial=trial) for trial in range(27)]
-    now, told = [0.0], []
-    monkeypatch.setattr(run_module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(run_module, "_shares", lambda pending: {each.key: 1.0 for each in pending})
-    tally = TALLY(specs, specs, {}, lambda *counts: told.append(counts[-1]))
-    for number, each in enumerate(specs):
-        now[0] = 30.0 + 2 * number  # the first takes 30 s, of which it compiles 29
-        tally.add(TrialResult(each, "ok"))
+def test_the_time_left_leaves_out_what_the_first_trial_took_to_compile(tmp_path, monkeypatch):
+    experiment = FakeExperiment([replace(spec(), trial=trial) for trial in range(27)])
+    now, moments, told = [0.0], itertools.count(30.0, 2.0), []  # the first takes 30 s, of which it compiles 29
+
+    def work(specs, channel):
+        for each in specs:
+            channel.begin(each)
+            now[0] = next(moments)
+            channel.result(measured(each))
+
+    monkeypatch.setattr(run.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(costs, "shares", lambda pending: {each.key: 1.0 for each in pending})
+    executor = SerialExecutor(work=work, ensure=lambda dataset: None)
+    carry_out(experiment, tmp_path, executor=executor, progress=lambda *counts: told.append(counts[-1]))
     assert told[1] == 26  # as trials cost, as long as nothing else is known; it was 780
     assert told[10] == pytest.approx(17 * 2, rel=0.1)
     assert told[-1] == 0

@@ -129,6 +129,7 @@ class PlayedJob:
     job_id, state = "7_0", "NODE_FAIL"
 
     def __init__(self, do, job, path, share):
+        path.write_bytes(self.left)
         if self.carries_out:
             do(job, path, share)
 
@@ -149,12 +150,12 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.chdir(tmp_path)
 
-    def make(specs, *, refuses="", carries_out=True, **options):
-        job = type("Job", (PlayedJob,), {"carries_out": carries_out})
+    def make(specs, *, refuses="", carries_out=True, left=b"", **options):
+        job = type("Job", (PlayedJob,), {"carries_out": carries_out, "left": left})
         played = type("Slurm", (PlayedSlurm,), {"refuses": refuses, "job": job, "arrays": [], "passed": {}})
         monkeypatch.setattr(submitit, "AutoExecutor", played)
         made = make_executor("slurm", FakeExperiment(specs), workers=3, options={"time": "2h", **options})
-        made._settings |= {"work": f"{workers.__name__}:do_all", "ensure": f"{workers.__name__}:ensure"}
+        made.settings |= {"work": f"{workers.__name__}:do_all", "ensure": f"{workers.__name__}:ensure"}
         return made, played
 
     return make
@@ -250,11 +251,8 @@ def test_without_a_time_limit_for_jobs_slurm_is_not_asked(slurm):
         slurm([], time=None)
 
 
-def test_a_line_that_a_killed_job_left_half_written_costs_no_later_one(tmp_path):
-    made = slurm_cluster.SlurmExecutor(FakeExperiment([]), folder=tmp_path, workers=1)
-    path = tmp_path / "told"
-    path.write_bytes(b"gASVFgAA")
-    job = slurm_cluster.Job([], {"numpy": "0.1"})
-    slurm_cluster.do_job(job, path, 0)
-    kinds = [kind for kind, _ in made._messages(slurm_cluster._Submitted(None, path))]
-    assert kinds == ["began", "report"]
+def test_a_line_that_a_killed_job_left_half_written_costs_no_later_one(slurm):
+    made, _ = slurm([], left=b"gASVFgAA")
+    results = []
+    made.run([[spec()]], results.append)
+    assert [result.status for result in results] == ["ok"]

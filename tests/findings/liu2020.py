@@ -44,7 +44,7 @@ def _search(name: str, dataset: str, protocol: str) -> tuple[str, str]:
     raise KeyError((name, dataset, protocol))
 
 
-def _within(name: str, points: float = 1) -> tuple[int, int]:
+def within_tolerance(name: str, points: float = 1) -> tuple[int, int]:
     cells = compared(name).counted
     return int((cells["difference"].abs() <= points).sum()), len(cells)
 
@@ -58,7 +58,7 @@ def _with_interval(mean: float, low: float, high: float) -> str:
 
 @finding(PAGE)
 def cells_of_table3() -> str:
-    (near, count), (nearer, _) = _within("table3"), _within("table3", 0.5)
+    (near, count), (nearer, _) = within_tolerance("table3"), within_tolerance("table3", 0.5)
     return (
         f"{near} of the {count} cells of EEG, magic04 and covtype are within one point of the paper, "
         f"{nearer} within half a point."
@@ -67,7 +67,7 @@ def cells_of_table3() -> str:
 
 @finding(README)
 def cells_of_table3_in_short() -> str:
-    near, count = _within("table3")
+    near, count = within_tolerance("table3")
     return f"{near} of the {count} cells of EEG, magic04 and covtype are within a point"
 
 
@@ -78,7 +78,7 @@ def gain_reported() -> str:
     return f"reports up to {reported.sub(reported['RFF'], axis=0).max(axis=None):.0f} points of accuracy over plain"
 
 
-def _exchanged(kind: str, methods: str) -> int:
+def exchanged(kind: str, methods: str) -> int:
     (within,) = [
         control.within for control in compared("table3").controls if (control.kind, control.methods) == (kind, methods)
     ]
@@ -87,15 +87,15 @@ def _exchanged(kind: str, methods: str) -> int:
 
 @finding(PAGE)
 def other_columns() -> str:
-    both = _exchanged("exchanged in pairs", "leverage-RFF and surrogate-RFF, RFF and QMC")
+    both = exchanged("exchanged in pairs", "leverage-RFF and surrogate-RFF, RFF and QMC")
     return (
-        f"With RFF's own numbers in all four columns {_exchanged('in every column', 'RFF')} of the "
+        f"With RFF's own numbers in all four columns {exchanged('in every column', 'RFF')} of the "
         f"{len(compared('table3').counted)} cells are within a point, with leverage-RFF and surrogate-RFF exchanged "
-        f"{_exchanged('exchanged', 'leverage-RFF and surrogate-RFF')}, with RFF and QMC exchanged too {both}."
+        f"{exchanged('exchanged', 'leverage-RFF and surrogate-RFF')}, with RFF and QMC exchanged too {both}."
     )
 
 
-def _protocols_tried() -> int:
+def number_of_protocols() -> int:
     """Of the three searches, each once: they differ in their sizes, trials and datasets too."""
     apart = (
         "name",
@@ -114,7 +114,7 @@ def _protocols_tried() -> int:
 
 @finding(PAGE)
 def protocols_tried() -> str:
-    return f"among the {_protocols_tried()} different ones that the three searches below rank."
+    return f"among the {number_of_protocols()} different ones that the three searches below rank."
 
 
 @finding(README)
@@ -122,9 +122,9 @@ def count_in_short() -> str:
     ours = compared("table3").cells.query("dataset == 'eeg' and method == 'surrogate-RFF' and multiple >= 8")
     assert (ours["high"] < 0).all()
     return (
-        f"a protocol within noise of the nearest of {_protocols_tried()} that were tried, the table comes out: {cells_of_table3_in_short()}. "
+        f"a protocol within noise of the nearest of {number_of_protocols()} that were tried, the table comes out: {cells_of_table3_in_short()}. "
         f"That count tells less than it seems: with RFF's own numbers in all four columns it is "
-        f'{_exchanged("in every column", "RFF")}, and surrogate-RFF, which the paper calls "Ours", stays below the paper '
+        f'{exchanged("in every column", "RFF")}, and surrogate-RFF, which the paper calls "Ours", stays below the paper '
         "on EEG from 8d on"
     )
 
@@ -267,13 +267,13 @@ def folds_of_the_solver() -> str:
 
 @finding(PAGE)
 def cells_as_written() -> str:
-    near, count = _within("table3-as-written")
+    near, count = within_tolerance("table3-as-written")
     return f"{word(near)} of {count} cells is within a point of the paper."
 
 
 @finding(PAGE)
 def cells_as_released() -> str:
-    near, count = _within("table3-as-released")
+    near, count = within_tolerance("table3-as-released")
     return f"`rffbench run table3-as-released`: {near} of {count} cells are within a point of the paper."
 
 

@@ -1,6 +1,6 @@
 """docs/reproduction.yaml, whose notes and assumptions docs/reproduction.md and the papers' pages show."""
 
-from tests.findings.liu2020 import _exchanged, _protocols_tried, _within
+from tests.findings.liu2020 import exchanged, number_of_protocols, within_tolerance
 from tests.helpers.findings import compared, finding, mean_of
 
 PAGE = "docs/reproduction.yaml"
@@ -26,12 +26,12 @@ COVTYPE = "covtype-yen"
 
 @finding(PAGE)
 def what_the_count_is_worth() -> str:
-    near, count = _within("table3")
+    near, count = within_tolerance("table3")
     return (
-        f"What {near} of {count} is worth. The protocol of Table 3 was chosen among {_protocols_tried()} by closeness to "
+        f"What {near} of {count} is worth. The protocol of Table 3 was chosen among {number_of_protocols()} by closeness to "
         "these numbers, and a tolerance of one point barely tells the methods apart: RFF's own numbers in all four columns "
-        f"score {_exchanged('in every column', 'RFF')} of {count}, and "
-        f"{_exchanged('exchanged in pairs', 'leverage-RFF and surrogate-RFF, RFF and QMC')} with the methods exchanged in pairs."
+        f"score {exchanged('in every column', 'RFF')} of {count}, and "
+        f"{exchanged('exchanged in pairs', 'leverage-RFF and surrogate-RFF, RFF and QMC')} with the methods exchanged in pairs."
     )
 
 

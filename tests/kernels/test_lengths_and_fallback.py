@@ -16,7 +16,7 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-0.5, 0.5, size=(60, 3))
 Y = np.where(X[:, 0] * X[:, 1] + 0.1 * RNG.normal(size=60) > 0, 1, 0)
 LENGTHS = [0.9, 2.0, 1.5]
-BUILT_IN = [name for name in MAPS.names() if name != NONE and name in MAPS._built_in]
+BUILT_IN = [name for name in MAPS.names() if name != NONE and name in MAPS.built_in]
 
 
 def made(name, gamma=0.7, **parameters):

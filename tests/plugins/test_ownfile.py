@@ -286,12 +286,12 @@ def test_what_a_file_forks_may_end_itself(rffbench, tmp_path):
 
 
 def test_an_error_in_a_plug_in_s_map_says_which_line_too(tmp_path, monkeypatch):
-    from rffbench.plugins.registry import Registry
+    from rffbench.plugins import registry as module
 
     (tmp_path / "faulty_package.py").write_text(FAULTY)
     monkeypatch.syspath_prepend(tmp_path)
-    registry = Registry("feature map", {}, "", common=(), none="")
-    monkeypatch.setattr(registry, "_added", lambda: {"fit": EntryPoint("fit", "faulty_package:FailsInFit", "")})
+    registry = module.Registry("feature map", {}, "", common=(), none="")
+    monkeypatch.setattr(module, "entry_points", lambda group: [EntryPoint("fit", "faulty_package:FailsInFit", group)])
     features = registry.make("fit", {})
     with pytest.raises(AttributeError) as caught:
         features.fit(np.eye(2))

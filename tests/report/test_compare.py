@@ -320,7 +320,7 @@ def test_the_files_hold_every_cell_and_every_claim(compared):
 
 def test_the_figure_has_reported_and_measured_curves_of_every_method_with_bands(compared):
     folder, comparison, _, _ = compared
-    panel, below = compare_figures._comparison_figure(comparison, ["eeg"]).axes
+    panel, below = compare_figures.comparison_figure(comparison, ["eeg"]).axes
     lines = [(line.get_linestyle(), len(line.get_xdata())) for line in panel.get_lines()]
     assert lines.count(("--", 8)) == 4  # what the paper reports of four methods
     assert lines.count(("-", 2)) == 2  # what was measured of two

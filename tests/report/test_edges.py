@@ -73,7 +73,7 @@ def test_of_a_path_the_scores_of_the_test_rows_say_whether_they_move(tmp_path):
             each["curves"] = {"lambda": GRID, "accuracy": [end + trial / 10, 79.0 + trial / 10, 78.0, 70.0]}
         results = loaded(tmp_path / str(moves), rows)
         assert bool(edges.marks(results)) == moves
-        assert [edge.moves for edge in edges._all_edges(results)] == [moves]
+        assert [edge.moves for edge in edges.all_edges(results)] == [moves]
 
 
 def test_a_bandwidth_at_the_edge_is_told_of_too(tmp_path):

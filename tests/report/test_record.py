@@ -14,7 +14,7 @@ from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.report import frame, writeup
 from rffbench.report.compare import compare
-from rffbench.report.figures.comparison import _comparison_figure
+from rffbench.report.figures.comparison import comparison_figure
 from rffbench.report.record import record
 from tests.helpers import report_log as log
 
@@ -76,7 +76,7 @@ def test_a_run_is_compared_with_what_was_recorded(tmp_path, recorded, shift, out
 def test_of_one_size_the_figure_has_a_point_a_method_and_not_a_lone_tick(tmp_path, recorded):
     some = [row for row in rows() if row["n_features"] == 14]
     comparison = compare(frame.load_results(folder(tmp_path / "new", some=some, reference="../mine.csv")))
-    (panel,) = _comparison_figure(comparison, ["eeg"]).axes
+    (panel,) = comparison_figure(comparison, ["eeg"]).axes
     assert [tick.get_text() for tick in panel.get_xticklabels()][:2] == ["RFF", "surrogate-RFF"]
 
 

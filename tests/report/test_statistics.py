@@ -147,7 +147,7 @@ def test_the_critical_difference_diagram_names_every_method_and_joins_those_not_
 def test_joined_are_methods_of_which_no_two_are_told_apart(monkeypatch):
     p = pd.DataFrame([[1.0, 0.4, 0.01], [0.4, 1.0, 0.4], [0.01, 0.4, 1.0]], list("ABC"), list("ABC"))
     monkeypatch.setattr(critical_difference, "significance_matrix", lambda statistics: p)
-    assert critical_difference._joined(list("ABC"), None) == [(0, 1), (1, 2)]
+    assert critical_difference.joined(list("ABC"), None) == [(0, 1), (1, 2)]
 
 
 def test_the_diagram_has_the_room_that_the_names_of_each_side_need(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ BALANCED = {
     "linear-svm": [{"tolerance": 1e-9}],
 }
 CASES = [(name, more) for name, variants in BALANCED.items() for more in variants]
-HAVE_IT = ", ".join(name for name in SOLVERS._built_in if name in BALANCED)
+HAVE_IT = ", ".join(name for name in SOLVERS.built_in if name in BALANCED)
 
 
 def made(name, **more):
@@ -91,7 +91,7 @@ def test_a_config_without_it_keeps_its_keys(name):
     ({"name": "ridge", "class_weight": "balanced", "blocks": "dask"}, "classification", "null with blocks: dask"),
     *(({"name": name, "class_weight": "balanced"}, "classification",
        rf"solver '{name}': 'class_weight'.*; class_weight is one of {HAVE_IT}$")
-      for name in SOLVERS._built_in if name not in BALANCED),
+      for name in SOLVERS.built_in if name not in BALANCED),
 ])  # fmt: skip
 def test_what_cannot_be_balanced_is_refused_with_who_can(config, task, message):
     with pytest.raises(ConfigError, match=message) as error:

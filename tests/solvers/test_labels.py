@@ -66,8 +66,10 @@ def test_values_are_not_taken_for_classes():
     )
     few = np.round(values / 40)  # from an estimator, which knows better, they come as (n, t)
     assert len(np.unique(few)) <= 20
-    np.testing.assert_array_equal(features._targets(few[:, None]), few)
-    assert features._targets(few).shape == (len(few), len(np.unique(few)))
+    codes, nearly = np.where(few[:, None] == np.unique(few), 1.0, -1.0), few + 1e-9 * np.arange(len(few))
+    for given, same in ((few[:, None], nearly), (few, codes)):
+        expected = features.fit(DIGITS, same).frequencies_
+        np.testing.assert_array_equal(features.fit(DIGITS, given).frequencies_, expected)
 
 
 @pytest.mark.parametrize("kind", ["integers", "floats", "text"])

@@ -78,14 +78,16 @@ def test_sparse_and_served_rows_give_the_same(features):
         np.testing.assert_allclose(model.fit(rows, THREE).predict_proba(rows), expected, atol=1e-6)
 
 
-def test_memory_decides_whether_features_are_held():
+def test_memory_decides_whether_features_are_held(monkeypatch):
     wide = RandomFourierFeatures(500, gamma=0.2, random_state=0)
     many = np.tile(X, (20, 1))
     held = 8 * 501 * len(many)
-    model = LogisticClassifierCV([0.01], features=wide, memory=2 * held)
-    assert model._holds(many, 500, 1)
-    model.set_params(memory=held)
-    assert not model._holds(many, 500, 1)
+    fill, rows = RandomFourierFeatures.fill, []
+    monkeypatch.setattr(RandomFourierFeatures, "fill", lambda self, X, out: rows.append(len(X)) or fill(self, X, out))
+    for memory, once in ((2 * held, True), (held, False)):
+        rows.clear()
+        model = LogisticClassifierCV([0.01], features=wide, memory=memory).fit(many, np.tile(TWO, 20))
+        assert (sum(rows) < 2 * len(many)) is once
     model.set_params(method="held")
     with pytest.raises(MemoryBudgetError):
         model.fit(many, np.tile(TWO, 20))

@@ -10,6 +10,7 @@ import pytest
 from rffbench import data
 from rffbench.features import base
 from rffbench.linalg import trigonometric as linalg
+from rffbench.linalg.triangles import TriangleStack
 from rffbench.solvers import parameters
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics
 from rffbench.trials import shared as shared
@@ -148,5 +149,6 @@ def test_gram_sums_lose_nothing_to_the_features_precision():
     for start in range(0, len(Z), 5_000):
         statistics.add(0, Z[start : start + 5_000], Z[start : start + 5_000, 0])
     exact = Z.astype(np.float64).T @ Z.astype(np.float64)
-    np.testing.assert_allclose(statistics._grams[0].full(), exact, rtol=1e-13)
+    statistics.gram([0], gram := TriangleStack(1, 3)[0])
+    np.testing.assert_allclose(gram.full(), exact, rtol=1e-13)
     np.testing.assert_allclose(statistics.moments([0]).right[:, 0], exact[:, 0], rtol=1e-13)

@@ -243,8 +243,8 @@ def test_merging_a_frequency_drawn_twice_leaves_the_function_as_it_was(method, c
     features = problem.features(one)
     pool = SharedPool(problem, [(one, features)])
     size = pool_size(features)
-    selection = pool._select(features, size, len(problem.split.X_train))
-    view, spread = pool._view(selection, size)
+    selection = pool.select(features, size, len(problem.split.X_train))
+    view, spread = pool.view(selection, size)
     assert view.columns < 66  # some were drawn twice
     assert view.columns == 2 * len(np.unique(selection.index))
 

@@ -123,7 +123,7 @@ class SeriesFeatures(FeatureMap):
         elif self.degrees == "power":
             terms = power_terms(kernel, count)
         elif self.degrees == "least-error":
-            terms = least_error_terms(kernel, sampled(X, sequence), count, self._law(d))
+            terms = least_error_terms(kernel, sampled(X, sequence), count, self.law(d))
         else:
             least = FEWEST_COLUMNS if self.degrees == "truncated" else 0
             terms = optimised_terms(kernel, sampled(X, sequence), count, sequence, least=least, linear=not exact)
@@ -141,7 +141,7 @@ class SeriesFeatures(FeatureMap):
             factors = (np.sqrt(kernel.coefficients(2)[1]) * self.row_factors(X)).astype(X.dtype)
             np.multiply(dense_rows(kernel.scaled(X)), factors[:, None], out=out[:, first:])
 
-    def _law(self, d: int) -> Law:
+    def law(self, d: int) -> Law:
         """The spread of estimates of a degree, for rows of d inputs."""
         raise NotImplementedError
 

@@ -70,7 +70,7 @@ class ProjectionProducts(SeriesFeatures):
         """h of the formulas, and r, the multiply-adds of a projection."""
         return {**super().letters(d), "r": math.log2(next_power_of_two(d)) + 1 if self.projection == "srht" else d}
 
-    def _law(self, d: int) -> allocation.Law:
+    def law(self, d: int) -> allocation.Law:
         complex_ = self.parts == 2
         if self.projection == "srht":
             return partial(allocation.transforms, block=next_power_of_two(d), complex_=complex_)

@@ -61,7 +61,7 @@ class TensorSketchFeatures(SeriesFeatures):
     sketches_: dict[int, list[CountSketch]]
     constants_: NDArray[np.float64]
 
-    def _law(self, d: int) -> allocation.Law:
+    def law(self, d: int) -> allocation.Law:
         return allocation.sketches
 
     def _draw(self, kernel: MaclaurinKernel, terms: Terms, d: int, sequence: SeedSequence) -> None:

@@ -58,13 +58,13 @@ def distances(results: Results) -> pd.DataFrame:
 
 def _compared(own: pd.DataFrame, base: pd.DataFrame, score: str) -> dict[str, float]:
     """The mean absolute differences between two paths of one trial by scale, and the number of λ behind them."""
-    differences = np.stack([_differences(own, base, name, score) for name in LAMBDA_SCALES])
+    differences = np.stack([path_distances(own, base, name, score) for name in LAMBDA_SCALES])
     both = np.isfinite(differences).all(axis=0)
     means = differences[:, both].mean(axis=1) if both.any() else np.full(len(LAMBDA_SCALES), np.nan)
     return {**dict(zip(LAMBDA_SCALES, means, strict=True)), "compared": float(both.sum())}
 
 
-def _differences(own: pd.DataFrame, base: pd.DataFrame, scale: str, score: str) -> NDArray[np.float64]:
+def path_distances(own: pd.DataFrame, base: pd.DataFrame, scale: str, score: str) -> NDArray[np.float64]:
     """|score − the base's score at the same value of the scale| at each λ; NaN beyond the ends of the base's path."""
     base = base.dropna(subset=[scale]).sort_values(scale)
     at, reference = np.log(own[scale].to_numpy(float)), np.log(base[scale].to_numpy(float))

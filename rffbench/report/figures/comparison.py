@@ -60,10 +60,10 @@ def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), s
     both = comparison.cells.dropna(subset=["reported", "measured"])
     datasets = list(dict.fromkeys(both["dataset"]))
     with drawn_in(style):
-        return saved(_comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
+        return saved(comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
 
 
-def _comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
+def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     by = _size_column(comparison)
     both = comparison.cells.dropna(subset=["reported", "measured"])
     sized = both.groupby("dataset")[by].nunique().max() > 1

@@ -34,7 +34,7 @@ def draw_critical_difference(
     if len(statistics.ranks) < FEWEST_METHODS or datasets < FEWEST_DATASETS:
         return []
     ranks = statistics.ranks.sort_values()
-    bars = _joined(list(ranks.index), statistics)
+    bars = joined(list(ranks.index), statistics)
     half = -(-len(ranks) // 2)
     below = _STEM + _BAR * len(bars) + _LABEL * half
     with drawn_in(style):
@@ -72,7 +72,7 @@ def draw_critical_difference(
         return saved(figure, folder, "critical_difference", formats)
 
 
-def _joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
+def joined(methods: list[str], statistics: Statistics) -> list[tuple[int, int]]:
     """The longest runs of methods without a significant difference: (first, last) in the order of ranks."""
     p = significance_matrix(statistics).loc[methods, methods].to_numpy()
     runs: list[tuple[int, int]] = []

@@ -109,7 +109,7 @@ class KernelSystem:
 
         side_by_side([partial(decompose, fold) for fold in range(self.problems.folds + 1)])
 
-    def _projected(self, values: Numbers, columns: Columns) -> Numbers:
+    def projected(self, values: Numbers, columns: Columns) -> Numbers:
         """DV, or with an intercept HDV; in place."""
         problems = self.problems
         problems.leave_out(values, slice(0, problems.n), columns)
@@ -121,7 +121,7 @@ class KernelSystem:
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
         self._count()
-        return self._projected(self.matrix.times(V), columns) + self.problems.penalties[columns] * V
+        return self.projected(self.matrix.times(V), columns) + self.problems.penalties[columns] * V
 
     def precondition(self, R: Numbers, columns: Columns) -> Numbers:
         """(FᵀF + cI)⁻¹ by the r×r matrices of Woodbury's formula: (I − F(FᵀF + cI)⁻¹Fᵀ)/c."""
@@ -133,7 +133,7 @@ class KernelSystem:
             of = problems.fold[columns] == fold
             values, Q = self._spectra[fold]
             inner[:, of] = Q @ ((Q.T @ inner[:, of]) / (values[:, None] + problems.penalties[columns][of]))
-        return self._projected(R - self.root @ inner, columns) / problems.penalties[columns]
+        return self.projected(R - self.root @ inner, columns) / problems.penalties[columns]
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
@@ -141,7 +141,7 @@ class KernelSystem:
         self._count()
         outputs = self.matrix.times(X)
         errors = problems.errors(outputs + self._intercepts(X, every), slice(0, problems.n), every, scoring)
-        return self._projected(outputs, every) + problems.penalties * X, errors
+        return self.projected(outputs, every) + problems.penalties * X, errors
 
     def _intercepts(self, X: Numbers, columns: Columns) -> Numbers:
         folds = self.problems.fold[columns]

@@ -81,7 +81,7 @@ class Tiles:
         """One pass: ``work(rows, Z)`` of each tile by some thread, and in the order of the rows where they are, Z, and
         what it came to. Z is used again once AT_ONCE tiles have been given."""
         self.passes += 1
-        buffers = self._buffers()
+        buffers = self.buffers_of_thread()
         for group in row_blocks(self.n, AT_ONCE * self.rows):
             read, found = checked_rows(self.X, group), dict[int, Any]()
             parts = list(row_blocks(len(read), self.rows))
@@ -103,7 +103,7 @@ class Tiles:
                 check_finite(self.features, Z)
                 yield slice(group.start + part.start, group.start + part.stop), Z, result
 
-    def _buffers(self) -> list[NDArray]:
+    def buffers_of_thread(self) -> list[NDArray]:
         shape = min(self.rows, self.n), self.p
         kept = getattr(_kept, "buffers", []) if self.keep else []
         if kept and kept[0].dtype == self.dtype and kept[0].shape[1] == self.p and len(kept[0]) >= shape[0]:

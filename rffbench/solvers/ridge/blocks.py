@@ -127,7 +127,8 @@ class _BlockedRidge(Streaming):
             raise WrongParameter("lambda", problem)
         check_blocks(self.blocks)
 
-    def _engine(self) -> AbstractContextManager[Engine]:
+    def engine(self) -> AbstractContextManager[Engine]:
+        """The workers, for a ``with`` block."""
         from rffbench.solvers.ridge.dask_blocks import engine
 
         return engine()
@@ -155,7 +156,7 @@ class _BlockedRidge(Streaming):
         self._set_origin(X, rows)
         statistics = FoldStatistics(self._columns, folds, Y.shape[1])
         seconds = np.zeros(2)
-        with self._engine() as engine:
+        with self.engine() as engine:
             with Stopwatch() as gathering:
                 groups = [[(part(X, leaf), part(Y, leaf)) for leaf in leaves(*rows)] for rows in pairwise(bounds)]
                 for fold, found in enumerate(engine.sums(gather, add, self._for_workers(), groups)):
@@ -197,7 +198,7 @@ class _BlockedRidge(Streaming):
         """Z·coef by workers: (n,) or (n, t)."""
         coef = self.collapse(coef)
         parts = [(coef, part(X, leaf)) for leaf in leaves(0, X.shape[0])]
-        with self._engine() as engine:
+        with self.engine() as engine:
             return np.concatenate(list(engine.each(apply, self._for_workers(), parts)))
 
 

@@ -129,7 +129,7 @@ def minimise(
             if not reached:
                 warnings.warn("the descent ended above its duality gap, tol", ConvergenceWarning, stacklevel=2)
             return Minimum(objective, gap, steps)
-        features = _in_the_model(gradient, w, problem.penalty)
+        features = working_set(gradient, w, problem.penalty)
         points = problem.points(problem.residual)
         H = problem.gram.update(Z, features, points)
         slope, weights = gradient[features], w[features]
@@ -142,7 +142,7 @@ def minimise(
         steps += 1
 
 
-def _in_the_model(gradient: NDArray, w: NDArray, penalty: float) -> NDArray[np.int64]:
+def working_set(gradient: NDArray, w: NDArray, penalty: float) -> NDArray[np.int64]:
     """Positions, sorted: all that have a weight and the steepest of the others."""
     weighted = np.flatnonzero(w)
     steep = np.flatnonzero((w == 0) & (np.abs(gradient) > penalty))

@@ -55,7 +55,7 @@ def test_it_is_the_dense_algorithm(sketch, power, expansion):
     map_ = tefm(10, sketch=sketch, power=power, expansion=expansion).fit(X)
     G = dense(map_, X, 10, 0 if sketch == "srht" else power)
     assert map_.power_ == (0 if sketch == "srht" else power)
-    assert map_._sums_gram == (sketch != "srht" and power > 0 and expansion <= 4 * power)
+    assert map_.letters(4)["g"] == (sketch != "srht" and power > 0 and expansion <= 4 * power)
     found = map_.transform(X)
     np.testing.assert_allclose(found @ found.T, G @ G.T, atol=1e-8)
     if power < 2:  # an odd dense power loses the directions of small singular values to rounding

@@ -37,7 +37,7 @@ def test_a_law_is_the_variance_of_estimates_as_they_are_drawn(kind, parameters, 
     rows, columns, draws = X[:5], 6, 600
     complex_ = kind is ComplexToRealFeatures
     kernel = PolynomialKernel(degree=n, c=0.0)
-    law = kind(2, kernel=kernel, **parameters)._law(5)
+    law = kind(2, kernel=kernel, **parameters).law(5)
     expected = spread(kind, law, columns, n, allocation.Pairs.of(kernel, rows))
     found = np.zeros((5, 5))
     for seed in range(draws):

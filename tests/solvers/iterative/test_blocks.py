@@ -140,7 +140,7 @@ def test_a_worker_s_passes_over_its_blocks_use_the_same_memory():
 
     def total(part, keep):
         tiles = Tiles(rows[part], features, 64, part.start, keep=keep)
-        return tiles.total(work, problems)[0], tiles._buffers()
+        return tiles.total(work, problems)[0], tiles.buffers_of_thread()
 
     first, buffers = total(slice(0, 500), True)
     second, again = total(slice(500, 900), True)

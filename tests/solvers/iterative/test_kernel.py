@@ -164,7 +164,7 @@ def test_a_preconditioner_is_the_inverse_for_every_fold_and_penalty(penalty, cen
     found, problems = system(F, [penalty, 10 * penalty], 3, center)
     R = rng.normal(size=(n, len(problems)))
     every = np.arange(len(problems))
-    R = found._projected(R, every)
+    R = found.projected(R, every)
     ours = found.precondition(R, every)
     for column, (fold, c) in enumerate(zip(problems.fold, problems.penalties, strict=True)):
         D = np.ones((n, 1))

@@ -22,7 +22,8 @@ MAP = RandomFourierFeatures(32, gamma=0.1, random_state=0)
 def workers(monkeypatch):
     """Small leaves, on played workers."""
     played = Played()
-    monkeypatch.setattr(blocks._BlockedRidge, "_engine", lambda self: played)
+    for kind in (BlockedRidgeCV, BlockedRidgeClassifierCV):
+        monkeypatch.setattr(kind, "engine", lambda self: played)
     monkeypatch.setattr(blocks, "leaves", lambda start, stop: tree.leaves(start, stop, 60))
     return played
 

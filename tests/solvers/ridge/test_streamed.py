@@ -500,7 +500,7 @@ def test_penalties_solved_side_by_side_give_what_one_after_another_does(problem,
 @pytest.mark.parametrize("center", [True, "both"])
 @pytest.mark.parametrize("strategy", ["one pass", "passes", "dual"])
 def test_frequencies_drawn_twice_are_solved_for_once_and_the_coefficients_are_all_columns(
-    problem, monkeypatch, center, strategy
+    problem, monkeypatch, center, strategy, planning
 ):
     for module in (rowsource, pool):
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)  # so that the map takes less memory than ridge
@@ -512,11 +512,11 @@ def test_frequencies_drawn_twice_are_solved_for_once_and_the_coefficients_are_al
     memory = None
     if strategy == "passes":
         memory = least_bytes(StreamedRidgeCV(features=features, **settings), X) + 60_000  # for the frequencies
-    model = StreamedRidgeCV(features=features, memory=memory, **settings).fit(X, y)
+    model, size = StreamedRidgeCV(features=features, memory=memory, **settings).fit(X, y), planning.size
     Z = features.fit(X, y).transform(X)
     plain = StreamedRidgeCV(**settings).fit(Z, y)
     assert model.coef_.shape == plain.coef_.shape == (120,)
-    assert model._columns < 120
+    assert size.columns < 120
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6, atol=1e-8 * np.abs(plain.coef_).max())
     np.testing.assert_allclose(model.cv_results_["fold_test_error"], plain.cv_results_["fold_test_error"], rtol=1e-8)
     np.testing.assert_allclose(model.predict(X), plain.predict(Z), rtol=1e-8)

@@ -10,6 +10,7 @@ from rffbench import RandomFourierFeatures, StreamedRidge, StreamedRidgeClassifi
 from rffbench.errors import Fallback, MemoryBudgetError
 from rffbench.linalg.qr import RFactor
 from rffbench.solvers import make_solver
+from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.solvers.ridge.svd import FoldFactors
 
 EPS = np.finfo(float).eps
@@ -97,7 +98,7 @@ def test_both_methods_agree_where_the_penalty_is_large(rows, center, lambda_scal
 
 @pytest.mark.parametrize("scoring", [None, "accuracy"])
 @pytest.mark.parametrize("center", [False, True, "both"])
-def test_classes_labels_and_passes_agree_too(scoring, center):
+def test_classes_labels_and_passes_agree_too(scoring, center, planning):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 5))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=300), [0.3, 1.5])
@@ -110,8 +111,8 @@ def test_classes_labels_and_passes_agree_too(scoring, center):
         ).fit(X, y)  # fmt: skip
 
     plain, ours = fit("cholesky"), fit("svd")
-    tight = fit("svd", memory=ours._plan((300, 5), 60, 3, 3, 3).bytes - RFactor.bytes_needed(64))
-    assert tight._plan((300, 5), 60, 3, 3, 3).way == "in_passes"
+    tight = fit("svd", memory=planning.last.bytes - RFactor.bytes_needed(64))
+    assert planning.last.way == "in_passes"
     for model in (ours, tight):
         np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(
@@ -164,14 +165,10 @@ def test_relative_to_the_trace_lambda_means_the_same_whatever_the_scale_of_the_c
 
 
 def test_the_method_is_the_singular_values_where_one_penalty_is_too_small_for_cholesky():
-    def method(alphas, **options):
-        model = StreamedRidgeCV(alphas, **options)
-        return "svd" if model._by_svd else "cholesky"
-
-    assert method([1e-13, 1.0]) == method([1e-15, 1.0], lambda_scale="trace") == "cholesky"
-    assert method([0.0, 1.0]) == method([1e-16, 1.0], lambda_scale="trace") == "svd"
-    assert method([0.0, 1.0], method="cholesky") == "cholesky"
-    assert method([1.0], method="svd") == "svd"
+    assert chosen_method(None, [1e-13, 1.0], "n") == chosen_method(None, [1e-15, 1.0], "trace") == "cholesky"
+    assert chosen_method(None, [0.0, 1.0], "n") == chosen_method(None, [1e-16, 1.0], "trace") == "svd"
+    assert chosen_method("cholesky", [0.0, 1.0], "n") == "cholesky"
+    assert chosen_method("svd", [1.0], "n") == "svd"
 
 
 def test_parts_give_what_the_whole_gives():

@@ -5,7 +5,7 @@ import pytest
 
 from rffbench import NystroemFeatures, StreamedRidgeClassifierCV, StreamedRidgeCV
 from rffbench.features.data_dependent.nystroem import NystroemFeatures as Map
-from rffbench.solvers.ridge.unmixed import UnmixedColumns
+from rffbench.solvers.ridge import streaming
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(900, 6))
@@ -31,20 +31,15 @@ def weighted(model, y):
     return model.fit(X, y, sample_weight=np.arange(1.0, 901) / 450)
 
 
-def was_unmixed(model):
-    return isinstance(model._map, UnmixedColumns)
-
-
 @pytest.mark.parametrize("center", [True, "both", False])
 @pytest.mark.parametrize("features", MAPS.values(), ids=MAPS)
 @pytest.mark.parametrize("settings", [{}, {"lambda_scale": 1}, {"lambda_scale": "trace"}, {"path": True}], ids=str)
-def test_folds_lambdas_and_coefficients_are_those_of_the_features(center, features, settings):
+def test_folds_lambdas_and_coefficients_are_those_of_the_features(center, features, settings, unmixed):
     ours, plain = (
         StreamedRidgeCV(ALPHAS, center=center, features=each, **settings).fit(X, Y)
         for each in (features, mixed(features))
     )
-    assert was_unmixed(ours)
-    assert not was_unmixed(plain)
+    assert unmixed.call_count == 1  # ours alone
     assert ours.alpha_ == plain.alpha_
     np.testing.assert_allclose(ours.cv_results_["fold_test_error"], plain.cv_results_["fold_test_error"], rtol=1e-6)
     np.testing.assert_allclose(ours.predict(X), plain.predict(X), atol=1e-6)
@@ -55,38 +50,42 @@ def test_folds_lambdas_and_coefficients_are_those_of_the_features(center, featur
 
 @pytest.mark.parametrize("settings", [{"scoring": "accuracy"}, {"center": "both"}, {}], ids=str)
 @pytest.mark.parametrize("passes", [False, True])
-def test_classes_weights_and_little_memory_make_no_difference(settings, passes, monkeypatch):
+def test_classes_weights_and_little_memory_make_no_difference(settings, passes, monkeypatch, unmixed):
     if passes:
-        monkeypatch.setattr(StreamedRidgeClassifierCV, "_fit_in_one_pass", StreamedRidgeClassifierCV._fit_in_passes)
+        plan = streaming.streaming_plan
+        in_passes = lambda *given, **more: plan(*given, **more)._replace(way="in_passes")  # noqa: E731
+        monkeypatch.setattr(streaming, "streaming_plan", in_passes)
     labels = np.digitize(Y, [0.0, 1.0])
     ours, plain = (
         weighted(StreamedRidgeClassifierCV(ALPHAS, features=each, **settings), labels)
         for each in (MAPS["laplacian"], mixed(MAPS["laplacian"]))
     )
-    assert was_unmixed(ours)
+    assert unmixed.call_count == 1
     np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=1e-6)
     np.testing.assert_allclose(ours.cv_results_["mean_test_error"], plain.cv_results_["mean_test_error"], rtol=1e-5)
 
 
-def test_float32_rows_are_summed_in_float64():
+def test_float32_rows_are_summed_in_float64(unmixed):
     ours, plain = (
         StreamedRidgeCV(ALPHAS, features=each).fit(X.astype(np.float32), Y)
         for each in (MAPS["laplacian"], mixed(MAPS["laplacian"]))
     )
-    assert was_unmixed(ours)
+    assert unmixed.call_count == 1
     np.testing.assert_allclose(ours.predict(X.astype(np.float32)), plain.predict(X.astype(np.float32)), atol=1e-3)
 
 
-def test_landmarks_that_nearly_agree_leave_sums_of_the_features():
+def test_landmarks_that_nearly_agree_leave_sums_of_the_features(unmixed):
     """Their kernel matrix has eigenvalues that rounding in KᵀK would drown at this λ."""
     smooth = NystroemFeatures(60, gamma=1e-3, random_state=0)
-    model = StreamedRidgeCV(ALPHAS, features=smooth).fit(X, Y)
-    assert not was_unmixed(model)
-    assert was_unmixed(StreamedRidgeCV([1e3], features=MAPS["gaussian"]).fit(X, Y))
+    StreamedRidgeCV(ALPHAS, features=smooth).fit(X, Y)
+    assert not unmixed.called
+    StreamedRidgeCV([1e3], features=MAPS["gaussian"]).fit(X, Y)
+    assert unmixed.called
 
 
-def test_few_rows_are_mixed_one_by_one():
-    assert not was_unmixed(StreamedRidgeCV(ALPHAS, features=MAPS["laplacian"]).fit(X[:300], Y[:300]))
+def test_few_rows_are_mixed_one_by_one(unmixed):
+    StreamedRidgeCV(ALPHAS, features=MAPS["laplacian"]).fit(X[:300], Y[:300])
+    assert not unmixed.called
 
 
 def test_a_second_fit_forgets_how_the_first_went():

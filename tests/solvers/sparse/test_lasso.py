@@ -151,5 +151,5 @@ def test_the_quadratic_s_minimum_is_where_no_coordinate_wants_to_move():
 
 def test_the_model_takes_the_steepest_features_first(monkeypatch):
     monkeypatch.setattr(l1, "ADDED_AT_ONCE", 2)
-    chosen = l1._in_the_model(np.array([0.5, -3.0, 2.0, 0.0, 4.0]), np.array([0.0, 0, 0, 1, 0]), 1.0)
+    chosen = l1.working_set(np.array([0.5, -3.0, 2.0, 0.0, 4.0]), np.array([0.0, 0, 0, 1, 0]), 1.0)
     np.testing.assert_array_equal(chosen, [1, 3, 4])

@@ -15,8 +15,8 @@ from rffbench import (
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.solvers import make_solver
 from rffbench.solvers.sparse.basis import Basis, with_ones
-from rffbench.solvers.sparse.fully_corrective import FullyCorrective
 from rffbench.solvers.sparse.l1 import SquaredHinge, solve, solve_lasso
+from rffbench.solvers.sparse.working_set import WorkingSet
 
 KERNELS = ["gaussian", "laplacian", "cauchy", "perceptron"]
 SMALL = {"features_per_step": 20, "steps": 6, "random_state": 0}
@@ -207,16 +207,17 @@ def test_the_path_chooses_by_held_out_rows_and_then_fits_all(regression):
 
 
 def test_the_path_keeps_what_the_larger_penalty_found(regression, monkeypatch):
-    starts = []
-    descend = FullyCorrective._descend
+    begun = []
+    add = WorkingSet.add
 
-    def spy(self, *arguments, start=None, **options):
-        starts.append(None if start is None else len(start))
-        return descend(self, *arguments, start=start, **options)
+    def spy(self, functions, names, weights=None):
+        if not len(self):
+            begun.append(None if weights is None else len(names))
+        add(self, functions, names, weights)
 
-    monkeypatch.setattr(FullyCorrective, "_descend", spy)
+    monkeypatch.setattr(WorkingSet, "add", spy)
     model = SparseRandomFeaturesRegressor(alpha=[3.0, 0.3], **SMALL).fit(*regression)
-    assert starts == [None, model.path_["nonzeros"][0], None]
+    assert begun == [None, model.path_["nonzeros"][0], None]
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "perceptron"])

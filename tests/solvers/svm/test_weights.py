@@ -68,7 +68,8 @@ def test_class_weights_are_scikit_learn_s(labels, class_weight):
     if len(ours.classes_) == 2:
         expected = theirs.fit(Z, labels).decision_function(Z)
     else:  # where it weighs the class alone against the rest, whose rows keep weight 1
-        weights = linear_svm.class_row_weights(class_weight, ours.classes_, ours._targets(X, labels)[1], None)
+        codes = np.where(labels[:, None] == ours.classes_, 1.0, -1.0)
+        weights = linear_svm.class_row_weights(class_weight, ours.classes_, codes, None)
         plain = theirs.set_params(class_weight=None)
         expected = np.column_stack(
             [plain.fit(Z, labels == label, weights).decision_function(Z) for label in ours.classes_]
