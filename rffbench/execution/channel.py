@@ -44,7 +44,7 @@ class Channel:
         self._send = send
         timer = Timer()
         self._machine = machine or (lambda: nullcontext((threads, timer)))
-        self._timed_with: int | None = None  # the threads of what the open trial timed alone
+        self._timed_with: int | None = None  # the threads of the open trial's timing alone
 
     def begin(self, spec: TrialSpec) -> None:
         """Start a trial. Its time limit and its peak memory count from here."""
@@ -67,7 +67,7 @@ class Channel:
             result.peak_memory_bytes = peak_memory()
         if result.seconds:
             result.seconds.setdefault("threads", self._timed_with or self.threads)
-            if result.seconds.get("contended") is None:  # not measured here: neighbours are all that is known
+            if result.seconds.get("contended") is None:  # not measured: only the other workers are known
                 result.seconds["contended"] = True if self.workers > 1 and not self._timed_with else None
         try:
             row = result.to_row()

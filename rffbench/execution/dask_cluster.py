@@ -83,7 +83,7 @@ class DaskExecutor(ClusterExecutor):
         self._only: dict[str, list[str]] = {}  # the workers that a job is restricted to
         self._slots: dict[str, int] = {}  # each worker's threads
         self._looked = self._had_workers = 0.0
-        self._alone = ""  # the worker of the tasks that are to be alone
+        self._alone = ""  # the worker for tasks that need a whole machine
 
     @property
     def workers(self) -> int:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Why a trial has no result, as its row says it."""
+"""Failures of trials, in the form of their rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rffbench.trials.spec import Status, TrialResult, TrialSpec
 FOLDER_VARIABLES = ("RFFBENCH_MIRROR", "RFFBENCH_CACHE")
 # Errors of the system that are the machine's fault, not the trial's: a full disk, too many open files, a broken disk.
 OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ESTALE}
-MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that what goes to the parent is one small write
+MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS = 2_000, 8_000  # so that the message to the parent is one small write
 
 
 @dataclass(frozen=True)

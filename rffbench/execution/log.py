@@ -97,7 +97,7 @@ class TrialLog:
         self._tell = tell
         self._lock = FolderLock(folder)
         self._file: int | None = None
-        self._end = 0  # of the file, as this run has left it
+        self._end = 0  # the end of the file after this run's last write
         self._written: dict[str, tuple[int, int, int]] = {}  # this run's rows by key: open file, place there, length
         self._replaced: set[int] = set()  # files that other programs replaced, open for the rows in them
 

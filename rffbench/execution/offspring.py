@@ -22,7 +22,7 @@ from rffbench.process import children_files, descendants
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 LINUX = sys.platform == "linux"
-ENDED_S = 5.0  # how long what was killed may take to be gone
+ENDED_S = 5.0  # how long killed processes may take to end
 LOOK_S = 0.01
 
 

@@ -29,7 +29,7 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
         """Fill the caches that scikit-learn and this package fill at the first trial of a process."""
         X, y = np.linspace(0, 1, 32)[:, None], np.array([-1.0, 1.0] * 16)
         for array in (X, y):
-            array.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
+            array.setflags(write=False)  # like a trial's rows: numba compiles other code for writable arrays
         rows, card = Rows(X, range(len(X))), load_card("breast-cancer")
         solver = solver_spec({"name": "ridge", "lambda": [0.1, 1.0], "folds": 2})
         spec = TrialSpec(

@@ -209,7 +209,7 @@ class _Earlier:
     def __init__(self, folder: Path, by_key: Mapping[str, TrialSpec], rows: Iterable[Row]) -> None:
         self.statuses: dict[str, str] = {}
         self.remeasured = Remeasured(by_key.values())
-        self._lost: dict[str, str] = {}  # trials that failed on no account of their own, and how
+        self._lost: dict[str, str] = {}  # trials that failed by no fault of their own, and how
         by_cell = cache(lambda: {spec.cell: spec for spec in by_key.values()})  # of rows that have other keys
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
@@ -304,7 +304,7 @@ class _Tally:
         elapsed = time.monotonic() - self._started - (self._compiling or 0.0)
         seconds_left = elapsed * self._work_left / work_done if work_done else None
         if seconds_left is not None and not self._left:
-            seconds_left = 0.0  # and not what rounding leaves of the shares
+            seconds_left = 0.0  # exactly, without rounding of the shares
         self._progress(settled, self._total, ok, settled - ok, seconds_left)
 
 

@@ -12,7 +12,7 @@ End = Literal["smallest", "largest"]
 
 
 def edge_of(grid: Sequence[float], chosen: float) -> End | None:
-    """Which end of its grid a tuned value is, or None inside it. λ = 0 is not an end, because no smaller λ exists."""
+    """The end of its grid that a tuned value is; None inside the grid. λ = 0 is not an end: no smaller λ exists."""
     if len(grid) < 2 or chosen == 0:
         return None
     return "smallest" if chosen == min(grid) else "largest" if chosen == max(grid) else None
@@ -22,7 +22,7 @@ def gain_at_edge(grid: Sequence[float], fold_error: ArrayLike, chosen: float) ->
     """The decrease of the held-out error from the neighbour to the ``chosen`` end of the grid.
 
     ``fold_error`` (values, folds) are the errors held out; ``gain`` is the mean over the folds of the difference, with
-    its ``standard_error``. None inside the grid, and where the neighbour has no solution.
+    its ``standard_error``. None inside the grid, and if the neighbour has no solution.
     """
     if edge_of(grid, chosen) is None:
         return None
@@ -45,7 +45,7 @@ def edges_of_solver(solver: Any) -> dict[str, dict[str, float]]:
 
 
 def chosen_fold_errors(solver: Any) -> list[float]:
-    """The held-out error on each fold at the λ that a fitted solver has chosen; empty if it has not chosen λ so."""
+    """The held-out error on each fold at the λ that a fitted solver has chosen; empty without cross-validation."""
     results = getattr(solver, "cv_results_", {})
     errors = results.get("fold_test_error")
     if errors is None or not np.size(errors):

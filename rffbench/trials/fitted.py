@@ -1,4 +1,4 @@
-"""Trials with parameters fitted by others: the kernel's lengths and λ come from a table, by dataset and fold."""
+"""Trials with parameters that others have fitted: the kernel's lengths and λ come from a table, by dataset and fold."""
 
 from __future__ import annotations
 

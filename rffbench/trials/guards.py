@@ -28,8 +28,8 @@ from rffbench.seeds import watching_global_generators
 from rffbench.solvers import SOLVERS
 from rffbench.trials.spec import TrialSpec
 
-TRIED_ROWS = 100  # for another fit of a map, to see whether it uses a global generator
-FEW_NUMBERS = 1 << 22  # of rows that are held as they are given: 34 MB in float64
+TRIED_ROWS = 100  # rows of another fit of a map, which shows whether it uses a global generator
+FEW_NUMBERS = 1 << 22  # rows with at most this many numbers are kept in memory: 34 MB in float64
 SHOWN = 5  # labels that a message lists
 PARTS_OF_A_FIT = ("feature_s", "gram_s", "solve_s")
 OF_NUMBERS = (Fallback, ConvergenceWarning)  # warnings that are kept in a trial's row
@@ -43,14 +43,14 @@ class GuardedRows(Rows):
     """
 
     farthest: float
-    _held: NDArray | None = None  # all of them, where they are few
+    _held: NDArray | None = None  # all rows, if they are few
 
     @classmethod
     def of(cls, rows: Rows, kernel: Kernel) -> GuardedRows:
         guarded = cls(rows.base, rows.index, rows.preprocess, rows.dtype, rows.card)
         guarded.farthest = 1 / (float(np.finfo(rows.dtype).eps) * kernel.unit_scale)
         if isinstance(rows.base, np.ndarray) and rows.shape[0] * rows.shape[1] <= FEW_NUMBERS:
-            with suppress(DataError):  # which each trial will meet
+            with suppress(DataError):  # each trial will raise it again
                 guarded._held = guarded[:]
         return guarded
 
@@ -91,8 +91,8 @@ def guarded(split: Split, kernel: Kernel) -> Split:
 
 @contextmanager
 def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[None]:
-    """In the block, an error of a map or solver that is not built in becomes an OwnCodeError with its owner, method and
-    line."""
+    """A context that turns an error of a map or solver that is not built in into an OwnCodeError with its owner, method
+    and line."""
     try:
         yield
     except RffbenchError:
@@ -108,15 +108,15 @@ def naming_whose_code(spec: TrialSpec, features: Any, solver: Any) -> Iterator[N
 
 @contextmanager
 def leaving_global_seeds(features: Any, X: Rows, y: Any) -> Iterator[None]:
-    """ValueError, naming the map, where it has set or drawn from a global generator in the block.
+    """A context that raises ValueError, with the map's name, if the map sets or draws from a global generator in it.
 
-    A second fit of the map alone, to some rows, confirms it: so a solver or another thread is not blamed on the map.
+    A second fit of the map alone, to some rows, confirms it, so that the map is not blamed for a solver or a thread.
     """
     with watching_global_generators() as changed:
         yield
     if not changed or features is None:
         return
-    for _ in range(2):  # the other thread may be at work again, by chance
+    for _ in range(2):  # another thread may interfere again, by chance
         with watching_global_generators() as changed:
             clone(features).fit(X[:TRIED_ROWS], y[:TRIED_ROWS]).transform(X[:TRIED_ROWS])
         if not changed:

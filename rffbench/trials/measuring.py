@@ -1,6 +1,5 @@
-"""A feature map measured by itself: the errors of its kernel matrix on some points, and the spread of its projections.
-
-What each measure is called is in `rffbench.trials.metrics`.
+"""Measures of a feature map without a solver: the errors of its kernel matrix on some points, and the distribution of
+its projections. `rffbench.trials.metrics` has their names.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ if TYPE_CHECKING:
 
 ENTRY_QUANTILE = 0.99
 RIDGE_LAMBDAS = tuple(float(f"1e-{power}") for power in range(9, 1, -1))  # from 1e-9 to 1e-2, as the board's
-DECAY_RANKS = 10, 500  # of the eigenvalues whose decay is measured
+DECAY_RANKS = 10, 500  # the first and last rank of the eigenvalues whose decay is measured
 
 
 @dataclass
 class Points:
-    """The rows X (n, d) that maps are measured on, their targets y (n,) where a measure needs them, and ``learnt``
-    (n, t) as ridge learns them, and what their exact kernel matrix is, computed when asked for.
+    """The rows X (n, d) on which maps are measured, with their exact kernel matrix, which is computed when it is
+    needed. Some measures need the targets y (n,), or ``learnt`` (n, t), the targets in the form that ridge learns.
 
-    λ of the measures that have one is 1/√n, the rule of Liu et al. 2020 (Section 3.1) and of the bounds that its theory
-    states: so it is the same for all maps, sizes and solvers, and the penalty nλ is √n. Of those called after ridge it
-    is what kernel ridge on these points chooses by cross-validation.
+    λ of a measure is 1/√n, the rule of Liu et al. 2020 (Section 3.1) and of its theory's bounds. So it is the same for
+    all maps, sizes and solvers, and the penalty nλ is √n. For the measures with ``ridge`` in their names, it is the λ
+    that kernel ridge on these points chooses by cross-validation.
     """
 
     X: NDArray
@@ -46,7 +45,7 @@ class Points:
 
     @cached_property
     def Y(self) -> NDArray:
-        """Another sample of as many rows, (n, d), which may have some of X's."""
+        """Another sample of n rows, (n, d), which may share rows with X."""
         if self.second is None:
             raise ValueError("a measure of two samples needs a second one")
         return self.second()
@@ -73,7 +72,7 @@ class Points:
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.float64]:
-        """Those of K, falling; what rounds below 0 is 0."""
+        """The eigenvalues of K in descending order; negative ones, which are rounding, are 0."""
         return np.maximum(eigvalsh(self.kernel_matrix)[::-1], 0.0)
 
     @cached_property
@@ -83,7 +82,7 @@ class Points:
 
     @cached_property
     def ridge_penalty(self) -> float:
-        """nλ, λ of RIDGE_LAMBDAS the one with which kernel ridge has the least squared error in a five-fold
+        """nλ, with the λ of RIDGE_LAMBDAS for which kernel ridge has the least squared error in a five-fold
         cross-validation on the points."""
         from rffbench.solvers.ridge.exact import ExactKernelRidgeCV  # it loads scikit-learn
 
@@ -99,22 +98,23 @@ class Points:
 
     @cached_property
     def diameter(self) -> float:
-        """The largest ‖x − x′‖₂; 0 of a single point."""
+        """The largest ‖x − x′‖₂; 0 for a single point."""
         return float(pdist(self.X, "euclidean").max(initial=0.0))
 
 
 @dataclass
 class MapOnPoints:
-    """A fitted feature map and the points it is measured on."""
+    """A fitted feature map and the points on which it is measured."""
 
     features: Any
     points: Points
 
     @cached_property
     def Z(self) -> NDArray[np.float64]:
-        """The features (n, p); ValueError, naming the map, where they are not finite numbers with finite squares.
+        """The features (n, p). ValueError, with the map's name, unless they and their squares are finite.
 
-        Of sparse ones, of very many columns, another root of ZZᵀ, (n, n): all that is measured is of ZZᵀ."""
+        Sparse features have very many columns, so another root of ZZᵀ, (n, n), is used: all measures depend only on
+        ZZᵀ."""
         from rffbench.features.base import check_finite, mapped  # it loads scikit-learn, which reports do without
 
         Z = mapped(self.features, self.points.X).astype(np.float64, copy=False)
@@ -137,20 +137,21 @@ class MapOnPoints:
 
     @cached_property
     def spectral_error(self) -> float:
-        """‖K − ZZᵀ‖₂; the difference is multiplied by, and not made."""
+        """‖K − ZZᵀ‖₂, from products with vectors, without storing the difference."""
         Z = aslinearoperator(self.Z)
         error: LinearOperator = aslinearoperator(self.points.kernel_matrix) - Z @ Z.T
         return spectral_norm(error)
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.float64]:
-        """Those of K̃ = ZZᵀ that need not be 0, falling: the squared singular values of Z, min(n, p) of them."""
+        """The min(n, p) eigenvalues of K̃ = ZZᵀ that may differ from 0, in descending order: Z's squared singular
+        values."""
         return np.square(svdvals(self.Z))
 
     @cached_property
     def projections(self) -> NDArray[np.float64]:
-        """wⱼᵀxᵢ/(√(2γ)‖xᵢ‖) of the points other than 0 and all frequencies, (n, s), each row sorted: N(0, 1) where
-        w ~ N(0, 2γI)."""
+        """wⱼᵀxᵢ/(√(2γ)‖xᵢ‖) for the points other than 0 and all frequencies, (n, s), each row sorted. They are N(0, 1)
+        if w ~ N(0, 2γI)."""
         X = self.points.X.astype(np.float64, copy=False)
         lengths = np.linalg.norm(X, axis=1)
         U = X[lengths > 0] @ self.features.frequencies_
@@ -170,9 +171,9 @@ def frobenius_error(mapped: MapOnPoints) -> float:
 
 
 def cross_error(mapped: MapOnPoints) -> float:
-    """‖K − Z_X·Z_Yᵀ‖_F / ‖K‖_F, K = k(X, Y) of two samples, which may have rows in common (Munkhoeva et al. 2018).
+    """‖K − Z_X·Z_Yᵀ‖_F / ‖K‖_F, K = k(X, Y) of two samples, which may share rows (Munkhoeva et al. 2018).
 
-    Unlike a sample's own matrix it has no diagonal, on which most maps make no error."""
+    Unlike the matrix of one sample, it has no diagonal, where most maps have no error."""
     from rffbench.features import base  # as in `MapOnPoints.Z`
 
     K = mapped.points.cross_matrix
@@ -195,12 +196,12 @@ def complex_frobenius_error(mapped: MapOnPoints) -> float:
 
 
 def scaled_error(mapped: MapOnPoints) -> float:
-    """min over c of ‖K − cZZᵀ‖₂ / ‖K‖₂: what is left of the kernel error where the features may have any length.
+    """min over c of ‖K − cZZᵀ‖₂ / ‖K‖₂: the kernel error if the features are scaled optimally.
 
-    ‖K − cK̃‖₂ is the larger of λmax(K − cK̃), which falls with c, and −λmin(K − cK̃), which grows; so the least is where
-    they are equal, and that c is the root of a falling function between 0 and 2‖K‖₂/‖K̃‖₂ (beyond, the error is more
-    than c = 0 has). The root is found by Brent's method to 1e-9 of the bracket and the eigenvalues by Lanczos to 1e-6
-    relative: so the result is at most about 2e-6 too large or small, of a number between 0 and 1.
+    ‖K − cK̃‖₂ is the larger of λmax(K − cK̃), which decreases with c, and −λmin(K − cK̃), which increases. The minimum is
+    where they are equal; that c is the root of a decreasing function between 0 and 2‖K‖₂/‖K̃‖₂ (for larger c, the error
+    is larger than for c = 0). The root is found by Brent's method to 1e-9 of the bracket and the eigenvalues by Lanczos
+    to 1e-6 relative, so the absolute error of the result, which is between 0 and 1, is at most about 2e-6.
     """
     if not (norm := spectral_norm(_product(mapped.Z))):
         return 1.0
@@ -210,18 +211,18 @@ def scaled_error(mapped: MapOnPoints) -> float:
     def ends(c: float) -> tuple[float, float]:
         return extreme_eigenvalues(K - c * K_tilde)
 
-    def excess(c: float) -> float:  # at the ends of the bracket the sign is known, and the size matters to nothing
+    def excess(c: float) -> float:  # at the ends of the bracket only the sign matters, and that is known
         return 1.0 if c == 0 else -1.0 if c == _MOST_SCALE else sum(ends(c))
 
     best = brentq(excess, 0.0, _MOST_SCALE, xtol=1e-9)
     return min(float(np.abs(ends(best)).max()), 1.0)
 
 
-_MOST_SCALE = 2.0  # of K̃ where both matrices have norm 1
+_MOST_SCALE = 2.0  # the largest c if both matrices have norm 1
 
 
 def _product(Z: NDArray) -> LinearOperator:
-    """ZZᵀ, multiplied by and not made."""
+    """ZZᵀ as an operator, which is not stored."""
     operator = aslinearoperator(Z)
     return operator @ operator.T
 
@@ -257,18 +258,18 @@ def effective_dimension(mapped: MapOnPoints) -> float:
 
 
 def kernel_effective_dimension(mapped: MapOnPoints) -> float:
-    """tr(K(K + nλI)⁻¹), λ = 1/√n, of the points alone: d of Liu et al. 2020, Eq. 5."""
+    """tr(K(K + nλI)⁻¹), λ = 1/√n, of the exact kernel: d of Liu et al. 2020, Eq. 5."""
     return dimension_of(mapped.points.eigenvalues, mapped.points.penalty)
 
 
 def ridge_dimension(mapped: MapOnPoints) -> float:
-    """tr(K(K + nλI)⁻¹) of the points alone, at the λ that kernel ridge on them chooses."""
+    """tr(K(K + nλI)⁻¹) of the exact kernel, at the λ that kernel ridge on the points chooses."""
     return dimension_of(mapped.points.eigenvalues, mapped.points.ridge_penalty)
 
 
 def spectral_decay(mapped: MapOnPoints) -> float:
-    """How fast K's eigenvalues fall: the least-squares slope of −log μ_r over log r from rank 10 to rank 500, or to the
-    last rank above rounding; NaN of fewer than two such ranks."""
+    """The rate at which K's eigenvalues fall: the least-squares slope of −log μ_r over log r, from rank 10 to rank 500
+    or the last rank above rounding. NaN with fewer than two such ranks."""
     values = mapped.points.eigenvalues
     above = values > len(values) * np.finfo(np.float64).eps * values[0]
     ranks = np.arange(1, len(values) + 1)
@@ -285,7 +286,7 @@ def surrogate_dimension(mapped: MapOnPoints) -> float:
 
 
 def kernel_surrogate_dimension(mapped: MapOnPoints) -> float:
-    """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the points alone: D of Liu et al. 2020, Eq. 10; at most 2/λ for y of ±1."""
+    """tr((yyᵀ + nI)K)/(n²λ), λ = 1/√n, of the exact kernel: D of Liu et al. 2020, Eq. 10; at most 2/λ if y is ±1."""
     K, y, n = mapped.points.kernel_matrix, _targets(mapped), len(mapped.points.X)
     return float(y @ K @ y + n * np.trace(K)) / (n * mapped.points.penalty)
 
@@ -307,7 +308,7 @@ def spectral_error(mapped: MapOnPoints) -> float:
 
 
 def kernel_norm(mapped: MapOnPoints) -> float:
-    """‖K‖₂, of the points alone."""
+    """‖K‖₂ of the exact kernel."""
     return mapped.points.kernel_norm
 
 
@@ -322,17 +323,17 @@ def entry_error(mapped: MapOnPoints) -> float:
 
 
 def entry_quantile(mapped: MapOnPoints) -> float:
-    """What |K − ZZᵀ| exceeds at one in a hundred pairs of different points: the error of an entry at δ = 0.01."""
+    """The 99 % quantile of |K − ZZᵀ| over pairs of different points: the error of an entry at δ = 0.01."""
     return float(np.quantile(mapped.entries, ENTRY_QUANTILE))
 
 
 def diameter(mapped: MapOnPoints) -> float:
-    """The largest ‖x − x′‖₂, of the points alone: what the bound on the sup error needs."""
+    """The largest ‖x − x′‖₂, which the bound on the sup error needs."""
     return mapped.points.diameter
 
 
 def marginal_ks(mapped: MapOnPoints) -> float:
-    """The Kolmogorov–Smirnov distance of a point's s projections to N(0, ‖x‖²/σ²), the mean over the points.
+    """The Kolmogorov–Smirnov distance of a point's s projections to N(0, ‖x‖²/σ²), averaged over the points.
 
     sup |F_s − Φ|, F_s the empirical distribution function; independent Gaussian frequencies have about 0.87/√s.
     """
@@ -345,9 +346,9 @@ def marginal_ks(mapped: MapOnPoints) -> float:
 
 
 def marginal_energy(mapped: MapOnPoints) -> float:
-    """The energy distance of a point's s projections to N(0, ‖x‖²/σ²) over ‖x‖/σ, the mean over the points.
+    """The energy distance of a point's s projections to N(0, ‖x‖²/σ²) over ‖x‖/σ, averaged over the points.
 
-    √(2E|u − g| − E|u − u′| − E|g − g′|), u, u′ of the projections, g, g′ ~ N(0, 1) (G. Székely, M. Rizzo, "Energy
+    √(2E|u − g| − E|u − u′| − E|g − g′|) for projections u, u′ and g, g′ ~ N(0, 1) (G. Székely, M. Rizzo, "Energy
     statistics", 2013), with E|u − g| = u(2Φ(u) − 1) + 2φ(u) and E|g − g′| = 2/√π. Independent Gaussian frequencies
     have about √(2/(s√π)).
     """
@@ -359,12 +360,12 @@ def marginal_energy(mapped: MapOnPoints) -> float:
     return float(np.sqrt(np.maximum(squared, 0)).mean())
 
 
-SPECTRUM_RANKS = 40  # of the eigenvalues kept, as far apart on a logarithmic scale
+SPECTRUM_RANKS = 40  # ranks of the eigenvalues that are kept, evenly spaced on a logarithmic scale
 
 
 def spectrum(mapped: MapOnPoints) -> dict[str, list[float]]:
-    """Eigenvalues of K and of K̃ = ZZᵀ over n, falling, at SPECTRUM_RANKS ranks from 1 to n: the columns 'rank',
-    'eigenvalue' and 'map_eigenvalue'."""
+    """The eigenvalues of K and of K̃ = ZZᵀ over n, in descending order, at SPECTRUM_RANKS ranks from 1 to n: the columns
+    'rank', 'eigenvalue' and 'map_eigenvalue'."""
     n = len(mapped.points.X)
     ranks = np.unique(np.geomspace(1, n, SPECTRUM_RANKS).round().astype(int))
     own = np.zeros(n)
@@ -391,7 +392,7 @@ def spectral_norm(A: NDArray | LinearOperator) -> float:
     return float(abs(value[0]))
 
 
-MOST_RESTARTS = 30  # of Lanczos, before all eigenvalues are quicker
+MOST_RESTARTS = 30  # of Lanczos; after more, computing all eigenvalues would be quicker
 
 
 def extreme_eigenvalues(A: LinearOperator) -> tuple[float, float]:
@@ -403,7 +404,7 @@ def extreme_eigenvalues(A: LinearOperator) -> tuple[float, float]:
             low, high = sorted(eigsh(A, k=2, which="BE", v0=start, tol=1e-6, maxiter=MOST_RESTARTS,
                                     return_eigenvectors=False))  # fmt: skip
             return float(low), float(high)
-        except ArpackError:  # one of them is 0, or next to others
+        except ArpackError:  # one of them is 0, or close to others
             pass
     values = eigvalsh(A @ np.eye(n))
     return float(values[0]), float(values[-1])

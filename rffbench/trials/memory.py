@@ -1,4 +1,4 @@
-"""The memory of a trial besides its solver's plan, and the error if that is too much."""
+"""The memory that a trial needs besides its solver, and the error if that is too much."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_to_plan_with(limit: int | None, columns: int) -> int | None:
 
 
 def measuring_bytes(spec: TrialSpec, n: int, columns: int) -> int:
-    """About the bytes needed at once after a fit to n rows, besides the model: to predict, and to measure the map, with
+    """An estimate of the bytes needed after a fit to n rows, besides the model: to predict, and to measure the map with
     its kernel matrices on the points."""
     points = min(n, spec.kernel_error_points)
     rows = min(n, max(points, default_block_rows(columns), EFFECTIVE_ROWS))
@@ -34,14 +34,15 @@ def measuring_bytes(spec: TrialSpec, n: int, columns: int) -> int:
 
 
 def check_measuring(spec: TrialSpec, n: int, columns: int, free: int | None) -> None:
-    """MemoryBudgetError if ``free`` bytes are too few for that."""
+    """MemoryBudgetError if ``free`` bytes are too few to measure."""
     if free is not None and (needed := measuring_bytes(spec, n, columns)) > free:
         raise MemoryBudgetError(f"measuring a map of {columns} columns", needed, free)
 
 
 @contextmanager
 def in_figures_of_the_process(limit: int | None, free: int | None) -> Iterator[None]:
-    """A MemoryBudgetError within the ``free`` bytes of a process says what all of it needs, of its ``limit``."""
+    """A context in which a MemoryBudgetError about the ``free`` bytes becomes one about the whole process and its
+    ``limit``."""
     try:
         yield
     except MemoryBudgetError as error:

@@ -56,13 +56,13 @@ Needs = Literal["labels", "values", "scores", "probabilities"]
 class Metric:
     """A number measured in a trial, with its description for readers.
 
-    ``name`` is its key in trials.jsonl and summary.csv; ``title`` what it is called (the name, unless given); ``unit``
-    is empty for a plain number; ``better`` is the better direction, None for neither. ``heading`` stands above a
-    figure's panel of it, where that is not its label, and ``short`` above a narrow column, where that is not its title.
+    ``name`` is its key in trials.jsonl and summary.csv; ``title`` its name for readers (default: the name); ``unit`` is
+    empty for a plain number; ``better`` is the better direction, None for neither. ``heading`` is the title of a
+    figure's panel (default: the label), ``short`` the heading of a narrow column (default: the title).
 
-    A score of predictions is ``score(y, predicted)`` of a trial of this ``task``, and ``needs`` says what a solver must
-    predict for it. A measure of a fitted map is ``measure(mapped)``: ``kernels`` is the trait that the kernel must have
-    (`rffbench.parts`), ``of_frequencies`` says that only Fourier maps have it, ``cost`` is its multiply-adds for n
+    A score of predictions is ``score(y, predicted)``, for trials of this ``task``; ``needs`` is the kind of predictions
+    that it needs. A measure of a fitted map is ``measure(mapped)``: ``kernels`` is the trait that the kernel must have
+    (`rffbench.parts`), ``of_frequencies`` means that only Fourier maps have it, ``cost`` is its multiply-adds for n
     points, s frequencies and D columns. Measures that are ``judged`` are shown beside the score of every dataset.
     """
 
@@ -94,7 +94,7 @@ class Metric:
 
     @property
     def decimals(self) -> int | None:
-        """Decimals in a table: 2 of a percentage; None if the size of the number decides."""
+        """Decimals in a table: 2 for a percentage; None if the size of the number decides."""
         return 2 if self.unit == PERCENT else None
 
 
@@ -106,11 +106,11 @@ TRIAL_COLUMNS = ("dataset", "n_features", "method", "multiple", "trial", "status
 
 
 def metrics_of(fitted: Any) -> dict[str, float]:
-    """The ``metrics_`` of a fitted map or solver: finite numbers by name; none where it has no such attribute. What it
-    says of what is measured here, its accuracy for one, is left out.
+    """The ``metrics_`` of a fitted map or solver: finite numbers by name; empty without that attribute. Metrics that
+    rffbench measures itself, such as the accuracy, are left out.
 
-    ValueError, naming the metric, where one is no finite number or is named as something else that a trial has, and
-    where there are no numbers by name.
+    ValueError, with the metric's name, for a number that is not finite or a name that means something else in a row,
+    and if ``metrics_`` is not a dictionary.
     """
     measured, found = {}, getattr(fitted, "metrics_", {})
     if not isinstance(found, Mapping):
@@ -134,9 +134,9 @@ def _is_finite(value: Any) -> bool:
 
 
 def described(fitted: Any) -> dict[str, dict[str, str | None]]:
-    """What the ``own_metrics`` of a map or solver, a sequence of `Metric`, say of its ``metrics_``: title, unit and
-    better direction by name, as a trial's row keeps them, so that a reader needs the results alone. What is known
-    here keeps its meaning. ValueError if they are none."""
+    """Title, unit and better direction, by name, of the ``metrics_`` of a map or solver, from its ``own_metrics``, a
+    sequence of `Metric`. A trial's row keeps them, so that its results can be read without the map's package. Metrics
+    of rffbench keep their meaning. ValueError if ``own_metrics`` is not such a sequence."""
     own = getattr(fitted, "own_metrics", ())
     if not isinstance(own, list | tuple) or not all(isinstance(each, Metric) for each in own):
         raise ValueError(
@@ -153,7 +153,7 @@ def described(fitted: Any) -> dict[str, dict[str, str | None]]:
 
 
 def accuracy(y: NDArray, predicted: NDArray) -> float:
-    """The share of labels predicted right, in percent."""
+    """The share of correctly predicted labels, in percent."""
     return 100.0 * float(np.mean(y == predicted))
 
 
@@ -163,14 +163,14 @@ def rmse(y: NDArray, predicted: NDArray) -> float:
 
 
 def relative_rmse(y: NDArray, predicted: NDArray) -> float:
-    """‖y − ŷ‖₂ / ‖y‖₂ (Chen et al. 2015, Figure 2); NaN where y is zero."""
+    """‖y − ŷ‖₂ / ‖y‖₂ (Chen et al. 2015, Figure 2); NaN if y is zero."""
     norm = float(np.linalg.norm(y))
     return float(np.linalg.norm(y - predicted)) / norm if norm > 0 else float("nan")
 
 
 # ---- Every metric ------------------------------------------------------------------------------------------
 
-_DECOMPOSED = "450*n**2 + 3*n**3"  # it takes eigenvalues or factors, too
+_DECOMPOSED = "450*n**2 + 3*n**3"  # with eigenvalues or a factorisation
 _PROJECTED = "450*n*s"
 
 METRICS = {
@@ -248,19 +248,19 @@ METRICS = {
         Metric("nonzeros", "features in the model"),
     )
 }  # fmt: skip
-"""Every metric that this package measures, in the order of summary.csv. What a map or solver of another package
-measures besides is described by its ``own_metrics``, in the rows of the trials."""
+"""Every metric of rffbench, in the order of summary.csv. Maps and solvers of other packages describe further metrics in
+their ``own_metrics``, which the rows of trials keep."""
 
 SCORES = tuple(name for name, metric in METRICS.items() if metric.score)
-"""What a dataset is judged by: the first that its trials hold."""
+"""The candidates for a dataset's main metric: the first that its trials have is used."""
 MAP_MEASURES = tuple(name for name, metric in METRICS.items() if metric.judged)
-"""What a map is judged by, in the order of a figure's panels."""
+"""The main measures of a map, in the order of a figure's panels."""
 ERRORS = tuple(name for name in MAP_MEASURES if not name.startswith("marginal"))
-"""Of these the errors against the exact kernel: of two kernels they cannot be compared."""
+"""Those of them that are errors against the exact kernel. They cannot be compared between kernels."""
 MEASURES = {name: metric.measure for name, metric in METRICS.items() if metric.measure}
-"""What a config may ask to be measured of a fitted map on some points, by name."""
+"""The measures of a fitted map that a config may name."""
 CURVES: dict[str, Callable[[MapOnPoints], dict[str, list[float]]]] = {"spectrum": spectrum}
-"""What a config may ask for besides, which is no number but curves."""
+"""The measures that are curves and not numbers, which a config may also name."""
 COSTS = {name: METRICS[name].cost for name in MEASURES} | dict.fromkeys(CURVES, _DECOMPOSED)
 """Multiply-adds of measures and curves, as formulas."""
 SAID = (
@@ -275,20 +275,20 @@ SAID = (
     "nonzeros",
     "test_error",
 )
-"""Of METRICS what a solver may say of itself, in its ``metrics_``; all others are measured of it, or not at all."""
+"""The names in METRICS that a solver may set in its ``metrics_``; rffbench measures all others itself."""
 
 TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == SECONDS)
-"""What is comparable only where nothing else used the processors."""
+"""The metrics that can be compared only if nothing else used the processors."""
 
 
 def scored(task: str, y: NDArray, predicted: NDArray) -> dict[str, float]:
-    """The scores, by name, of what was ``predicted`` for the rows with targets y."""
+    """The task's scores of the predictions, by name."""
     return {name: each.score(y, predicted) for name, each in METRICS.items() if each.score and each.task == task}
 
 
 def check_measurable(name: str, features: Any) -> None:
-    """NotServed if the measure ``name`` is of something that the map ``features``, or its kernel, does not have."""
-    from rffbench.features.base import FourierFeatures  # slow to load, and reports need the metrics' names alone
+    """NotServed if the map ``features``, or its kernel, lacks what the measure ``name`` needs."""
+    from rffbench.features.base import FourierFeatures  # slow to load; reports need only the metrics' names
 
     metric = METRICS.get(name)
     if metric is None:

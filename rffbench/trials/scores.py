@@ -1,7 +1,7 @@
-"""Scores of predictions beside a dataset's own accuracy or RMSE: what a config may name under ``scores``.
+"""Scores of predictions besides a dataset's accuracy or RMSE; a config names them under ``scores``.
 
-Each says what it needs of a solver: its labels, its decision scores, or probabilities of the classes. Ridge regression
-has no probabilities; its parameter ``calibrate: platt`` makes some of its scores on held-out rows.
+Each needs labels, decision scores, or probabilities of the classes from a solver. Ridge regression has no
+probabilities; its parameter ``calibrate: platt`` computes them from its scores on held-out rows.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from rffbench.solvers import parameters
 from rffbench.trials.metrics import METRICS, TRIAL_COLUMNS, Metric
 
 Needs = Literal["labels", "scores", "probabilities"]
-BINS = 15  # of the calibration error
+BINS = 15  # bins of the calibration error
 
 
 @dataclass
 class Predictions:
-    """What a solver says of the test rows, with the right answers: labels or values ``y`` (n,) and ``predicted`` (n,).
+    """A solver's predictions for the test rows: true labels or values ``y`` (n,) and ``predicted`` ones (n,).
 
-    ``scores`` (n, c) are decision scores, one column per class, ``probabilities`` (n, c) sum to 1; columns are in the
-    order of ``classes`` (c,). Neither is there for a regression.
+    ``scores`` (n, c) are decision scores, one column per class; ``probabilities`` (n, c) sum to 1; columns are in the
+    order of ``classes`` (c,). A regression has neither.
     """
 
     y: NDArray
@@ -45,26 +45,26 @@ class Predictions:
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
-        """Whether a row is of a class (n, c)."""
+        """Whether each row belongs to each class, (n, c)."""
         return np.asarray(self.y)[:, None] == self.classes
 
     @property
     def of_classes(self) -> range:
-        """The columns to average over: of two classes the second alone."""
+        """The columns to average over; only the second of two classes."""
         assert self.classes is not None
         return range(1, 2) if len(self.classes) == 2 else range(len(self.classes))
 
 
 def balanced_accuracy(found: Predictions) -> float:
-    """The mean over the classes of the share of their rows that is predicted right, in percent."""
+    """The mean over the classes of the share of their rows that is predicted correctly, in percent."""
     from sklearn.metrics import recall_score
 
     return 100 * float(recall_score(found.y, found.predicted, labels=found.classes, average="macro", zero_division=0))
 
 
 def auc(found: Predictions) -> float:
-    """The area under the ROC curve: the probability that a row of the class scores higher than another; of more than
-    two classes the mean over them, each against the rest."""
+    """The area under the ROC curve: the probability that a row of the class scores higher than another row. For more
+    than two classes, the mean over the classes, each against the rest."""
     from sklearn.metrics import roc_auc_score
 
     return _mean_over_classes(roc_auc_score, found)
@@ -92,7 +92,7 @@ def log_loss(found: Predictions) -> float:
 
 
 def brier(found: Predictions) -> float:
-    """(1/n) Σ (p − 1[right])²: over the second class of two (0 to 1), over all classes of more (0 to 2; Brier 1950)."""
+    """(1/n) Σ (p − 1[right])²: for two classes over the second (0 to 1), else over all (0 to 2; Brier 1950)."""
     at = found.of_classes
     squares = np.square(_probabilities(found)[:, at] - found.right[:, at])
     return float(squares.sum(axis=1).mean())
@@ -129,10 +129,10 @@ def r2(found: Predictions) -> float:
 
 
 class Score(ABC):
-    """A score of predictions. A config names one of your own, a subclass of this, by its file: ``./mine.py:MyScore``.
+    """A score of predictions. A config names your own, a subclass of this, by its file: ``./mine.py:MyScore``.
 
-    ``needs`` is what a solver must give, ``task`` what the score is for; ``metric`` has its name in results, its title,
-    its unit and the better direction.
+    ``needs`` is what a solver must give, ``task`` the score's task; ``metric`` has its name in results, its title, its
+    unit and the better direction.
     """
 
     needs: Needs = "labels"
@@ -145,7 +145,7 @@ class Score(ABC):
 
 
 class Formula(Score):
-    """A built-in score, by a function."""
+    """A built-in score, computed by a function."""
 
     def __init__(self, needs: Needs, task: Task, function: Callable[[Predictions], float]) -> None:
         self.needs, self.task, self._function = needs, task, function
@@ -166,7 +166,7 @@ SCORES = {
     "mse": Formula("labels", "regression", mse),
     "r2": Formula("labels", "regression", r2),
 }
-"""The scores that a config may name under ``scores``. What each is called, its unit and its better direction are in
+"""The scores that a config may name under ``scores``. Their titles, units and better directions are in
 `rffbench.trials.metrics.METRICS`."""
 
 
@@ -174,7 +174,7 @@ OWN = Registry("score", {}, "rffbench.scores", common=(), own_files=True, none=N
 
 
 def score(name: str) -> Score:
-    """The score called ``name``, built-in or of a file of your own; ConfigError if there is none, or it is wrong."""
+    """The score called ``name``, built-in or in a user's own file; ConfigError if there is none, or it is wrong."""
     if name in SCORES:
         return SCORES[name]
     if not OWN.is_own(name):
@@ -194,7 +194,7 @@ def score(name: str) -> Score:
 
 
 def computed(name: str, found: Predictions) -> float:
-    """The score called ``name`` of predictions; ValueError, naming it, where it is no finite number."""
+    """The score called ``name`` of predictions; ValueError, with its name, unless it is a finite number."""
     value = score(name).compute(found)
     if not isinstance(value, Real) or not math.isfinite(value):
         raise ValueError(f"the score {portable(name)} must be a finite number, got {value!r}")
@@ -202,7 +202,7 @@ def computed(name: str, found: Predictions) -> float:
 
 
 def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dict[str, dict[str, str | None]]:
-    """Title, unit and better direction of the own scores that were measured, by name, as a trial's row keeps them."""
+    """Title, unit and better direction, by name, of the measured scores of users' own files, for a trial's row."""
     own = [score(name).metric for name in names if name not in SCORES]
     return {
         metric.name: {"title": metric.title, "unit": metric.unit, "better": metric.better}
@@ -212,8 +212,8 @@ def described_scores(names: Sequence[str], measured: Mapping[str, float]) -> dic
 
 
 def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -> None:
-    """ConfigError if the score called ``name`` is for ``task`` and needs what the unfitted ``solver``, made from
-    ``config``, does not give."""
+    """ConfigError if the score called ``name`` is for ``task`` and needs predictions that the unfitted ``solver``, made
+    from ``config``, does not give."""
     asked = score(name)
     needs = asked.needs
     if asked.task != task or needs == "labels" or hasattr(solver, "predict_proba"):
@@ -229,7 +229,7 @@ def check_given(name: str, task: Task, config: Mapping[str, Any], solver: Any) -
 
 
 def by_class(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Decision scores with a column for each class: of two classes a solver gives one number a row."""
+    """Decision scores with one column per class, also for two classes, where a solver gives one number per row."""
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
@@ -237,8 +237,8 @@ def platt(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Callable[[ND
     """Platt's sigmoid 1/(1 + exp(−(a·s + b))) fitted to held-out decision ``scores`` (m, c), each class against the
     rest; it maps scores (n, c) to probabilities (n, c) that sum to 1.
 
-    Of m₊ rows of the class and m₋ others the targets are (m₊ + 1)/(m₊ + 2) and 1/(m₋ + 2), so that a and b are finite
-    where the scores part the classes (Platt 1999, Section 2.2; Zadrozny & Elkan 2002 for several classes).
+    With m₊ rows of the class and m₋ others, the targets are (m₊ + 1)/(m₊ + 2) and 1/(m₋ + 2), so that a and b are
+    finite even if the scores separate the classes (Platt 1999, Section 2.2; Zadrozny & Elkan 2002 for several classes).
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -248,7 +248,7 @@ def platt(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Callable[[ND
     for at in columns:
         positive = int(right[:, at].sum())
         target = np.where(right[:, at], (positive + 1) / (positive + 2), 1 / (m - positive + 2))
-        # A row of target t counts as t of a row of the class, and 1 − t of another.
+        # A row with target t counts as t rows of the class and 1 − t rows of the others.
         rows, labels = np.tile(scores[:, [at]] / spread, (2, 1)), np.repeat([True, False], m)
         weights = np.concatenate([target, 1 - target])
         sigmoids.append(LogisticRegression(C=1e9, max_iter=1000).fit(rows, labels, weights))

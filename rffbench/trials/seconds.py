@@ -1,4 +1,4 @@
-"""Seconds that can be compared: work timed alone on the machine, and again where once is too short to tell."""
+"""Comparable seconds: work is timed alone on the machine, and repeated if it is short."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from rffbench.process import Contention
 
-SHORT_S = 0.05  # of work that takes less the spread is to be known
-ENOUGH_S = 0.12  # seconds: by then the ticks of the system's clock can tell whether others were at work
-BRIEF_S = 0.01  # seconds, of a trial after an undisturbed one
+SHORT_S = 0.05  # shorter work is repeated, to know its spread
+ENOUGH_S = 0.12  # in this time, the ticks of the system's clock show whether others used the processors
+BRIEF_S = 0.01  # the time that is enough for a trial after an undisturbed one
 FEWEST, MOST = 5, 1000  # repeats of short work
-ATTEMPTS = 3  # how often work is timed, where others disturbed it or it cannot be told
-FRESH_S = 5.0  # for how long what was timed before tells of the present
+ATTEMPTS = 3  # how often work is timed if others disturbed it, or if that is unknown
+FRESH_S = 5.0  # an earlier undisturbed timing counts for this long
 
 
 @dataclass(frozen=True)
 class Timed:
-    """The median ``seconds`` of ``repeats`` runs, their ``spread`` (interquartile range over median; None of a
-    single one), and whether others used the processors meanwhile (None: it cannot be told)."""
+    """The median ``seconds`` of ``repeats`` runs, their ``spread`` (interquartile range over median; None for a single
+    run), and whether others used the processors meanwhile (None: unknown)."""
 
     seconds: float
     repeats: int
@@ -30,25 +30,24 @@ class Timed:
 
 
 class Timer:
-    """Times the work of one trial after the other, where nothing else of the run is at work.
+    """Times the work of one trial after the other while the rest of the run is paused.
 
-    Whether others were at work takes ENOUGH_S seconds to tell. Of those, a trial after one that was not disturbed takes
-    only BRIEF_S: what was timed right before it tells the rest. After one that was disturbed however often it was
-    timed, a trial is timed once. What was timed before may be another worker's: the timer is passed on with the
-    machine, as a pickle.
+    It takes ENOUGH_S seconds to see whether others used the processors. After an undisturbed trial, BRIEF_S are enough,
+    because the time right before counts too. After a trial that was disturbed in all ATTEMPTS, the next one is timed
+    once. The trial before may be another worker's: the timer is passed on with the machine, as a pickle.
     """
 
     def __init__(self, contention: Callable[[], Contention] = Contention) -> None:
         self._contention = contention
-        self._before: deque[Contention] = deque()  # the last undisturbed ones, ENOUGH_S less BRIEF_S together
+        self._before: deque[Contention] = deque()  # the last undisturbed timings, together ENOUGH_S less BRIEF_S
         self._attempts = ATTEMPTS
 
     def timed(self, *works: Callable[[], float]) -> list[Timed]:
-        """Time each of ``works``, which say how many of their own seconds count.
+        """Time each of ``works``, which return the number of their own seconds that count.
 
-        Again until all have taken the seconds that are needed, shared out, MOST times at most, and FEWEST times at
-        least where once takes less than SHORT_S, and until it is known that others use the processors. Where they do,
-        or it cannot be told, it is all done anew, for ENOUGH_S seconds, ATTEMPTS times at most.
+        Each is repeated until together they have taken the needed seconds, or until it is known that others use the
+        processors: at most MOST times, and at least FEWEST times if one run takes less than SHORT_S. If others used the
+        processors, or if that is unknown, everything is timed again for ENOUGH_S seconds, at most ATTEMPTS times.
         """
         if self._before and self._before[-1].age > FRESH_S:
             self._before.clear()

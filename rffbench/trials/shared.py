@@ -1,13 +1,13 @@
 """Trials that share work: one pass over the training rows serves every size and method of a base draw.
 
-Sizes nest and methods are paired: in one (dataset, trial) the map of s frequencies is the first s of a larger
-draw, and what leverage sampling chooses are columns of that draw, rephased and rescaled. With B₀ = [cos W′x |
-sin W′x] the plain features of the largest draw, each map is Z = B₀T with at most two non-zeros in a column of T,
-so Z′Z = T′(B₀′B₀)T and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation fold, are gathered once.
+Sizes nest and methods are paired: in one (dataset, trial), the map of s frequencies has the first s of a larger draw,
+and leverage sampling chooses columns of that draw, with other phases and scales. With B₀ = [cos W′x | sin W′x], the
+plain features of the largest draw, each map is Z = B₀T with at most two non-zeros in a column of T, so Z′Z = T′(B₀′B₀)T
+and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation fold, are accumulated once.
 
-What `seconds` reports is still what a trial alone would take. It is put together from parts that were all done and
-timed: drawing and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the
-Gram matrix likewise, scoring, mapping what was chosen, and solving.
+The reported seconds are still those of a trial without sharing. They are the sum of parts that were all timed: drawing
+and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the Gram matrix likewise,
+scoring, mapping the chosen columns, and solving.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted
 
 
 def may_share(spec: TrialSpec) -> bool:
-    """Whether trials like this one can share work, by solver and device. With weights of the rows they cannot: the
-    pool's statistics would not be what the maps choose by. Singular values are each map's own, and most of the work."""
+    """Whether trials like this one can share work, by solver and device. With weights of the rows they cannot, because
+    maps choose by the pool's statistics, which have no weights. Neither can a solver by singular values, which differ
+    between maps and are most of the work."""
     solver = spec.solver
     if solver["name"] != "ridge" or spec.device != "cpu":
         return False
@@ -51,7 +52,7 @@ def may_share(spec: TrialSpec) -> bool:
 
 
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
-    """Do the trials of ``problem`` that can share work, and return those that have to be done alone."""
+    """Run the trials of ``problem`` that can share work, and return the others."""
     refused = problem.n_classes > 2 and specs[0].solver.get("path")  # each trial says so itself
     if refused or not may_share(specs[0]):
         return list(specs)
@@ -94,8 +95,8 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
 
 
 def _fits_as_its_base(features: Any) -> bool:
-    """Whether the class that says what the map is made of, or how it chooses, is also the one that fits it. One derived
-    from it with a ``fit`` of its own may be anything."""
+    """Whether one class defines both the map's base (or its choice) and its ``fit``. A derived class with its own
+    ``fit`` may be a different map."""
     line = type(features).__mro__
 
     def depth(*names: str) -> int:
@@ -105,15 +106,15 @@ def _fits_as_its_base(features: Any) -> bool:
 
 
 def pool_size(features: Any) -> int:
-    """The frequencies a map draws: l of the maps that choose from a pool, else s."""
+    """The number of frequencies that a map draws: l for maps that choose from a pool, else s."""
     return int(hook(features, "n_drawn") or features.n_frequencies)
 
 
 def worth_sharing(maps: Sequence[Any], d: int) -> int:
-    """How many of ``maps``, sorted by pool size, to do together: sharing costs the largest pool's Gram matrix.
+    """The number of ``maps``, sorted by pool size, that should share work, by multiply-adds per row of d inputs.
 
-    Surrogate scores don't need that matrix. Where few frequencies are chosen from many, a trial alone is quicker: it
-    maps the pool and the chosen columns and takes their Gram matrix. Counted in multiply-adds a row, of d inputs.
+    Sharing costs the largest pool's Gram matrix, which surrogate scores do not need. If few frequencies are chosen from
+    many, a single trial is quicker: it maps the pool and the chosen columns, and computes the Gram matrix of these.
     """
     count = len(maps)
     while count:
@@ -133,7 +134,7 @@ def worth_sharing(maps: Sequence[Any], d: int) -> int:
 
 
 def _fitting(members: list[Member], problem: Problem, folds: int, memory: int | None) -> int:
-    """How many of ``members``, sorted by size, can share one pool within ``memory`` bytes."""
+    """The number of ``members``, sorted by size, that can share one pool within ``memory`` bytes."""
     if (free := free_memory(memory)) is None:
         return len(members)
     n, d = problem.split.X_train.shape
@@ -192,7 +193,7 @@ class SharedPool:
                     self.gram_s += self.statistics.add(fold, Z, Y[rows], edges=[2 * edge for edge in self.edges])
 
     def measure(self, spec: TrialSpec, features: Any, memory: int | None) -> TrialResult:
-        """One trial of the pool."""
+        """Run one trial of the pool; return its result."""
         split = self.problem.split
         n, d = split.X_train.shape
         size = pool_size(features)
@@ -252,7 +253,7 @@ class SharedPool:
         return self.problem.result(spec, solver, predicted, seconds)
 
     def select(self, features: PooledFeatures, size: int, n: int) -> Selection:
-        """What the map chooses from the pool's first ``size`` frequencies, from the shared statistics."""
+        """The map's choice from the pool's first ``size`` frequencies, by the shared statistics."""
         base = self._recombined(whole_pool(size, features.pool_phases(size)), size)
         statistics: dict[str, Any] = {}
         if "right_side" in features.needs:
@@ -275,8 +276,8 @@ class SharedPool:
     def view(
         self, selection: Selection, size: int
     ) -> tuple[RecombinedStatistics, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-        """The statistics of the chosen columns in the pool's order, equal columns merged, and what spreads their
-        coefficients over the map's columns again."""
+        """The statistics of the chosen columns, in the pool's order and with equal columns merged, and the matrix that
+        distributes their coefficients over the map's columns."""
         whole = self._recombined(selection, size)
         merged = EqualColumns.anywhere(np.stack([whole.first, whole.second, whole.a, whole.b]))
         at, root = merged.first, merged.root

@@ -53,12 +53,12 @@ from rffbench.trials.scores import Predictions, by_class, computed, described_sc
 from rffbench.trials.seconds import ENOUGH_S, Timer
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
-CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, that a sigmoid is fitted to
+CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, to which a sigmoid is fitted
 
 
 @dataclass
 class Problem:
-    """What all trials of one dataset, preprocessing, kernel and trial number have in common."""
+    """The rows and the kernel that all trials of one dataset, preprocessing, kernel and trial number share."""
 
     split: Split
     kernel: str | Kernel  # as maps and solvers are given it, beside gamma
@@ -96,7 +96,7 @@ class Problem:
 
     @cached_property
     def labels(self) -> NDArray | None:
-        """The classes as they are learnt, sorted; None of a regression."""
+        """The classes as in y, sorted; None for a regression."""
         y = self.split.y_train
         if self.split.task != "classification":
             return None
@@ -104,19 +104,20 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """Classes of a classification task as it is learnt, 0 of a regression."""
+        """The number of classes in y; 0 for a regression."""
         return 0 if self.labels is None else len(self.labels)
 
     @cached_property
     def learnt(self) -> NDArray[np.float64]:
-        """What ridge learns of the training rows: values or −1/+1, (n, 1), or (n, classes) of more than two classes."""
+        """The training targets in the form that ridge learns: values or −1/+1, (n, 1), or (n, classes) for more than
+        two classes."""
         y = np.asarray(self.split.y_train)
         return class_targets(y, self.labels) if self.labels is not None else y[:, None]
 
     @property
     def targets(self) -> Any:
-        """What a map that is fitted without a learner gets to see: y, as whole numbers where these are more than two
-        classes, so that they are not taken for values."""
+        """The targets for a map that is fitted without a solver: y, with more than two classes as integers, so that
+        they are not taken for values."""
         y = self.split.y_train
         return y.astype(np.int64) if isinstance(y, np.ndarray) and self.n_classes > 2 else y
 
@@ -148,11 +149,11 @@ class Problem:
         return predicted, watch.seconds
 
     def predicts_alone(self, spec: TrialSpec, features: Any) -> bool:
-        """Whether a trial predicts where that is timed, see `seconds_alone`, and not before."""
+        """Whether a trial predicts only where that is timed, in `seconds_alone`."""
         return spec.timing == "features" and features is not None
 
     def generate(self, spec: TrialSpec, buffers: dict[tuple[int, int], NDArray]) -> float:
-        """Generate the training features, and keep none: the seconds to draw, weigh and map all rows.
+        """Generate the training features without keeping them; return the seconds to draw, weigh and map all rows.
 
         ``buffers`` are for `mapping_seconds`.
         """
@@ -163,8 +164,8 @@ class Problem:
         return fitting.seconds + mapping_seconds(made if distinct is None else distinct.features, X, buffers)
 
     def seconds_alone(self, spec: TrialSpec, solver: Any) -> tuple[dict[str, Any], NDArray | None]:
-        """What ``timing: features`` is about, measured with nothing else at work: the seconds to generate the
-        features and, of the fitted ``solver``, to predict; and what it predicts."""
+        """For ``timing: features``, measured while the rest of the run is paused: the seconds to generate the features,
+        and to predict with the fitted ``solver``; and its predictions."""
         X, features, predicted = self.split.X_train, solver.features_, None
 
         def predict() -> float:
@@ -194,7 +195,7 @@ class Problem:
         return metrics.scored(self.split.task, self.split.y_test, predicted)
 
     def more_scores(self, spec: TrialSpec, solver: Any, predicted: NDArray) -> dict[str, float]:
-        """The scores of the predictions that the spec asks for and that are for this task."""
+        """The spec's further scores of the predictions, as far as they are for this task."""
         for name in filter(ownfile.is_own, spec.scores):
             if spec.score_sources and ownfile.source_hash(name) not in spec.score_sources:
                 raise ConfigError(f"{ownfile.portable(name)} has been edited since the run started")
@@ -210,8 +211,9 @@ class Problem:
         return {each.metric.name: computed(name, found) for name, each in wanted.items()}
 
     def _calibrated(self, spec: TrialSpec, solver: Any) -> Callable[[NDArray], NDArray[np.float64]]:
-        """Platt's sigmoid of the scores that the solver, fitted again without the last fifth of the training rows and
-        with the λ that it chose, gives to these rows. Its seconds are in no row."""
+        """Platt's sigmoid for the solver's scores. The solver is fitted again, with the λ that it chose, without the
+        last fifth of the training rows, and the sigmoid to its scores of these. The row's seconds do not include
+        this."""
         X, y = self.split.X_train, np.asarray(self.split.y_train)
         kept = len(y) - held_out_rows(CALIBRATED_ON, len(y))
         chosen = replace(spec, solver={**spec.solver, "lambda": [solver.alpha_]})
@@ -219,8 +221,8 @@ class Problem:
         return platt(by_class(again.decision_function(X.part(slice(kept, len(y))))), y[kept:, None] == self.labels)
 
     def result(self, spec: TrialSpec, solver: Any, predicted: NDArray | None, seconds: dict[str, Any]) -> TrialResult:
-        """What a fitted solver comes to: the scores of what it has ``predicted``, what it says of itself, and what is
-        measured of its map."""
+        """The result of a fitted solver: the scores of its predictions, its own metrics, and the measures of its
+        map."""
         features, lambda_ = getattr(solver, "features_", None), getattr(solver, "alpha_", None)
         if features is not None:
             check_map(features, self.split.X_train)
@@ -249,7 +251,8 @@ class Problem:
         )  # fmt: skip
 
     def measures(self, spec: TrialSpec, features: Any) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """What is measured of the fitted map on the subsample, where there are both: numbers, and curves."""
+        """(numbers, curves) of the spec's measures of the fitted map on the subsample; empty without map or
+        measures."""
         if features is None or not len(self.subsample):
             return {}, {}
         mapped = MapOnPoints(features, self._points)
@@ -259,10 +262,11 @@ class Problem:
         return {name: MEASURES[name](mapped) for name in spec.measures if name in MEASURES}, curves
 
     def _effective(self, spec: TrialSpec, solver: Any) -> float | None:
-        """What λ is multiplied by to give the effective λ: that of features scaled to k̃(x, x) = 1 on average.
+        """The factor from λ to the effective λ, the λ of features that are scaled to k̃(x, x) = 1 on average.
 
-        It is the penalty, n·λ or λ, over n times the mean of ‖z(x)‖², which is the sum over the columns of their mean
-        squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as large.
+        The effective λ is the penalty, n·λ or λ, over n times the mean of ‖z(x)‖², which is the sum of the columns'
+        mean squares. A map whose columns are c times as large has the same effective λ at a λ that is c² times as
+        large.
         """
         features = getattr(solver, "features_", None)
         if features is None or "lambda_scale" not in spec.solver:
@@ -272,7 +276,7 @@ class Problem:
         return self._penalty(spec, solver, 1.0) / (len(self.split.X_train) * length)
 
     def _mean_squares(self, features: Any) -> NDArray[np.float64]:
-        """Of each column of the features, (p,), the mean square over EFFECTIVE_ROWS training rows."""
+        """The mean square of each column of the features over EFFECTIVE_ROWS training rows, (p,)."""
         X = self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))]
         Z = mapped(features, X, columns_of(features))
         if makes_sparse(features):
@@ -284,8 +288,8 @@ class Problem:
         return lambda_ * solver.accuracy_.unit if scale == "trace" else penalty(lambda_, len(self.split.X_train), scale)
 
     def _path_curves(self, spec: TrialSpec, solver: Any, scale: float | None) -> dict[str, list[Any]]:
-        """The test score at every λ, and what else λ may be measured by: over the mean ‖z(x)‖², over p times the median
-        of the columns' mean squares, and as the effective dimension of the training rows' features."""
+        """The test score at every λ, and other scales of λ: over the mean ‖z(x)‖², over p times the median of the
+        columns' mean squares, and the effective dimension of the training rows' features."""
         lambdas, outputs = solver.predict_path(self.split.X_test)
         classes = getattr(solver, "classes_", None)
         scores = [self.score(output if classes is None else classes[(output > 0).astype(int)]) for output in outputs.T]
@@ -299,11 +303,11 @@ class Problem:
         return curves | {name: [score[name] for score in scores] for name in scores[0]}
 
     def _effective_dimensions(self, features: Any, penalties: list[float], accuracy: Accuracy) -> list[float | None]:
-        """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows; None if rounding leaves ZᵀZ + cI not
-        positive definite, and where c, which singular values have honoured, is lost in the rounding of ZᵀZ.
+        """tr(K̃(K̃ + cI)⁻¹) for each penalty c, K̃ = ZZᵀ over all training rows. None if rounding makes ZᵀZ + cI not
+        positive definite, or if a solution by singular values depends on a c that is lost in the rounding of ZᵀZ.
 
-        It is p − c·tr((ZᵀZ + cI)⁻¹), by one Cholesky factor for each c: good to about p times machine epsilon, and
-        also where columns differ by orders of magnitude, which the eigenvalues of ZᵀZ would not be.
+        It is p − c·tr((ZᵀZ + cI)⁻¹), by one Cholesky factorisation per c, with an error of about p times machine
+        epsilon, even if columns differ by orders of magnitude. The eigenvalues of ZᵀZ would not be that exact.
         """
         X, found = self.split.X_train, list[float | None]()
         gram, work = TriangleStack(2, features.n_components)
@@ -338,12 +342,12 @@ SAMPLES = ("kernel error", "kernel error, second sample")
 
 
 def _points_of(spec: TrialSpec, index: Any, stream: SeedSequence, sample: str) -> NDArray[np.int64]:
-    """The places, sorted, of the points of a sample among rows that are the data's rows ``index``."""
+    """The sorted positions of a sample's points among the rows ``index`` of the data."""
     count = min(spec.kernel_error_points, len(index))
     if spec.kernel_error_draw == "random":
         return np.sort(generator(stream, sample).choice(len(index), size=count, replace=False))
     rank = rows = np.asarray(index)
-    if spec.kernel_error_draw == "fixed":  # an order of all rows of the data, which no trial changes
+    if spec.kernel_error_draw == "fixed":  # one order of all rows of the data for all trials
         order = generator(split_stream(spec.seed, spec.dataset, 0), f"{sample}, fixed")
         rank = order.permutation(int(rows.max(initial=0)) + 1)[rows]
     return np.sort(np.argsort(rank)[:count])
@@ -355,8 +359,8 @@ def _how_solved(solver: Any) -> dict[str, Any]:
 
 
 def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArray] | None = None) -> float:
-    """Seconds that mapping all rows of X takes, block by block, into one buffer where the map can fill one: that of
-    ``buffers``, which keeps them by shape for calls to come."""
+    """The seconds to map all rows of X, block by block, into one buffer if the map can fill it. ``buffers`` keeps
+    buffers by shape for later calls."""
     fill = hook(features, "fill")
     rows = default_block_rows(features.n_components)
     shape, buffers = (min(rows, X.shape[0]), features.n_components), {} if buffers is None else buffers
@@ -375,7 +379,7 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
 
 
 def either(*contended: bool | None) -> bool | None:
-    """Whether any of several sections was contended; None if one is not and another cannot be told."""
+    """Whether any of several sections was contended; None if none was, and at least one is unknown."""
     return True if True in contended else None if None in contended else False
 
 
@@ -384,7 +388,7 @@ def _stream(spec: TrialSpec) -> SeedSequence:
 
 
 class _MapAlone:
-    """Takes the place of a missing solver: fits a map and applies it to the rows, to time it."""
+    """Stands in for a missing solver: fits a map and applies it to the rows, to time it."""
 
     def __init__(self, features: Any) -> None:
         self.features = features
@@ -402,10 +406,10 @@ class _MapAlone:
 
 
 def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | None = None) -> TrialResult:
-    """Measure one trial alone: it shares only the rows with others, and all its seconds are its own.
+    """Run one trial by itself; return its result. It shares only the rows with others, and all its seconds are its own.
 
-    ``problem`` is the spec's, made where it isn't given. ``memory`` bounds in bytes what the process may hold;
-    MemoryBudgetError, before the solver starts, if that is not enough.
+    ``problem`` is the spec's problem, if it is made already. ``memory`` is the limit of the process in bytes;
+    MemoryBudgetError, before the solver starts, if it is too small.
     """
     problem = problem or Problem.of(spec)
     split = problem.split
@@ -437,12 +441,12 @@ _warm: set[tuple[type, str]] = set()
 
 
 def _warm_up(features: Any, dtype: np.dtype) -> None:
-    """Have what the map's class calls compiled, or loaded from numba's cache, by a tiny fit once a process: that is no
-    part of what is timed. What goes wrong in it will again in the trial's own fit, or is of the tiny size alone."""
+    """Compile the map's code, or load it from numba's cache, by a tiny fit once per process, so that timings do not
+    include it. Its errors are ignored: the trial's own fit raises them again, unless they come from the tiny size."""
     if (key := (type(features), dtype.name)) not in _warm:
         _warm.add(key)
         X, y = np.eye(2, dtype=dtype), np.array([-1.0, 1.0])
-        X.setflags(write=False)  # as a trial's are: code for arrays that can be written to is compiled apart
+        X.setflags(write=False)  # like a trial's rows: numba compiles other code for writable arrays
         y.setflags(write=False)
         try:
             with watching_global_generators():
@@ -453,7 +457,7 @@ def _warm_up(features: Any, dtype: np.dtype) -> None:
 
 
 def ready_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int | None) -> Any:
-    """The spec's solver, not yet fitted, whose map's code is compiled."""
+    """The spec's solver, not yet fitted, with its map's code compiled."""
     if features is not None:
         _warm_up(features, problem.split.X_train.dtype)
     if spec.solver["name"] == NONE:
@@ -462,8 +466,8 @@ def ready_solver(spec: TrialSpec, problem: Problem, features: Any, memory: int |
 
 
 def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
-    """What ridge plans to hold in a process with that limit; 0 of another solver, of sparse features, whose columns
-    are not known yet, and where it will be refused."""
+    """The bytes that ridge plans to use in a process with that limit. 0 for another solver, for sparse features (whose
+    columns are not known yet), and if the trial will be refused."""
     if spec.solver["name"] != "ridge":
         return 0
     features = problem.features(spec)
@@ -477,11 +481,11 @@ def _ridge_bytes(spec: TrialSpec, problem: Problem, limit: int | None) -> int:
 
 
 def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
-    """Do one trial and tell ``channel``; of one that its config has run alone, the memory too."""
+    """Run one trial and report it to ``channel``; with ``timing: exclusive``, also its own memory."""
     limit = channel.memory_limit
     if spec.device == "cpu":
         touch_memory(_ridge_bytes(spec, problem, limit))
-    # Of other trials some rows of a table would have it and others not; and the garbage collection takes a while.
+    # Not for other trials: only some rows of a table would have it, and the garbage collection takes time.
     around, own = (Contention(), OwnMemory()) if spec.timing == "exclusive" else (None, None)
     with around or nullcontext(), own or nullcontext():
         channel.begin(spec)
@@ -500,8 +504,8 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
 
 
 def _contended_around(trial: Contention) -> bool | None:
-    """Whether others were at work while a ``trial`` alone on the machine ran whose timed parts are too short to tell:
-    over the whole of it and, if that is short too, over some time after it."""
+    """Whether others used the processors during a ``trial`` alone on the machine, if its timed parts are too short to
+    show it: over the whole trial and, if that is short too, over some time after it."""
     if (left := ENOUGH_S - trial.seconds) > 0:
         with trial:
             sleep(left)

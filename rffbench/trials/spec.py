@@ -1,4 +1,4 @@
-"""What a trial is asked (TrialSpec) and what it answers (TrialResult): plain data, quick to import."""
+"""A trial's request (TrialSpec) and its result (TrialResult): plain data, quick to import."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rffbench.trials.seconds import Timer
 
 Timing = Literal["shared", "exclusive", "features"]
-"""Which seconds of a trial are taken with nothing else at work, so that they are comparable: none, all, or those to
-generate the features and to predict."""
+"""The seconds of a trial that are measured while the rest of the run is paused, so that they are comparable: none, all,
+or those to generate the features and to predict."""
 _STORED: dict[Timing, bool | str] = {"shared": False, "exclusive": True, "features": "features"}  # in keys and rows
 Status = Literal["ok", "error", "timeout", "out-of-memory", "killed", "unavailable", "lost"]
 
@@ -34,25 +34,24 @@ def written_size(n_features: int, multiple: int | None) -> str:
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """One cell of the grid, one trial: everything its result may depend on, and nothing else.
+    """One trial of one cell of the grid: exactly the values on which its result may depend.
 
-    ``features`` and ``solver`` hold a ``name`` and that class's parameters as the config gave them; either name
-    may be ``none``. ``kernel`` holds a name, the kernel's other parameters and γ: a number, None for the one the rows
-    give (perceptron), a rule's name for the one that it finds in the training rows
-    (`rffbench.parameters.GAMMA_RULES`), a list for cross-validation to choose from, or a mapping for it to choose once
-    for all sizes (`rffbench.trials.tuning`). ``measures``
-    are taken of the feature map on ``kernel_error_points`` of the training rows, or of the ``kernel_error_rows``
-    'test'; ``train_rows`` is how many rows are trained on (None: all); ``scores`` are of the predictions, besides the
-    task's own (`rffbench.trials.scores`). ``parameters_from`` is the table, and ``parameters_hash`` the SHA-256 of its
-    content, that the kernel's lengths and λ come from (`rffbench.trials.fitted`). ``split`` takes the place of the
-    card's rule (`rffbench.data.cards`).
-    ``held_out`` is the share of the training rows that is tested on in place of the test rows (None: those).
-    ``n_features`` counts what ``count`` says, a map's frequencies or its output columns; ``data_hash`` is the
-    dataset card's content hash; ``multiple`` is n_features/d where the config said e.g. ``16d``; ``timing``
-    says which seconds are comparable; keys and rows have it as ``exclusive``: false, true or ``features``. Of a map in
-    a file of the user's own ``features`` names the file by its path, the key and the row by its name, and ``source`` is
-    the SHA-256 of its content; of a kernel in such a file, ``kernel`` and ``kernel_source`` do, of scores ``scores``
-    and ``score_sources``.
+    - ``features``, ``solver``: a ``name`` (or ``none``) and the parameters of that class in the config.
+    - ``kernel``: a name, the kernel's other parameters and γ, which is a number; None if the rows determine it
+      (perceptron); the name of a rule that finds it in the training rows (`rffbench.parameters.GAMMA_RULES`); a list
+      from which cross-validation chooses; or a mapping, if it chooses once for all sizes (`rffbench.trials.tuning`).
+    - ``n_features``: the number of frequencies or of output columns, by ``count``; ``multiple`` is n_features/d if the
+      config has e.g. ``16d``.
+    - ``data_hash``: the content hash of the dataset's card. ``split`` replaces the card's rule (`rffbench.data.cards`).
+    - ``train_rows``: the number of training rows (None: all). ``held_out``: the share of the training rows that
+      replaces the test rows (None: no).
+    - ``measures``: measures of the feature map on ``kernel_error_points`` rows of the training part, or of the test
+      part if ``kernel_error_rows`` is 'test'. ``scores``: further scores of the predictions (`rffbench.trials.scores`).
+    - ``parameters_from``: the table of the kernel's lengths and λ (`rffbench.trials.fitted`), and ``parameters_hash``
+      the SHA-256 of its content.
+    - ``timing``: the comparable seconds. Keys and rows have it as ``exclusive``: false, true or ``features``.
+    - ``source``, ``kernel_source``, ``score_sources``: the SHA-256 of a user's own file with the map, kernel or scores.
+      ``features``, ``kernel`` and ``scores`` have the file's path; the key and the row have its name.
     """
 
     dataset: str
@@ -87,8 +86,8 @@ class TrialSpec:
     score_sources: list[str] = field(default_factory=list, metadata=_SINCE)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, but those added since the first release where they say nothing new: so that a trial's key
-        stays what it was in older logs. Values are the spec's own, not copies."""
+        """The fields, without fields that were added since the first release and have the old meaning, so that keys in
+        older logs stay valid. Values are the spec's own, not copies."""
         values = {**vars(self), "exclusive": _STORED[self.timing]}
         later = {name: values[name] for name, default in LATER.items() if values[name] != default}
         found = {name: values[name] for name in FIRST} | later
@@ -118,7 +117,7 @@ class TrialSpec:
         return self.dataset, self.method, self.n_features, self.trial
 
     def numbered(self, count: int) -> Iterator[TrialSpec]:
-        """The trials 0 to count − 1 that differ from this one in their number alone; the rest of their keys' JSON is
+        """The trials 0 to count − 1 that differ from this one only in their number. The rest of their keys' JSON is
         made and hashed once."""
         first, second = (canonical_json(replace(self, trial=trial).to_dict()) for trial in (0, 1))
         place = next(at for at, (one, other) in enumerate(zip(first, second, strict=True)) if one != other)
@@ -127,8 +126,8 @@ class TrialSpec:
         for trial in range(count):
             spec, own, hashed = object.__new__(TrialSpec), common.copy(), before.copy()
             hashed.update(b"%d" % trial + after)
-            own["trial"], own["key"] = trial, hashed.hexdigest()  # where it would be kept once it is asked for
-            object.__setattr__(spec, "__dict__", own)  # a sixth of the time that its constructor takes
+            own["trial"], own["key"] = trial, hashed.hexdigest()  # the cached_property's place
+            object.__setattr__(spec, "__dict__", own)  # a sixth of the constructor's time
             yield spec
 
     def difference(self, other: TrialSpec) -> tuple[str, Any, Any]:
@@ -147,7 +146,8 @@ class TrialSpec:
 
     @property
     def label(self) -> str:
-        """How messages name the trial: ``eeg 16d Ours trial 3``, or with ``s=224`` frequencies or ``D=224`` columns."""
+        """The trial's name in messages: ``eeg 16d Ours trial 3``, or with ``s=224`` frequencies or ``D=224``
+        columns."""
         size = self.size if self.multiple else f"{'D' if self.count == 'columns' else 's'}={self.n_features}"
         return f"{self.dataset} {size} {self.method} trial {self.trial}"
 
@@ -163,21 +163,20 @@ LATER: dict[str, Any] = {
 
 @dataclass
 class TrialResult:
-    """One finished trial. ``metrics`` and ``seconds`` are empty and ``error`` is set where status is not ok.
+    """One finished trial. ``metrics`` and ``seconds`` are empty and ``error`` is set if the status is not ok.
 
-    ``curves`` are columns of equal length: how something went on while a solver ran, or over its λ.
-    ``own_metrics`` says of metrics that only a map or solver of another package has what they are called and which
-    direction is better.
-    ``solved`` says of ridge by which ``method`` it was solved, and the ``smallest_lambda`` that rounding leaves apart
-    from 0 there. ``edges`` say of each tuned value that is an end of its grid what it gains over its neighbour
-    (`rffbench.trials.edges.gain_at_edge`). ``fold_errors``, at the chosen λ, are for who chooses among several results.
-    ``warnings`` say where a solver did the next best to what it was asked for, or did not converge.
-    ``seconds``, which a row calls ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``,
-    ``predict_s``; ``bandwidth_s`` (choose the bandwidth that several sizes have); ``contended`` (something else used
-    the processors meanwhile; None: it cannot be told), ``threads``,
-    ``shared`` (the seconds are sums of parts, some of them measured once for several trials). With ``timing: features``
-    ``contended`` and ``threads`` are about ``feature_s`` and ``predict_s`` alone, and ``repeats`` and ``spread`` are
-    theirs.
+    - ``curves``: columns of equal length, over a solver's progress or its λ.
+    - ``own_metrics``: title, unit and better direction of metrics that only a map or solver of another package has.
+    - ``solved``: the ``method`` by which ridge was solved, and its ``smallest_lambda`` that differs from 0 after
+      rounding.
+    - ``edges``: for each tuned value at an end of its grid, the gain over its neighbour
+      (`rffbench.trials.edges.gain_at_edge`). ``fold_errors``: the errors at the chosen λ, for a choice between results.
+    - ``warnings``: fallbacks of a solver, and solvers that did not converge.
+    - ``seconds``, in rows ``timing``: ``feature_s`` (draw, weigh and map the training rows), ``fit_s``, ``predict_s``;
+      ``bandwidth_s`` (choose the bandwidth of several sizes); ``contended`` (something else used the processors; None:
+      unknown), ``threads``, ``shared`` (the seconds are sums of parts, some of them measured once for several trials).
+      With ``timing: features``, ``contended``, ``threads``, ``repeats`` and ``spread`` are about ``feature_s`` and
+      ``predict_s``.
     """
 
     spec: TrialSpec
@@ -193,7 +192,7 @@ class TrialResult:
     solved: dict[str, Any] = field(default_factory=dict)
     edges: dict[str, dict[str, float]] = field(default_factory=dict)
     fold_errors: list[float] = field(default_factory=list)
-    columns: int | None = None  # of the features, where there is a map
+    columns: int | None = None  # of the features, if there is a map
 
     @classmethod
     def failed(
@@ -231,7 +230,7 @@ class TrialResult:
 
 
 class Channel(Protocol):
-    """How a task tells its parent what it does; see execution.channel.Channel."""
+    """The interface through which a task reports to its parent; see execution.channel.Channel."""
 
     memory_limit: int | None
 
@@ -245,8 +244,8 @@ class Channel(Protocol):
 
 
 class Relay:
-    """A channel in front of another. It reports a trial under the spec of the same cell that asked for it: the one that
-    is run may have values in place of the rule that they come from."""
+    """A channel that passes on to another. It reports a trial under the requested spec of the same cell; the spec that
+    runs may have values instead of the rules for them."""
 
     def __init__(self, asked: Iterable[TrialSpec], channel: Channel) -> None:
         self._asked = {spec.cell: spec for spec in asked}

@@ -1,4 +1,4 @@
-"""Which trials are done together: tasks for an executor, and the worker's end of one."""
+"""Groups trials into tasks for an executor, and runs a task in a worker."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
 from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
-# What the rows, their split and scaling do not depend on: trials alike in all else are done in one process.
+# Fields on which the rows, their split and scaling do not depend: trials that are equal otherwise are one task.
 _OWN = ("method", "features", "source", "n_features", "multiple")
 
 
 def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
-    """The trials in groups that have the rows in common, in order of first appearance."""
+    """The trials in groups that share their rows, in order of first appearance."""
     groups: dict[str, list[TrialSpec]] = {}
     for spec in specs:
         common = {key: value for key, value in spec.to_dict().items() if key not in _OWN}
@@ -26,10 +26,9 @@ def tasks(specs: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
 
 
 def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
-    """Do one task: its trials' results go to ``channel`` as they come.
+    """Run one task, and send its trials' results to ``channel`` one by one.
 
-    Trials share work where they can, unless their ``timing`` is exclusive: then each is measured alone, one after
-    another.
+    Trials share work if they can, unless their ``timing`` is exclusive: then each is run by itself.
     """
     from rffbench.trials.shared import run_shared
     from rffbench.trials.single import Problem, run_single
@@ -68,7 +67,7 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
 
 
 class BestBandwidth:
-    """A channel in front of another: takes the results of each bandwidth, tells of each trial the one of the least
+    """A channel that collects the results of each bandwidth, and passes on each trial's result with the least
     cross-validation error, with the seconds of all."""
 
     def __init__(self, specs: Sequence[TrialSpec], channel: Channel) -> None:

@@ -1,10 +1,9 @@
 """A bandwidth that cross-validation chooses once for each map, dataset and trial, for all sizes alike.
 
-The spec's γ is a mapping: ``times_median``, multiples of the median distance between training rows that σ is chosen
-from; ``columns``, the columns of the features with which it is chosen; ``rows``, how many of the training rows at most;
-``and_lambda``, whether the λ that was best with it is kept too; ``features``, a map with which it is chosen in place of
-the spec's own, so that all methods have one σ. The trial then has this σ, and chooses its own λ otherwise. The choice
-depends on the spec without its size and on nothing else, so that it is the same whichever sizes are run together.
+The spec's γ is a mapping. σ is chosen from ``times_median``, multiples of the median distance between training rows,
+with features of ``columns`` columns, on at most ``rows`` training rows. With ``and_lambda``, the best λ is kept too;
+else the trial chooses its own. ``features`` is a map that replaces the spec's own in the choice, so that all methods
+have the same σ. The choice depends only on the spec without its size, not on the sizes that run together.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
 @dataclass(frozen=True)
 class Choice:
-    """γ, σ over the median distance, the λ that was best with them, the seconds of all fits, and, where the multiple is
-    an end of its grid, `gain_at_edge`."""
+    """γ, σ over the median distance, the best λ with them, the seconds of all fits, and `gain_at_edge` if the multiple
+    is an end of its grid."""
 
     gamma: float
     times: float
@@ -47,8 +46,8 @@ class Choice:
 
 
 def tuning_spec(spec: TrialSpec) -> TrialSpec:
-    """The trial whose cross-validation chooses a spec's bandwidth, γ still to be set: one for all sizes of a method, or
-    for all methods."""
+    """The trial whose cross-validation chooses a spec's bandwidth, without γ: one for all sizes of a method, or for all
+    methods."""
     asked = spec.kernel["gamma"]
     rows = min(asked["rows"], spec.train_rows or asked["rows"])
     if of_all := asked.get("features"):
@@ -60,7 +59,7 @@ def tuning_spec(spec: TrialSpec) -> TrialSpec:
 
 
 def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choice:
-    """Choose the bandwidth of ``spec`` on ``problem``, that of its `tuning_spec`."""
+    """Choose the bandwidth of ``spec`` on ``problem``, the problem of its `tuning_spec`."""
     grid: Sequence[float] = spec.kernel["gamma"][TIMES_MEDIAN]
     asked, split = tuning_spec(spec), problem.split
     stream = split_stream(spec.seed, spec.dataset, spec.trial)
@@ -95,7 +94,7 @@ def with_choice(result: TrialResult, choice: Choice) -> TrialResult:
 
 
 class OfChoice(Relay):
-    """Reports trials with a chosen γ under the trials that asked for it, with the choice beside their result."""
+    """Reports trials with a chosen γ under the requested trials, and adds the choice to their results."""
 
     def __init__(self, chosen: Sequence[tuple[TrialSpec, Choice]], channel: Channel) -> None:
         super().__init__([spec for spec, _ in chosen], channel)
@@ -105,7 +104,7 @@ class OfChoice(Relay):
         super().result(with_choice(result, self._choices[result.spec.cell]))
 
     def with_gamma(self) -> list[list[TrialSpec]]:
-        """The trials as they are run, γ a number, in groups of one γ."""
+        """The trials to run, with γ as a number, in groups of one γ."""
         groups: dict[float, list[TrialSpec]] = {}
         for spec in self._asked.values():
             choice = self._choices[spec.cell]
@@ -118,8 +117,8 @@ class OfChoice(Relay):
 
 
 def tuned(specs: Sequence[TrialSpec], channel: Channel) -> OfChoice:
-    """Choose the bandwidth of every method among ``specs``, which differ in method and size alone, and tell ``channel``
-    of those for which that fails."""
+    """Choose the bandwidth of every method among ``specs``, which differ only in method and size, and report failures
+    to ``channel``."""
     problem = Problem.of(tuning_spec(specs[0]))
     of_method: dict[str, list[TrialSpec]] = {}
     for spec in specs:
