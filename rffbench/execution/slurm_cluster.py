@@ -56,12 +56,11 @@ TAKEN = {"array_parallelism", "job_name", "time"}  # parameters of submitit that
 
 @dataclass
 class _Submitted:
-    """A job, its message file, and the position read so far; ``began`` after its first message."""
+    """A job, its message file, and the position read so far."""
 
     handle: Any
     path: Path
     read: int = 0
-    began: bool = False
 
 
 class SlurmExecutor(ClusterExecutor):
@@ -163,7 +162,7 @@ class SlurmExecutor(ClusterExecutor):
             for kind, value in self._messages(each):
                 received = True
                 if kind == "began":
-                    each.began = self._any_began = True
+                    self._any_began = True
                 elif kind == "result":
                     yield News(name, "result", value)
                 elif kind == "report":

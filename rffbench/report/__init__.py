@@ -49,8 +49,6 @@ __all__ = [
     "written_table",
 ]
 
-TABLE_FORMATS = ("tex", "typst", "csv", "md")
-
 
 def redraw(
     folder: str | Path,
@@ -147,7 +145,7 @@ def make_table(folder: str | Path, shown: Shown) -> Table:
 
 
 def set_table(table: Table, form: str, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
-    """A table in one of ``TABLE_FORMATS``; columns, caption and label are of those that set it in an article."""
+    """A table as ``tex``, ``typst``, ``csv`` or ``md``; columns, caption and label are for the first two."""
     if form in ("tex", "typst"):
         return (to_latex if form == "tex" else to_typst)(table, columns, caption, label)
     return table.to_csv() if form == "csv" else table.to_markdown()

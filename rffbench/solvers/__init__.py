@@ -68,7 +68,6 @@ ON_DEVICE = Registry(
 )  # fmt: skip
 """The solvers that run on another device than the CPU: with what parameters their factories' signatures say."""
 
-solver_names = SOLVERS.names
 parameters = SOLVERS.defaults
 describe = SOLVERS.describe
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from rffbench import RandomFourierFeatures
 from rffbench.kernels import make_kernel
-from rffbench.solvers import NONE, make_solver, solver_names
+from rffbench.solvers import NONE, SOLVERS, make_solver
 from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
 from tests.helpers import plug_ins
 
@@ -190,7 +190,7 @@ def outputs(model, X=X):
 
 
 with plug_ins.installed():
-    REGISTERED = [name for name in solver_names() if name != NONE]
+    REGISTERED = [name for name in SOLVERS.names() if name != NONE]
     ALL = [
         pytest.param(name, promise, task, id=", ".join([name, *map(str, promise.parameters.values()), task]))
         for name in REGISTERED if name in PROMISES for promise in promises(name) for task in promise.tasks

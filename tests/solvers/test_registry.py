@@ -12,7 +12,7 @@ from rffbench.errors import ConfigError
 from rffbench.features.data_dependent.nystroem import NystroemFeatures
 from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.plugins import registry
-from rffbench.solvers import check_solver, describe, make_solver, parameters, solver_names
+from rffbench.solvers import SOLVERS, check_solver, describe, make_solver, parameters
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV, StreamedRidgeCV
 
 
@@ -83,8 +83,8 @@ def test_another_device_gets_the_parameters_that_it_takes_and_refuses_the_others
 
 
 def test_every_solver_is_listed():
-    assert [row["name"] for row in describe()] == solver_names()
-    assert {"ridge", "kernel-ridge"} <= set(solver_names())
+    assert [row["name"] for row in describe()] == SOLVERS.names()
+    assert {"ridge", "kernel-ridge"} <= set(SOLVERS.names())
 
 
 def test_many_lambdas_are_looked_through_once():

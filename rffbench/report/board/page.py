@@ -222,8 +222,3 @@ def write_html(title: str, found: Sequence[Section], path: Path, rows: str = "")
         )  # fmt: skip
     files.replace(path, text.encode())
     return path
-
-
-def table_only(title: str, found: Sequence[Table], said: Sequence[str] = ()) -> list[Section]:
-    """A page of tables alone, as for your own map."""
-    return [Section(title, list(said), list(found))]

@@ -24,7 +24,6 @@ from rffbench.report.strips import Strip, Strips
 from rffbench.seeds import generator, stream
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
-NONE_YET = "its trials have not run"
 
 
 @dataclass(frozen=True)

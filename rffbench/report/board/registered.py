@@ -1,10 +1,6 @@
-"""What docs/board/questions.md registers, as far as code has it: the grids' hashes, and the maps named beforehand."""
+"""What docs/board/questions.md registers, as far as code has it: the maps that it names beforehand."""
 
 from __future__ import annotations
-
-import hashlib
-
-from rffbench.config.experiment import Experiment
 
 CONFIRMATORY = ("SORF", "orthogonal", "QMC", "quadrature", "surrogate reweighted", "Nyström RPCholesky")
 """The maps that are tested against RFF at 512 columns with a correction; the others are exploratory."""
@@ -33,14 +29,3 @@ FAMILIES = {
     "dot product": ("complex-to-real", "TensorSketch", "positive"),
 }  # fmt: skip
 """The maps of the board by what they are made of, for question 2."""
-SEEDS = {
-    "board": 31, "board-kernels": 31, "board-one-sigma": 31, "board-seconds": 31, "board-tuning": 31,
-    "board-solvers": 31, "board-reference": 4096, "board-small": 0,
-}  # fmt: skip
-
-
-def grid_hash(experiment: Experiment) -> str:
-    """SHA-256 (hex) of the keys of an experiment's trials, in ascending order, one a line: of every map with its
-    parameters, dataset with its content, size, seed, and of the protocol."""
-    keys = sorted(spec.key for spec in experiment.grid())
-    return hashlib.sha256("\n".join(keys).encode()).hexdigest()

@@ -118,14 +118,6 @@ def bootstrap(
     return float(np.median([each.mean() for each in values.values()])), float(low), float(high)
 
 
-def profile(costs: pd.DataFrame, at: ArrayLike) -> pd.DataFrame:
-    """Performance profiles: of each column, a map's costs by dataset, the share of the datasets on which it costs at
-    most ``at`` times the least cost of any map there. A map that does not get there costs infinity (NaN)."""
-    ratios = costs.div(costs.min(axis=1), axis=0).dropna(how="all")
-    share = {name: [(ratios[name] <= each).mean() for each in np.atleast_1d(at)] for name in costs}
-    return pd.DataFrame(share, index=np.atleast_1d(at))
-
-
 def noise(trials: Mapping[str, ArrayLike], region: float = REGION) -> pd.Series:
     """The standard error of each dataset's mean gain over trials, in units of the region; NaN of a single trial."""
     found = {}

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
-from rffbench.linalg.triangles import packed_length
-
 LEAF_ROWS = 1 << 14
 """Rows of a leaf: enough that sending its triangle, 4p² bytes, takes a twentieth of computing it, rows·p²/2
 multiply-adds, where a node does 10¹¹ of them a second and the network moves 10⁹ bytes."""
@@ -56,51 +54,6 @@ def depth_first(count: int, nodes: Sequence[Node]) -> list[int]:
     if count:
         visit(count + len(nodes) - 1)
     return order
-
-
-class Cost(NamedTuple):
-    """What gathering comes to; see `cost`."""
-
-    leaves: int
-    depth: int
-    bytes_moved: int
-    most_held: int
-
-
-def cost(rows: int, folds: int, workers: int, columns: int, targets: int = 1) -> Cost:
-    """Simulates gathering this number of rows: leaf i is computed by worker i modulo ``workers``, each sum by the
-    worker of its left part, which is sent the right one; everybody goes through the trees depth-first, a leaf at a
-    time.
-
-    ``depth``: sums one after the other; ``bytes_moved`` between workers, and of each fold's sum to the client;
-    ``most_held``: sums that one worker holds at most at a time, copies it was sent included.
-    """
-    moved, deepest, most, held, first = 0, 0, 0, [0] * workers, 0
-    for size in _fold_sizes(rows, folds):
-        count = len(leaves(0, size))
-        nodes = pairs(count)
-        at, depth = [(first + leaf) % workers for leaf in range(count)], [0] * count
-        for left, right in nodes:
-            moved += at[left] != at[right]
-            at.append(at[left])
-            depth.append(1 + max(depth[left], depth[right]))
-        for number in depth_first(count, nodes):
-            parts = nodes[number - count] if number >= count else ()
-            held[at[number]] += 1
-            most = max(most, held[at[number]] + sum(at[each] != at[number] for each in parts))
-            for part in parts:
-                held[at[part]] -= 1
-        moved, deepest, first = moved + 1, max(deepest, depth[-1]), first + count
-    return Cost(first, deepest, moved * bytes_of_a_sum(columns, targets), most)
-
-
-def bytes_of_a_sum(columns: int, targets: int = 1) -> int:
-    """Of a packed Gram triangle, the right sides, the columns' sums and the targets' moments."""
-    return 8 * (packed_length(columns) + columns * (targets + 1) + 2 * targets)
-
-
-def _fold_sizes(rows: int, folds: int) -> list[int]:
-    return [rows // folds + (fold < rows % folds) for fold in range(folds)]
 
 
 Work = Callable[..., Any]  # a module's function: it goes by name

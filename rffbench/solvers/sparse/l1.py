@@ -28,7 +28,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from rffbench.linalg.threads import in_threads
-from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.sparse.quadratic import RowGram, minimise_quadratic
 
 SUMS = {"reassoc", "contract", "nsz"}  # how the compiled sums may be re-ordered, to use vector units
@@ -199,28 +198,6 @@ class Lasso(L1Problem):
 
     def points(self, residual: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.ones(len(residual), dtype=bool)
-
-
-def solve_lasso(
-    Z: NDArray, y: ArrayLike, penalty: float, *, start: ArrayLike | None = None, tol: float = 1e-6,
-    random_state: RandomState = None,
-) -> tuple[NDArray[np.float64], Minimum]:  # fmt: skip
-    """The weights w (p,) for features Z (N, p), float64, float32 or int8, and target y (N,); no intercept.
-
-    ``penalty`` is λ; ``start`` (p,) are weights to begin from, zeros where not given. Ends when the duality gap is
-    ``tol`` times the objective or less. Z in column order (Fortran) isn't copied.
-    """
-    return solve(Lasso(np.array(y, dtype=np.float64), penalty), Z, start, tol, random_state)
-
-
-def solve(
-    problem: L1Problem, Z: NDArray, start: ArrayLike | None, tol: float, random_state: RandomState
-) -> tuple[NDArray[np.float64], Minimum]:
-    """The weights of ``problem`` on fixed features Z (N, p)."""
-    features = np.ascontiguousarray(Z.T)
-    w = np.zeros(len(features)) if start is None else np.array(start, dtype=np.float64)
-    problem.shift(features, w)
-    return w, minimise(problem, features, w, tol=tol, rng=generator(seed_sequence(random_state), "descent"))
 
 
 class SquaredHinge(L1Problem):

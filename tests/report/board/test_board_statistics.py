@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from rffbench.report.board import statistics as board
-from rffbench.report.board.statistics import bootstrap, calibration, groups_of, noise, profile, signed_rank
+from rffbench.report.board.statistics import bootstrap, calibration, groups_of, noise, signed_rank
 
 
 def test_the_signed_rank_posterior_is_that_of_plain_loops():
@@ -95,13 +95,6 @@ def test_the_bootstrap_s_spread_comes_from_datasets_and_from_trials():
     of_datasets = bootstrap({str(name): [gain] * 5 for name, gain in enumerate(rng.normal(0.01, 0.1, 10))})
     assert of_trials[2] - of_trials[1] > 0.02
     assert of_datasets[2] - of_datasets[1] > 0.05
-
-
-def test_profiles_count_the_datasets_within_a_factor_of_the_least_cost():
-    costs = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [2.0, 1.0, 5.0]}, index=["x", "y", "z"])
-    found = profile(costs, [1, 2, 100])
-    assert found["a"].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3])
-    assert found["b"].tolist() == pytest.approx([2 / 3, 1, 1])
 
 
 def test_noise_is_the_standard_error_over_the_region():

@@ -3,14 +3,14 @@
 import math
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from rffbench.linalg.triangles import TriangleStack
-from rffbench.solvers.ridge import tree
+from rffbench.linalg.triangles import TriangleStack, packed_length
 from rffbench.solvers.ridge.fold_statistics import FoldStatistics, fold_bounds
-from rffbench.solvers.ridge.tree import LEAF_ROWS, Node, bytes_of_a_sum, cost, depth_first, leaves, pairs
+from rffbench.solvers.ridge.tree import LEAF_ROWS, Node, depth_first, leaves, pairs
 
 PAGE = Path(__file__).parents[3] / "docs" / "scaling.md"
 
@@ -47,6 +47,47 @@ def test_depth_first_each_sum_comes_right_after_its_parts_and_few_wait():
     assert most <= math.ceil(math.log2(count)) + 1
     assert pairs(3) == [Node(0, 1), Node(3, 2)]
     assert depth_first(3, pairs(3)) == [0, 1, 3, 2, 4]
+
+
+class Cost(NamedTuple):
+    """What gathering comes to; see `cost`."""
+
+    leaves: int
+    depth: int
+    bytes_moved: int
+    most_held: int
+
+
+def cost(rows: int, folds: int, workers: int, columns: int, targets: int = 1) -> Cost:
+    """Simulates gathering this number of rows: leaf i is computed by worker i modulo ``workers``, each sum by the
+    worker of its left part, which is sent the right one; everybody goes through the trees depth-first, a leaf at a
+    time.
+
+    ``depth``: sums one after the other; ``bytes_moved`` between workers, and of each fold's sum to the client;
+    ``most_held``: sums that one worker holds at most at a time, copies it was sent included.
+    """
+    moved, deepest, most, held, first = 0, 0, 0, [0] * workers, 0
+    for size in np.diff(fold_bounds(rows, folds)).tolist():
+        count = len(leaves(0, size))
+        nodes = pairs(count)
+        at, depth = [(first + leaf) % workers for leaf in range(count)], [0] * count
+        for left, right in nodes:
+            moved += at[left] != at[right]
+            at.append(at[left])
+            depth.append(1 + max(depth[left], depth[right]))
+        for number in depth_first(count, nodes):
+            parts = nodes[number - count] if number >= count else ()
+            held[at[number]] += 1
+            most = max(most, held[at[number]] + sum(at[each] != at[number] for each in parts))
+            for part in parts:
+                held[at[part]] -= 1
+        moved, deepest, first = moved + 1, max(deepest, depth[-1]), first + count
+    return Cost(first, deepest, moved * bytes_of_a_sum(columns, targets), most)
+
+
+def bytes_of_a_sum(columns: int, targets: int = 1) -> int:
+    """Of a packed Gram triangle, the right sides, the columns' sums and the targets' moments."""
+    return 8 * (packed_length(columns) + columns * (targets + 1) + 2 * targets)
 
 
 def test_what_is_sent_of_a_sum_is_what_was_counted():
@@ -100,4 +141,4 @@ def test_nothing_that_one_process_holds_grows_with_the_rows():
     assert large.most_held <= small.most_held + 2
     assert large.depth - small.depth == pytest.approx(math.log2(100), abs=1)
     assert fold_bounds(10**9, 2) == [0, 5 * 10**8, 10**9]
-    assert tree.cost(10**7, 2, 1, 4096).bytes_moved == 2 * bytes_of_a_sum(4096)  # one worker: to the client alone
+    assert cost(10**7, 2, 1, 4096).bytes_moved == 2 * bytes_of_a_sum(4096)  # one worker: to the client alone

@@ -6,7 +6,7 @@ import pytest
 from rffbench import BoostedFeaturesClassifier, BoostedFeaturesRegressor
 from rffbench.solvers import make_solver
 from rffbench.solvers.sparse.boosting import steepest_perceptron
-from rffbench.solvers.sparse.l1 import solve_lasso
+from tests.helpers.l1_solutions import solve_lasso
 
 
 @pytest.fixture(scope="module")

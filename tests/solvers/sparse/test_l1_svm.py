@@ -5,11 +5,13 @@ import pytest
 
 from rffbench import RandomFourierFeatures
 from rffbench.seeds import generator, seed_sequence
-from rffbench.solvers.sparse.l1 import SquaredHinge, minimise, solve, solve_by_liblinear
+from rffbench.solvers.sparse.l1 import SquaredHinge, minimise, solve_by_liblinear
+from tests.helpers.l1_solutions import solve
 
 
 def solve_l1_svm(Z, y, penalty, *, start=None, tol=1e-6, random_state=0):
-    return solve(SquaredHinge(np.array(y, dtype=np.float64), penalty), Z, start, tol, random_state)
+    problem = SquaredHinge(np.array(y, dtype=np.float64), penalty)
+    return solve(problem, Z, start=start, tol=tol, random_state=random_state)
 
 
 def objective(Z, y, w, penalty):

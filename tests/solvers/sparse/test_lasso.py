@@ -8,8 +8,9 @@ from rffbench import RandomFourierFeatures
 from rffbench.seeds import generator, seed_sequence
 from rffbench.solvers.sparse import l1
 from rffbench.solvers.sparse import quadratic as l1_quadratic
-from rffbench.solvers.sparse.l1 import Lasso, minimise, solve_lasso
+from rffbench.solvers.sparse.l1 import Lasso, minimise
 from rffbench.solvers.sparse.quadratic import RowGram, minimise_quadratic
+from tests.helpers.l1_solutions import solve_lasso
 
 
 def objective(Z, y, w, penalty):

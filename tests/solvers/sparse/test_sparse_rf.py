@@ -15,8 +15,9 @@ from rffbench import (
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.solvers import make_solver
 from rffbench.solvers.sparse.basis import Basis, with_ones
-from rffbench.solvers.sparse.l1 import SquaredHinge, solve, solve_lasso
+from rffbench.solvers.sparse.l1 import SquaredHinge
 from rffbench.solvers.sparse.working_set import WorkingSet
+from tests.helpers.l1_solutions import solve, solve_lasso
 
 KERNELS = ["gaussian", "laplacian", "cauchy", "perceptron"]
 SMALL = {"features_per_step": 20, "steps": 6, "random_state": 0}
@@ -85,7 +86,8 @@ def test_after_every_step_the_svm_s_weights_are_optimal_on_the_working_set(class
     X, labels = classes
     y = np.where(labels == "yes", 1.0, -1.0)
     model = SparseRandomFeaturesClassifier(gamma=2.0, alpha=0.3, tol=1e-9, record=True, **SMALL).fit(X, labels)
-    minimum = solve(SquaredHinge(np.array(y, dtype=np.float64), 0.3 / len(y)), _values(model, X), None, 1e-10, 1)[1]
+    problem = SquaredHinge(np.array(y, dtype=np.float64), 0.3 / len(y))
+    minimum = solve(problem, _values(model, X), tol=1e-10, random_state=1)[1]
     assert model.metrics_["objective"] == pytest.approx(minimum.objective, rel=1e-6)
     assert (np.diff(model.curves_["objective"]) <= 0).all()
     assert model.score(X, labels) > 0.9
