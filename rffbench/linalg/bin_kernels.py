@@ -1,9 +1,9 @@
-"""What of `bins` is compiled: the hash of the cell that a point is in, and tables that number the cells met."""
+"""The compiled part of `bins`: hashes of points' cells, and tables that number the cells."""
 
 import numba
 import numpy as np
 
-FARTHEST_CELL = 2.0**62  # cells beyond count as one: 64-bit numbers of points that far apart are wider than a cell
+FARTHEST_CELL = 2.0**62  # cells beyond count as one: the spacing of floats there is wider than a cell
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
 
@@ -16,7 +16,7 @@ def _cell(x, per_pitch, offset):
 
 @numba.njit(nogil=True, cache=True)
 def hash_rows(columns, per_pitch, offsets, multipliers, out):
-    """out[i] ← Σⱼ rⱼ·cⱼ mod 2⁶⁴ of the points ``columns`` (d, m), in one grid."""
+    """out[i] ← Σⱼ rⱼ·cⱼ mod 2⁶⁴ for the points ``columns`` (d, m), in one grid."""
     out[:] = 0
     for j in range(len(columns)):
         for i in range(len(out)):
@@ -25,7 +25,7 @@ def hash_rows(columns, per_pitch, offsets, multipliers, out):
 
 @numba.njit(nogil=True, cache=True)
 def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out):
-    """The same of CSR rows: as much as at 0, but for the numbers that are stored."""
+    """The same for CSR rows: the hash at 0, changed by the stored numbers."""
     at_zero = np.uint64(0)
     for j in range(len(offsets)):
         at_zero += multipliers[j] * _cell(0.0, per_pitch[j], offsets[j])
@@ -40,7 +40,7 @@ def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out
 
 @numba.njit(nogil=True, cache=True)
 def _slot(key, keys, numbers):
-    """Where ``key`` is in an open table of a power of two slots, or where it would be."""
+    """The slot of ``key`` in an open-addressing table with a power of two of slots, or a free slot for it."""
     last = len(keys) - 1
     mixed = (key ^ (key >> np.uint64(32))) * MIXER
     slot = np.int64(mixed >> np.uint64(32)) & last
@@ -51,8 +51,8 @@ def _slot(key, keys, numbers):
 
 @numba.njit(nogil=True, cache=True)
 def number_keys(found, keys, numbers, count):
-    """Give every new key of ``found`` the next number; the table, which has grown where it was half full, and how many
-    keys it has."""
+    """Give every new key of ``found`` the next number. Returns the table, which doubles when half full, and its number
+    of keys."""
     for key in found:
         slot = _slot(key, keys, numbers)
         if numbers[slot] >= 0:
@@ -73,7 +73,7 @@ def number_keys(found, keys, numbers, count):
 
 @numba.njit(nogil=True, cache=True)
 def look_up(found, keys, numbers, first, out):
-    """out[i] ← ``first`` and the number of the key found[i]; −1 of one that the table does not have."""
+    """out[i] ← ``first`` plus the number of the key found[i]; −1 if the table does not have it."""
     for i in range(len(found)):
         slot = _slot(found[i], keys, numbers)
         out[i] = first + numbers[slot] if numbers[slot] >= 0 else -1

@@ -1,4 +1,4 @@
-"""Random grids: which cell of each a point is in, and a number for every cell that some point was in."""
+"""Random grids, and numbers for the cells that contain points."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisec
 
 
 def table_bytes(count: int) -> int:
-    """What the table of a grid holds that has met ``count`` cells: a hash and a number in each slot, of which it has
-    a power of two, and twice as many as cells."""
+    """The bytes of the table of a grid with ``count`` known cells: a hash and a number per slot, and a power of two of
+    slots, at least twice the cells."""
     return (8 + 4) * max(FEWEST_SLOTS, 1 << (2 * count - 1).bit_length())
 
 
 class Grids:
-    """D grids of ``pitches`` δ (d, D) and ``shifts`` u (d, D), and the cells of each that points were in.
+    """D grids with ``pitches`` δ (d, D) and ``shifts`` u (d, D), and the cells of each that contained points.
 
-    A point's cell in a grid is c, cⱼ = ⌊(xⱼ − uⱼ)/δⱼ⌋, in float64 whatever the points' dtype. It is known by
-    Σⱼ rⱼcⱼ mod 2⁶⁴, with random odd ``multipliers`` r (d,). Two cells that differ, by numbers that are not all
-    multiples of 2ᵇ⁺¹, have one hash with probability 2ᵇ⁻⁶³ at most, and then count as one. The sum is linear, so that
-    of a CSR row it takes the stored numbers alone.
+    A point's cell in a grid is c, cⱼ = ⌊(xⱼ − uⱼ)/δⱼ⌋, computed in float64 for all dtypes. Its hash Σⱼ rⱼcⱼ mod 2⁶⁴,
+    with random odd ``multipliers`` r (d,), identifies it. Two different cells whose coordinates do not all differ by
+    multiples of 2ᵇ⁺¹ have the same hash with probability 2ᵇ⁻⁶³ at most, and then count as one. The sum is linear, so a
+    CSR row needs only its stored numbers.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class Grids:
 
     @property
     def n_cells(self) -> int:
-        """The cells met so far, of all grids."""
+        """The number of known cells of all grids."""
         return int(self._sizes.sum())
 
     @property
     def nbytes(self) -> int:
-        """What grids and tables hold."""
+        """The bytes of grids and tables."""
         tables = sum(keys.nbytes + numbers.nbytes for keys, numbers in zip(self._keys, self._numbers, strict=True))
         return self._per_pitch.nbytes + self._offsets.nbytes + tables
 
     def add(self, X: Any) -> None:
-        """Meet the cells of the points X (m, d), an array or a CSR matrix."""
+        """Number the new cells of the points X (m, d), an array or a CSR matrix."""
         from rffbench.linalg.bin_kernels import number_keys
 
         def add(grid: int, found: NDArray[np.uint64]) -> None:
@@ -62,9 +62,10 @@ class Grids:
         self._each_grid(X, add)
 
     def cells(self, X: Any, out: NDArray) -> None:
-        """out (m, D) ← the number of each point's cell in each grid; −1 of a cell that `add` has not met.
+        """out (m, D) ← the number of each point's cell in each grid; −1 for a cell that `add` has not numbered.
 
-        The cells of the first grid are numbered first, in the order in which they were met; then those of the second.
+        The cells of the first grid have the first numbers, in the order of their first points; then those of the
+        second.
         """
         from rffbench.linalg.bin_kernels import look_up
 

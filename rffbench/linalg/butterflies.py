@@ -1,8 +1,8 @@
 """Butterfly rotations: random orthogonal matrices that take O(d·log d) numbers and operations, not d².
 
 A butterfly is L_k·…·L₂·L₁·P: P permutes the d coordinates, and the layer Lⱼ rotates each pair of coordinates that are
-2^(j−1) apart, by an angle of its own. Coordinates whose partner is d or more stay as they are. A rotation is the
-product of three butterflies. The rotated vectors here are the corners of a regular simplex.
+2^(j−1) apart, each by its angle. Coordinates without a partner below d do not change. A rotation is the product of
+three butterflies. Here the corners of a regular simplex are rotated.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class ButterflySimplices:
     """
 
     permutations: NDArray[np.int32]
-    """(simplices, 3, d): of each butterfly, P·a is a[permutation]."""
+    """(simplices, 3, d): for each butterfly, P·a is a[permutation]."""
     turns: NDArray[np.float64]
     """(simplices, 3, pairs, 2): the cosine and sine of each pair's angle, layer by layer."""
 
     @classmethod
     def draw(cls, rng: Generator, simplices: int, d: int) -> ButterflySimplices:
-        """As many rotations of d coordinates, drawn one by one, so that sizes nest."""
+        """Random rotations of d coordinates, one per simplex, drawn one by one, so that sizes nest."""
         permutations = np.empty((simplices, BUTTERFLIES, d), np.int32)
         angles = np.empty((simplices, BUTTERFLIES, pairs_in(d)))
         for simplex in range(simplices):
@@ -55,7 +55,7 @@ class ButterflySimplices:
         return W
 
     def rotated(self, A: NDArray[np.float64], simplex: int) -> NDArray[np.float64]:
-        """The columns of A (d, m), rotated as the simplex of this number."""
+        """The columns of A (d, m), rotated like the simplex with this number."""
         d, coordinates = len(A), np.arange(len(A))
         for permutation, turns in zip(self.permutations[simplex], self.turns[simplex], strict=True):
             A, done, distance = A[permutation], 0, 1
@@ -68,10 +68,10 @@ class ButterflySimplices:
         return A
 
     def products(self, X: Any, scale: NDArray, lengths: NDArray, zeros: int = 0) -> Tiles:
-        """What writes tiles of [0 | X·diag(scale)·W·diag(lengths)], W the corners, after ``zeros`` columns of 0.
+        """Tiles of [0 | X·diag(scale)·W·diag(lengths)], with ``zeros`` columns of 0, and W the corners.
 
-        X (n, d) is an array or a CSR matrix, whose rows are dense here, as they are once rotated: a tile's, not all.
-        scale is (d,), and lengths (s,), one for each corner. O(d·log d) operations for d + 1 corners.
+        X (n, d) is an array or a CSR matrix; a tile's rows are made dense, because rotated rows are. scale is (d,), and
+        lengths (s,), one per corner. O(d·log d) operations for d + 1 corners.
         """
         from rffbench.linalg.butterfly_kernels import simplex_phases
 
@@ -92,13 +92,13 @@ def simplex_corners(d: int) -> NDArray[np.float64]:
 
 
 def _weights(d: int) -> NDArray[np.float64]:
-    """Of each row of `simplex_corners` the equal entries, and less the one after them, (2, d)."""
+    """For each row of `simplex_corners` its equal entries, and minus the entry after them, (2, d)."""
     n = np.arange(1.0, d + 1)
     equal = np.sqrt((d + 1) / d / (n * (n + 1)))
     return np.stack([equal, n * equal])
 
 
 def pairs_in(d: int) -> int:
-    """The pairs of coordinates that all layers of a butterfly rotate: d/2·log₂ d where d is a power of two."""
+    """The number of pairs that all layers of a butterfly rotate: d/2·log₂ d if d is a power of two."""
     distances = [1 << level for level in range(next_power_of_two(d).bit_length() - 1)]
     return sum(d // (2 * h) * h + max(0, d % (2 * h) - h) for h in distances)

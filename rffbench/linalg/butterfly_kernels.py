@@ -1,6 +1,6 @@
-"""What of `butterflies` is compiled: rows are rotated side by side, one vector register's worth at a time.
+"""The compiled part of `butterflies`: as many rows as a vector register has lanes are rotated together.
 
-Each coordinate of these rows is one vector, so that every layer, whatever the distance of its pairs, is whole vectors.
+Each coordinate of these rows is one vector, so that all layers work on whole vectors.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _in_every_lane(builder: Any, number: Any, width: int) -> Any:
 
 @numba.njit(nogil=True, cache=True)
 def rotate_back(A, B, permutations, turns, d):
-    """A ← Bᵀ·a of the vectors a, B the product of the butterflies: the last one is undone first. A and B hold d
-    vectors each, B for work; the one that then has the result is returned first."""
+    """A ← Bᵀ·a for the vectors a in A, B the product of the butterflies; the last one is undone first. A and B have d
+    vectors each, B for work. Both are returned, the one with the result first."""
     lanes, highest = VECTOR_BYTES // A.itemsize, 1
     while 2 * highest < d:
         highest *= 2
@@ -71,10 +71,8 @@ def rotate_back(A, B, permutations, turns, d):
 
 @numba.njit(nogil=True, cache=True)
 def simplex_phases(X, scale, permutations, turns, weights, lengths, first, out):
-    """out ← the phases of X·scale with the corners of the rotated simplices, from the corner ``first`` on, 0 before.
-
-    ``weights`` (2, d) are the equal entries of each row of V, and less the one after them.
-    """
+    """out ← the phases of X·scale with the corners of the rotated simplices from the corner ``first`` on; 0 before
+    corner 0. ``weights`` (2, d): for each row of V its equal entries, and minus the entry after them."""
     lanes = VECTOR_BYTES // X.itemsize
     n, d = X.shape
     corners, stop = d + 1, first + out.shape[1]

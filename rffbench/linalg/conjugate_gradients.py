@@ -1,4 +1,4 @@
-"""Conjugate gradients for many right sides at a time, each with scalars of its own: one product a step serves all."""
+"""Conjugate gradients for many right sides together, with one matrix product per step for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Columns = NDArray[np.int64]
 
 
 class NotPositive(LinAlgError):
-    """The matrix has an ``eigenvalue`` of this size or below, which is not positive."""
+    """The matrix has an eigenvalue of at most ``eigenvalue``, which is not positive."""
 
     def __init__(self, eigenvalue: float) -> None:
         super().__init__(f"the matrix is not positive definite: it has an eigenvalue of {eigenvalue:.2g} or below")
@@ -22,7 +22,8 @@ class NotPositive(LinAlgError):
 
 
 class Found(NamedTuple):
-    """The solutions X (shifts, n, t); what is left of the right sides, (shifts, t); the steps it took."""
+    """The solutions X (shifts, n, t); ``left``, the relative residuals √(rᵀP⁻¹r/bᵀP⁻¹b), (shifts, t); the number of
+    steps."""
 
     X: NDArray[np.float64]
     left: NDArray[np.float64]
@@ -43,29 +44,29 @@ def conjugate_gradients(
     """Solve (A + cI)x = b for every column b of B (n, t) and every c ≥ 0 of ``shifts`` (m,), A symmetric and positive
     semi-definite, until √(rᵀP⁻¹r) ≤ ``tolerance``·√(bᵀP⁻¹b), r = b − (A + cI)x.
 
-    ``multiply(V, columns)`` is AV for some ``columns`` of B, those not yet solved: each may have a matrix of its own.
-    ``precondition(R, columns)`` is P⁻¹R; without it P = I. ``tolerance`` is a number, or one for each column, (t,).
-    ``after_step(X, left)`` is called after each step, and ends the iteration where it returns true. With a P the norm
-    is nearly that of the error x − x* in A, which bounds what predictions are off, where P is nearly A.
+    ``multiply(V, columns)`` is AV for the ``columns`` of B that are not solved yet: each column may have its own
+    matrix. ``precondition(R, columns)`` is P⁻¹R; without it P = I. ``tolerance`` is a number, or one per column, (t,).
+    ``after_step(X, left)`` is called after each step, and ends the iteration if it returns true. If P is nearly A, the
+    norm √(rᵀP⁻¹r) is nearly the error x − x* in the norm of A, which bounds the error of predictions.
 
-    Several shifts take P = I: conjugate gradients at the smallest one, whose residuals those of the others are
-    multiples ζ of (B. Jegerlehner, "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44), so that
-    one product a step serves all. NotPositive where a direction shows that A + cI is not positive definite.
+    Several shifts need P = I. Conjugate gradients run at the smallest shift; the residuals at the others are multiples
+    ζ of its residuals (B. Jegerlehner, "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44).
+    NotPositive if a direction shows that A + cI is not positive definite.
 
     In exact arithmetic the residuals are orthogonal, rᵢᵀP⁻¹rⱼ = 0. Rounding undoes that once a part of the solution has
-    converged: then more steps are needed, and what is left after a given one is that of rounding, up to a factor.
-    ``reorthogonalize`` takes each residual's share in all earlier ones off, twice. It needs two blocks (n, t) a step.
+    converged: more steps are needed, and the residual after a given step depends on rounding. ``reorthogonalize``
+    subtracts from each residual its components along all earlier ones, twice. It keeps two blocks (n, t) per step.
     """
     shifts, t = np.asarray(shifts, dtype=np.float64), B.shape[1]
     if precondition is not None and len(shifts) > 1:
-        raise ValueError("several shifts take no preconditioner")
+        raise ValueError("several shifts cannot be preconditioned")
     if reorthogonalize and len(shifts) > 1:
         raise ValueError("several shifts cannot be reorthogonalized")
     seed, least = int(np.argmin(shifts)), float(shifts.min())
     others = [index for index in range(len(shifts)) if index != seed]
     above = (shifts - least)[:, None]
     X = np.zeros((len(shifts), *B.shape))
-    at = np.arange(t)  # the columns not yet solved, to which all else is cut down
+    at = np.arange(t)  # the columns not yet solved; the other arrays keep only these
     residual = B.copy()
     scaled = residual if precondition is None else precondition(residual, at)
     direction = scaled.copy()

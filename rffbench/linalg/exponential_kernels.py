@@ -1,4 +1,4 @@
-"""What of `exponentials` is compiled."""
+"""The compiled part of `exponentials`."""
 
 import numba
 

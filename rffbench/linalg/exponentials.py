@@ -1,4 +1,4 @@
-"""Exponentials of X·W and of what belongs to a row or a column, fused over cache-sized tiles."""
+"""Exponentials of X·W plus a number per row and per column, fused over tiles that fit a cache."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def exponential_columns(
     """Write exp(rᵢ + cⱼ + tᵢⱼ) into ``out``, tᵢⱼ = xᵢᵀwⱼ − mⱼ, and exp(rᵢ + cⱼ − tᵢⱼ) into ``mirrored``.
 
     X is (n, d), an array or a CSR matrix, W (d, s), ``center`` m (s,), ``out`` and ``mirrored`` (n, s), views with a
-    row stride allowed; all of one dtype, float32 or float64. ``of_rows(rows)`` are r of these rows, ``of_columns`` is c
-    (s,), in float64, as is their sum. Exponentials that are too large are infinite.
+    row stride allowed; all of one dtype, float32 or float64. ``of_rows(rows)`` gives r of these rows, ``of_columns`` is
+    c (s,); these and their sums are float64. Exponentials that overflow are infinite.
     """
     from rffbench.linalg.exponential_kernels import add_exponents
 

@@ -14,19 +14,19 @@ from rffbench.linalg.trigonometric import WORTH_A_THREAD
 
 
 def next_power_of_two(n: int) -> int:
-    """The smallest power of two that is n or more, at least 1: what a length is padded to with zeros."""
+    """The smallest power of two that is at least n, and at least 1."""
     return 1 << max(0, n - 1).bit_length()
 
 
 def walsh_hadamard(A: NDArray) -> NDArray:
-    """Replace each row a of A (…, N) by H_N·a, unnormalised; returns A. N a power of two, float32 or float64.
+    """Replace each row a of A (…, N) by H_N·a, and return A. N is a power of two; A is float32 or float64.
 
-    Twice over it is N times the identity; divided by √N it is orthogonal. ValueError for another length (pad with
-    zeros to ``next_power_of_two``), another dtype, or an array that isn't C-contiguous and writable.
+    H_N/√N is orthogonal, and H_N² = N·I. ValueError for another length (pad with zeros to `next_power_of_two`), another
+    dtype, or an array that is not C-contiguous and writable.
     """
     N = A.shape[-1] if A.ndim else 0
     if N < 1 or N & (N - 1):
-        raise ValueError(f"the rows must have a power of two for a length, got shape {A.shape}; pad with zeros")
+        raise ValueError(f"the length of rows must be a power of two, got shape {A.shape}; pad with zeros")
     if A.dtype not in (np.float32, np.float64):
         raise ValueError(f"A must be float32 or float64, got {A.dtype}")
     if not A.flags.c_contiguous or not A.flags.writeable:

@@ -1,9 +1,8 @@
-"""What of `hadamard` is compiled: the levels of the transform.
+"""The compiled part of `hadamard`: the levels of the transform.
 
-What limits it is memory, so a row is passed over as seldom as can be: four levels at once within a register,
-then up to three at a time across eight vectors, first inside blocks that stay in a level-1 cache. Compilers do
-not find these vectors by themselves (levels below a vector's width shuffle within it), so both steps are written
-down for LLVM as operations on vectors, which it turns into the processor's own.
+Memory limits its speed, so there are few passes over a row: four levels within a register, then up to three levels at a
+time across eight vectors, first inside blocks that stay in a level-1 cache. Compilers do not find these vectors (levels
+below a vector's width shuffle within it), so both steps are vector operations in LLVM's language.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ WITHIN = 16  # numbers transformed in registers: one vector of float32, two of f
 VECTOR_BYTES = 64
 BLOCK_BYTES = 1 << 14  # half of a small level-1 cache
 
-intrinsic: Any = extending.intrinsic  # its functions are called with fewer arguments than they are written with
+intrinsic: Any = extending.intrinsic  # Any: its functions are called without their first parameter
 
 
 def vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: Any, width: int) -> Any:
@@ -30,12 +29,12 @@ def vector_at(builder: Any, context: Any, array_type: Any, array: Any, index: An
 
 @intrinsic
 def _transform_within(typing: Any, x: Any, i: Any, N: Any) -> Any:
-    """Transform every N numbers of x[i : i + WITHIN], or where N is larger, all of them."""
+    """Transform every N numbers of x[i : i + WITHIN], or all of them if N is larger."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = vector_at(builder, context, signature.args[0], arguments[0], arguments[1], WITHIN)
         vector = builder.load(pointer, align=signature.args[0].dtype.bitwidth // 8)
-        contract = ("contract",)  # multiplying by ±1 is exact: one instruction or two, the result is the same
+        contract = ("contract",)  # allows fused instructions; the result is the same, since multiplying by ±1 is exact
         for level in range(WITHIN.bit_length() - 1):
             bit = 1 << level
             partners = ir.Constant(ir.VectorType(ir.IntType(32), WITHIN), [j ^ bit for j in range(WITHIN)])
@@ -85,7 +84,7 @@ _across_2, _across_4, _across_8 = _across(2), _across(4), _across(8)
 
 @numba.njit(nogil=True, cache=True)
 def _levels(x, first, last, h, top):
-    """The levels h, 2h, … below ``top`` of x[first:last], which is a multiple of ``top`` long."""
+    """The levels h, 2h, … below ``top`` of x[first:last], whose length is a multiple of ``top``."""
     width = VECTOR_BYTES // x.itemsize
     while h < top:
         left = top // h
@@ -120,7 +119,7 @@ def transform(x, N):
             _levels(x, first, last, WITHIN, min(N, block))
         _levels(x, start, stop, block, N)
     h = 1
-    while h < N and whole < x.size:  # short rows that don't fill a register
+    while h < N and whole < x.size:  # short rows that do not fill a register
         for i in range(whole, x.size, 2 * h):
             for j in range(i, i + h):
                 a, b = x[j], x[j + h]

@@ -1,5 +1,5 @@
-"""Blocks of a kernel matrix K(X, L) between any rows and points that stay, such as landmarks. They are written into a
-buffer that is used again, so that a pass over many rows holds one block."""
+"""Blocks of a kernel matrix K(X, L) between rows and fixed points, such as landmarks. A pass over many rows writes them
+into one buffer."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from rffbench.kernels.base import squared_lengths
 from rffbench.linalg.threads import in_threads, side_by_side
 from rffbench.rowsource import dense_rows
 
-TILE_COLUMNS, TILE_BYTES = 2048, 1 << 20  # a tile of products: it stays in a level-2 cache
-WORTH_A_THREAD = 1 << 18  # kernel values that take longer than a thread needs to get going
-FARTHEST = {"float32": 1e16, "float64": 1e150}  # the square of such a coordinate is still a number
-DENSE_NUMBERS = 1 << 21  # of rows of a CSR matrix that are made dense at a time: 17 MB
+TILE_COLUMNS, TILE_BYTES = 2048, 1 << 20  # a tile of products that stays in a level-2 cache
+WORTH_A_THREAD = 1 << 18  # kernel values: fewer take less time than starting a thread
+FARTHEST = {"float32": 1e16, "float64": 1e150}  # largest coordinate, so that its square is finite
+DENSE_NUMBERS = 1 << 21  # rows of a CSR matrix are made dense in blocks of this many numbers, 17 MB
 
 
 class KernelBlocks:
-    """k(x, lⱼ) of any rows x and ``points`` l (m, d), a block of rows at a time.
+    """k(x, lⱼ) for rows x and ``points`` l (m, d), a block of rows at a time.
 
     A kernel with an `affine_form` (gaussian, rational-quadratic, polynomial, exponential) is a function of one matrix
-    product, computed tile by tile in the cache; where it is one of differences, both sides are shifted by the points'
-    mean first, so that squared distances lose no more than ε·‖x − mean‖². Others are computed coordinate by coordinate,
-    compiled where the kernel has a compiled form. Threads: as many as numba's, each with rows of its own.
+    product, computed tile by tile in the cache. If it depends on differences, both sides are first shifted by the
+    points' mean, so that rounding changes squared distances by at most ε·‖x − mean‖². Other kernels are computed
+    coordinate by coordinate, by compiled code if there is a compiled form. Threads: as many as numba's, each with its
+    rows.
 
     Parameters
     ----------
     kernel : any of `rffbench.kernels`, with γ as a number; it may have ``lengths``.
     points : (m, d), an array or a CSR matrix.
-    dtype : float64 or float32, in which values are computed: in float32 they are some 1e-7·(1 + γ‖x − mean‖²) off.
+    dtype : float64 or float32, the precision of the values; float32 has errors of about 1e-7·(1 + γ‖x − mean‖²).
     """
 
     def __init__(self, kernel: Kernel, points: Any, dtype: Any = np.float64) -> None:
@@ -79,18 +80,17 @@ class KernelBlocks:
         if out.size > WORTH_A_THREAD:
             in_threads(part, len(X))
         else:
-            side_by_side([lambda: part(0, len(X))])  # a second BLAS thread does not pay for a tile
+            side_by_side([lambda: part(0, len(X))])  # with one BLAS thread: a second is no faster on a tile
 
     def _moved(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows in units of the kernel's lengths in the coordinates that values are computed in, shifted and scaled to
-        γ = 1 where differences alone count."""
+        """Rows in units of the kernel's lengths; shifted, and scaled to γ = 1, if the kernel depends on differences."""
         if not self.kernel.of_differences:
             return X
         farthest = FARTHEST[self.dtype.name]
         return np.clip((X - self._shift) * self._scale, -farthest, farthest)
 
     def _extended(self, X: NDArray[np.float64], points: bool = False) -> NDArray[np.float64]:
-        """Rows with two columns more, so that the product of rows and points is u of the kernel's `affine_form`."""
+        """Rows with two more columns, so that products of rows and points are u of the kernel's `affine_form`."""
         assert self._form is not None
         product, squares, constant = self._form
         out = np.ones((len(X), X.shape[1] + 2))
@@ -120,7 +120,7 @@ class KernelBlocks:
         out[:] = self.kernel(X, np.asarray(self.points, np.float64))
 
     def _fill_sparse(self, X: Any, out: NDArray) -> None:
-        """Of sparse rows or points: without making rows dense where the kernel allows it, else a few at once."""
+        """For sparse rows or points. Rows stay sparse if the kernel allows it; else a few at a time are made dense."""
         kernel = self.kernel.without_lengths()
         if (form := kernel.affine_form()) is not None:
             A, B = self.kernel.scaled(X).astype(np.float64), self._units.astype(np.float64)

@@ -1,7 +1,7 @@
-"""Exact kernels where K doesn't fit: rows of it on demand, and products with it that never store it. Compiled.
+"""Rows of an exact kernel matrix K on demand, and products with K, for K that does not fit in memory. Compiled.
 
-The points lie column-wise, X′ (d, n), so that the loop over points runs along memory and vectorises; a tile of
-them and what is computed from it stay in a level-2 cache. Everything is computed in the precision of X′.
+Points are columns, X′ (d, n), so that loops over points run along memory and vectorise. A tile of them and its kernel
+values stay in a level-2 cache. Values have the precision of X′.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from rffbench.linalg.threads import in_threads
 
 TILE = 1024  # columns at a time
 GROUP = 4  # points at a time
-BLOCK_NUMBERS = 1 << 21  # values at a time of a kernel that is not compiled: 17 MB
+BLOCK_NUMBERS = 1 << 21  # values at a time if the kernel is not compiled: 17 MB
 WORTH_A_THREAD = 1 << 20  # coordinates of differences: about a millisecond
-FARTHEST = 1e18  # the square of a difference of such is still a number in single precision
+FARTHEST = 1e18  # largest coordinate, so that squared differences are finite in single precision
 ABSOLUTES, PRODUCT, ROOT = int(Form.EXP_ABSOLUTES), int(Form.INVERSE_PRODUCT), int(Form.LINEAR_IN_ROOT)
 
 
 class _Exponential(NamedTuple):
-    """exp(x) = 2ⁿ·exp(r), n = round(x/ln 2), |r| ≤ ln(2)/2, by its power series, whose omitted terms don't count."""
+    """exp(x) = 2ⁿ·exp(r), n = round(x/ln 2), |r| ≤ ln(2)/2, by a power series to working precision."""
 
     one: np.floating
     per_ln2: np.floating
     rounder: np.floating  # adding it leaves the nearest integer in the low bits
-    lowest: np.floating  # exp of it is about the smallest normal number
-    ln2: tuple[np.floating, np.floating]  # the first part short: n·part is exact
+    lowest: np.floating  # its exp is about the smallest normal number
+    ln2: tuple[np.floating, np.floating]  # the first part is short, so that n·part is exact
     series: tuple[np.floating, ...]
     bias: np.signedinteger
     shift: np.signedinteger
@@ -52,11 +52,9 @@ def _exponential(dtype: str) -> _Exponential:
 
 
 def unit_columns(kernel: Kernel, X: NDArray[np.float64]) -> tuple[Kernel, NDArray[np.float32]]:
-    """A kernel without ``lengths``, and X′ (d, n) of the points X (n, d) scaled so that it is on them what ``kernel``
-    is on X.
+    """A kernel without ``lengths`` and points X′ (d, n), float32, on which it equals ``kernel`` on X (n, d).
 
-    In single precision. Where differences alone count the points are about their mean, and the kernel has γ = 1: values
-    of k are some 1e-7 off.
+    If the kernel depends on differences, X′ is centred and the kernel has γ = 1: values of k have errors of about 1e-7.
     """
     if not kernel.of_differences:
         return kernel.without_lengths(), np.ascontiguousarray(kernel.scaled(X).T, np.float32)
@@ -68,7 +66,7 @@ def unit_columns(kernel: Kernel, X: NDArray[np.float64]) -> tuple[Kernel, NDArra
 
 
 def kernel_rows(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray) -> None:
-    """Write k(pᵢ, xⱼ) into ``out`` (m, n), float32 or float64, of ``points`` (m, d) and ``columns``, X′ (d, n)."""
+    """Write k(pᵢ, xⱼ) into ``out`` (m, n), float32 or float64, for ``points`` (m, d) and ``columns``, X′ (d, n)."""
     if not _is_compiled(kernel, columns):
         for block, values in _blocks(kernel, columns, points):
             out[:, block] = values
@@ -83,7 +81,7 @@ def kernel_rows(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray)
 
 
 def fill_points(kernel: Kernel, columns: NDArray, points: NDArray, out: NDArray) -> None:
-    """``kernel_rows`` of a compiled kernel by one thread: for callers whose threads have points of their own."""
+    """`kernel_rows` of a compiled kernel in one thread, for callers that divide the points among threads."""
     form, factor, exp = _compiled_form(kernel, columns)
     _fill_rows(form, factor, exp, *_tile_space(columns), columns, points, 0, columns.shape[1], out)
 
@@ -92,9 +90,10 @@ def add_kernel_rows(
     kernel: Kernel, columns: NDArray, points: NDArray, weights: NDArray[np.float64], rows: NDArray,
     slots: NDArray[np.int64], sums: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """``sums`` (n,) += Σᵢ wᵢk(pᵢ, ·), of ``points`` (m, d) and ``columns``, X′ (d, n).
+    """``sums`` (n,) += Σᵢ wᵢk(pᵢ, ·), for ``points`` (m, d) and ``columns``, X′ (d, n).
 
-    Row i is written into ``rows[slots[i]]``, too, where that is not negative. No sum depends on the number of threads.
+    Row i is also written into ``rows[slots[i]]`` unless ``slots[i]`` is negative. Sums do not depend on the number of
+    threads.
     """
     if not _is_compiled(kernel, columns):
         for block, values in _blocks(kernel, columns, points):
@@ -126,10 +125,8 @@ def add_known_rows(
 def kernel_product(
     kernel: Kernel, columns: NDArray, coefficients: NDArray[np.float64], points: NDArray
 ) -> NDArray[np.float64]:
-    """Σⱼ k(pᵢ, xⱼ)·cⱼ, (m, t), of ``points`` (m, d), ``columns``, X′ (d, n), and ``coefficients`` (n, t).
-
-    Here ``kernel`` may have ``lengths``.
-    """
+    """Σⱼ k(pᵢ, xⱼ)·cⱼ, (m, t), for ``points`` (m, d), ``columns``, X′ (d, n), and ``coefficients`` (n, t). ``kernel``
+    may have ``lengths``."""
     if kernel.lengths is not None:
         columns, points = kernel.fold(columns.copy()), kernel.scaled(points)
         kernel = kernel.without_lengths()
@@ -154,7 +151,7 @@ def _is_compiled(kernel: Kernel, columns: NDArray) -> bool:
 
 
 def _blocks(kernel: Kernel, columns: NDArray, points: NDArray) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """k(pᵢ, xⱼ) by the kernel itself, float64, a block of columns at a time, of BLOCK_NUMBERS numbers at most."""
+    """k(pᵢ, xⱼ) by the kernel's ``matrix``, float64, in blocks of columns with at most BLOCK_NUMBERS numbers."""
     n = columns.shape[1]
     width = max(1, BLOCK_NUMBERS // max(1, len(points)))
     for start in range(0, n, width):
@@ -163,7 +160,7 @@ def _blocks(kernel: Kernel, columns: NDArray, points: NDArray) -> Iterator[tuple
 
 
 def _compiled_form(kernel: Kernel, columns: NDArray) -> tuple[int, np.floating, _Exponential]:
-    """Which kernel, what a distance (its square, for cauchy a coordinate's) is multiplied by, and exp."""
+    """The number of the form, the factor of the distance in it, and the constants of exp."""
     compiled = kernel.compiled_form(len(columns))
     assert compiled is not None, f"{kernel} has no compiled rows"
     assert kernel.lengths is None, "rows must be in units of the kernel's lengths"
@@ -171,17 +168,15 @@ def _compiled_form(kernel: Kernel, columns: NDArray) -> tuple[int, np.floating, 
 
 
 def _tile_space(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Room for a tile's values, for 2ⁿ, and the latter's bits."""
+    """Arrays for a tile's values and for 2ⁿ, and the bits of the latter."""
     values, powers = np.empty((GROUP, TILE), columns.dtype), np.empty(TILE, columns.dtype)
     return values, powers, powers.view(f"i{columns.itemsize}")
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
 def _tile(form, factor, exp, values, powers, bits, columns, start, size, points, first):
-    """values[m] ← k(points[first + m], x_j) for GROUP points (at the end the last again) and columns from ``start`` on.
-
-    Several points and coordinates at a time, as loading and storing takes longer than arithmetic.
-    """
+    """values[m] ← k(points[first + m], x_j) for GROUP points (the last one repeated at the end) and columns from
+    ``start`` on. Several points and coordinates at a time, because loads and stores take longer than arithmetic."""
     d, end, stop = points.shape[1], len(points) - 1, start + size
     p, q, r, s = points[first], points[min(first + 1, end)], points[min(first + 2, end)], points[min(first + 3, end)]
     at_p, at_q, at_r, at_s = values[0, :size], values[1, :size], values[2, :size], values[3, :size]

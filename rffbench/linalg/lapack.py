@@ -1,5 +1,5 @@
-"""BLAS and LAPACK through the function pointers that scipy exports: any leading dimension, in place, and without the
-interpreter's lock, which scipy's own wrappers keep. Other threads go on meanwhile."""
+"""BLAS and LAPACK through the function pointers that scipy exports: with any leading dimension, in place, and without
+the interpreter's lock, which scipy's wrappers keep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _routine(name: str) -> Any:
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Call ``name`` with bytes, ints, floats, addresses; the value of a last int (LAPACK's info)."""
+    """Call ``name`` with bytes, ints, floats and addresses. Returns the value of a last int (LAPACK's info)."""
     passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, bytes):
@@ -49,14 +49,13 @@ def address(array: NDArray) -> ctypes.c_void_p:
 
 
 def eigh(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenvalues (p,), ascending, and eigenvectors Q (p, p), a column each, of a symmetric A (p, p).
+    """Eigenvalues (p,), ascending, and eigenvectors Q (p, p), in columns, of a symmetric A (p, p).
 
-    The lower triangle is read; the method is divide and conquer, which holds 2p² numbers besides A. Where A is
-    contiguous it is overwritten, and Q lies in its memory. LinAlgError if the iteration does not converge,
-    ValueError where A has a number that is not finite.
+    Only the lower triangle is read. Divide and conquer holds 2p² numbers besides A. If A is contiguous, Q overwrites
+    it. LinAlgError if the iteration does not converge, ValueError if A has a number that is not finite.
     """
     if not np.isfinite(A).all():
-        raise ValueError("a matrix to be decomposed has numbers that are not finite")
+        raise ValueError("the matrix to decompose has numbers that are not finite")
     p = len(A)
     rows = A.flags.c_contiguous  # LAPACK sees its lower triangle as an upper one
     if p == 0:

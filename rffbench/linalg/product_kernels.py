@@ -1,4 +1,4 @@
-"""What of `products` is compiled."""
+"""The compiled part of `products`."""
 
 import numba
 
@@ -16,7 +16,7 @@ def real_products(T, starts, scale, row_factors, out):
 
 @numba.njit(nogil=True, cache=True)
 def complex_products(T, starts, scale, row_factors, real, imaginary):
-    """The same of complex numbers T[i, 2k] + 1j·T[i, 2k + 1]."""
+    """The same for complex numbers T[i, 2k] + 1j·T[i, 2k + 1]."""
     for i in range(len(T)):
         for j in range(len(scale)):
             a, b = row_factors[i] * scale[j], T.dtype.type(0)

@@ -17,11 +17,11 @@ def projection_products(
     X: Any, W: NDArray, offset: NDArray, degrees: NDArray[np.int64], scale: NDArray, row_factors: NDArray,
     real: NDArray, imaginary: NDArray | None = None,
 ) -> None:  # fmt: skip
-    """Write ``row_factors_i·scale_j·∏ (x_iᵀw + b)`` into ``real``, the product over column j's own ``degrees_j`` w.
+    """Write ``row_factors_i·scale_j·∏ (x_iᵀw + b)`` into ``real``, the product over the ``degrees_j`` w of column j.
 
     X is (n, d), an array or a CSR matrix, W (d, Σ degrees) has the columns' w one after another, offset is
-    (Σ degrees,), real (n, columns), a view with a row stride allowed; all of one dtype. With ``imaginary`` the w and b
-    are complex, the real part and the imaginary part side by side in W and offset, and so are the products.
+    (Σ degrees,), real (n, columns), a view with a row stride allowed; all of one dtype. With ``imaginary``, w, b and
+    the products are complex; real and imaginary parts alternate in W and offset.
 
     The projections of a tile of rows and columns are multiplied while they are in the cache.
     """
@@ -40,11 +40,11 @@ def transformed_products(
     X: Any, signs: NDArray, constants: NDArray, places: NDArray[np.int64], degrees: NDArray[np.int64], scale: NDArray,
     row_factors: NDArray, real: NDArray, imaginary: NDArray | None = None,
 ) -> None:  # fmt: skip
-    """``projection_products`` of w that are rows of matrices H·D, H the Walsh–Hadamard matrix of order N.
+    """`projection_products` with w that are rows of matrices H·D, H the Walsh–Hadamard matrix of order N.
 
-    ``signs`` (parts, blocks, N) has the diagonals D, complex ones in two parts; ``constants`` (parts, blocks) what is
-    added to x as its next coordinate, times its sign, where N > d; ``places`` (Σ degrees,) where each projection is
-    among the blocks·N numbers of all the blocks H·D·x. N·log₂N additions make N projections.
+    ``signs`` (parts, blocks, N) are the diagonals D, of complex ones real and imaginary parts. ``constants`` (parts,
+    blocks) are appended to x if N > d, already times their signs. ``places`` (Σ degrees,) are the places of the
+    projections among the blocks·N numbers of all blocks H·D·x. N·log₂N additions make N projections.
     """
     (parts, blocks, N), (n, d) = signs.shape, X.shape
     taken = np.add.outer(places, blocks * N * np.arange(parts)).ravel()
@@ -65,8 +65,8 @@ def _multiplied(
     project: Tiles, blocks: list[tuple[int, int]], numbers: int, n: int, starts: NDArray[np.int64], scale: NDArray,
     row_factors: NDArray, real: NDArray, imaginary: NDArray | None,
 ) -> None:  # fmt: skip
-    """Write the columns of each block, the products of what ``project`` writes, whose width ``starts`` has; it works on
-    ``numbers`` more of a row at a time."""
+    """Write the columns of each block: products of the projections that ``project`` writes. ``starts`` are the columns'
+    first projections. ``project`` needs room for ``numbers`` more numbers per row."""
     from rffbench.linalg.product_kernels import complex_products, real_products
 
     parts = 1 if imaginary is None else 2
@@ -95,7 +95,7 @@ def _multiplied(
 
 
 def _blocks(starts: NDArray[np.int64], width: int) -> list[tuple[int, int]]:
-    """Whole columns, from the first to before the last of each pair, that have ``width`` projections, or one column."""
+    """Ranges (first, last) of columns with at most ``width`` projections together, or of one column."""
     blocks, first = [], 0
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + width, side="right")) - 1

@@ -1,4 +1,4 @@
-"""R of a QR factorisation, from rows that come block by block: the orthogonal factor is never formed."""
+"""R of a QR factorisation, without Q, from rows in blocks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ PANEL = 32  # columns that the factorisation takes at a time
 class RFactor:
     """The upper triangular R (q, q) with RᵀR = AᵀA, for the rows A (m, q) added so far.
 
-    A block B is added by the QR factorisation of [R; B] (LAPACK's dtpqrt, 2mq² multiply-adds for m rows), which is
-    backward stable: R is that of rows that differ from A by ε times A, not, as a Cholesky factor of AᵀA, that of an AᵀA
-    that differs by ε times AᵀA. So singular values are right to about ε times the largest of them. The signs of R's
-    rows are arbitrary. Tall and skinny QR: Demmel et al. 2012, SIAM J. Sci. Comput. 34(1).
+    A block B is added by the QR factorisation of [R; B] (LAPACK's dtpqrt, 2mq² multiply-adds for m rows). That is
+    backward stable: R is exact for rows that differ from A by a relative ε, while a Cholesky factor of AᵀA is exact for
+    a matrix that differs from AᵀA by a relative ε. So singular values are right to about ε times the largest one. The
+    signs of R's rows are arbitrary. Tall and skinny QR: Demmel et al. 2012, SIAM J. Sci. Comput. 34(1).
     """
 
     def __init__(self, columns: int) -> None:
         self.matrix = np.zeros((columns, columns), order="F")
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Add the rows (m, q), float64; they are overwritten where they are Fortran-ordered."""
+        """Add the rows (m, q), float64; they are overwritten if they are Fortran-ordered."""
         self._add(rows, 0)
 
     def merge(self, other: RFactor) -> None:
-        """Add the rows that ``other`` is made of, of which its R is left as it is: a third of the work."""
+        """Add all rows of ``other``, from its R, which is not changed: a third of the work."""
         self._add(other.matrix.copy(order="F"), len(other.matrix))
 
     def _add(self, rows: NDArray[np.float64], trapezoid: int) -> None:

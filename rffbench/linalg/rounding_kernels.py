@@ -1,4 +1,4 @@
-"""What of `rounding` is compiled: numbers rounded at random to one of the two nearest levels."""
+"""Compiled code that rounds numbers at random to one of the two nearest levels."""
 
 import numba
 import numpy as np
@@ -9,7 +9,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @numba.njit(nogil=True, cache=True)
 def _uniform(state):
-    """A number in [0, 1) of 64 bits, mixed."""
+    """A number in [0, 1) from 64 bits, which are mixed first."""
     mixed = state + ADDED
     mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND
@@ -18,8 +18,8 @@ def _uniform(state):
 
 @numba.njit(nogil=True, cache=True)
 def round_rows(Z, rows, columns, limit, intervals):
-    """Z[i, j] ← one of the ``intervals`` + 1 levels −limit … limit beside it, its mean the number that was there: by
-    the uniform number of ``rows``[i] + ``columns``[j]."""
+    """Z[i, j] ← one of its two neighbours among the ``intervals`` + 1 levels −limit … limit, with the mean Z[i, j]. The
+    uniform number of ``rows``[i] + ``columns``[j] chooses."""
     step = 2 * limit / intervals
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):

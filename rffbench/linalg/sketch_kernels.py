@@ -1,4 +1,4 @@
-"""What of `sketches` is compiled: sums into buckets."""
+"""The compiled part of `sketches`: sums into buckets."""
 
 import numba
 

@@ -1,7 +1,7 @@
 """Sketches: random n×k matrices Θ with E[ΘΘᵀ] = I that are cheap to multiply by.
 
-Each is made from its sizes and seed alone, is never held as a dense matrix, and is applied from either side:
-``columns(A)`` is A·Θ, ``rows(A)`` is Θᵀ·A, and ``row_blocks`` the latter where A comes in blocks of rows.
+Sizes and seed determine a sketch, which is never stored as a dense matrix. ``columns(A)`` is A·Θ, ``rows(A)`` is Θᵀ·A,
+and ``row_blocks`` is Θᵀ·A for A in blocks of rows.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from scipy.sparse import csr_array, issparse
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.seeds import RandomState, generator, seed_sequence
 
-_CHUNK = 1024  # rows of a Gaussian Θ that are drawn, and exist, at a time
-_TILE_BYTES = 1 << 19  # columns that are transformed in one go: they stay in a level-2 cache
+_CHUNK = 1024  # rows of a Gaussian Θ that are drawn at a time
+_TILE_BYTES = 1 << 19  # columns that are transformed together stay in a level-2 cache
 
 
 class Sketch:
-    """A random n×k matrix Θ, E[ΘΘᵀ] = I; equal n, k and seed give equal Θ."""
+    """A random n×k matrix Θ, E[ΘΘᵀ] = I; n, k and the seed determine it."""
 
     def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
         if n < 1 or k < 1:
-            raise ValueError(f"a sketch must have a row and a column, got n={n}, k={k}")
+            raise ValueError(f"a sketch must have at least a row and a column, got n={n}, k={k}")
         self.n, self.k = n, k
         self.sequence = seed_sequence(random_state)
 
     def rows(self, A: NDArray) -> NDArray:
-        """Θᵀ·A (k, m) for A (n, m), in A's dtype: the n rows become k."""
+        """Θᵀ·A (k, m) for A (n, m), in A's dtype."""
         return self.row_blocks([A], A.shape[1]).astype(A.dtype, copy=False)
 
     def columns(self, A: NDArray) -> NDArray:
-        """A·Θ (rows, k) for A (rows, n), in A's dtype: each row's n numbers become k."""
+        """A·Θ (rows, k) for A (rows, n), in A's dtype."""
         return np.ascontiguousarray(self.rows(A.T).T)
 
     def row_blocks(self, blocks: Iterable[NDArray], m: int) -> NDArray[np.float64]:
-        """Θᵀ·A (k, m), float64, for A (n, m) in blocks of rows, from the top down; they are left as they are.
+        """Θᵀ·A (k, m), float64, for A (n, m) in blocks of rows, from the first row on. The blocks are not changed.
 
-        Only one block is needed at a time: a generator may write them all into one buffer.
+        One block is needed at a time, so a generator may write them all into one buffer.
         """
         total, start = np.zeros((self.k, m)), 0
         for block in blocks:
@@ -52,15 +52,16 @@ class Sketch:
 
     def _check(self, count: int) -> None:
         if count != self.n:
-            raise ValueError(f"the sketch takes {self.n} numbers to {self.k}, got {count}")
+            raise ValueError(f"the sketch is for {self.n} numbers, got {count}")
 
     def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
-        """total (k, m) += Θᵢᵀ·Aᵢ, where the block Aᵢ (rows, m) is A's rows from ``start`` on, and Θᵢ Θ's."""
+        """total (k, m) += Θᵢᵀ·Aᵢ for the block Aᵢ (rows, m), the rows of A from ``start`` on, and the same rows of
+        Θ."""
         raise NotImplementedError
 
 
 class GaussianSketch(Sketch):
-    """Θ of independent N(0, 1/k), drawn again, chunk by chunk, each time it is applied: O(nk) for a column."""
+    """Θ with independent N(0, 1/k) entries, drawn again, chunk by chunk, each time it is applied. O(nk) per column."""
 
     def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
         stop = start + len(block)
@@ -75,29 +76,29 @@ class GaussianSketch(Sketch):
 class SRHT(Sketch):
     """The subsampled randomised Hadamard transform Θ = √(N/k)·D·H·R: signs, Walsh–Hadamard, a sample of k.
 
-    H is orthonormal of the next power of two N ≥ n: A is padded with zeros. R takes k ≤ N of N coordinates without
-    replacement. O(n log n) for a column. (J. Tropp, "Improved analysis of the subsampled randomized Hadamard
-    transform", 2011.)
+    H is orthonormal, of the next power of two N ≥ n; A is padded with zeros. R samples k ≤ N of N coordinates without
+    replacement. O(n log n) per column. (J. Tropp, "Improved analysis of the subsampled randomized Hadamard transform",
+    2011.)
 
-    Rows come in blocks whose length is a power of two, except for the last.
+    The length of a block of rows must be a power of two, except for the last block.
     """
 
     def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
         super().__init__(n, k, random_state)
         self.padded = next_power_of_two(n)
         if k > self.padded:
-            raise ValueError(f"k = {k} coordinates cannot be sampled from {self.padded}, what n = {n} is padded to")
+            raise ValueError(f"k must be at most {self.padded}, the length that n = {n} is padded to, got {k}")
         self.signs = generator(self.sequence, "signs").choice(np.array([-1, 1], np.int8), n)
         self.sampled = np.sort(generator(self.sequence, "sampled").choice(self.padded, k, replace=False))
 
     def _add(self, block: NDArray, start: int, total: NDArray[np.float64]) -> None:
         # H_N = H_{N/b} ⊗ H_b, b a power of two: block i adds H_{N/b}[p, i]·(H_b·D_i·A_i)[q] to the coordinate
-        # p·b + q, so that nothing longer than b, the block's rows padded, is transformed.
+        # p·b + q. So only vectors of length b, the block's rows padded, are transformed.
         rows, m = block.shape
         length = next_power_of_two(rows)
         index, rest = divmod(start, length)
         if rest:
-            raise ValueError(f"blocks of rows must be a power of two long, got {rows} rows from row {start} on")
+            raise ValueError(f"a block must have a power of two of rows, got {rows} rows from row {start} on")
         p, q = np.divmod(self.sampled, length)
         factors = np.array([(-1) ** int(bits).bit_count() for bits in p & index]) / np.sqrt(self.k)
         signs = self.signs[start : start + rows].astype(block.dtype)
@@ -116,10 +117,8 @@ class SRHT(Sketch):
         return out
 
     def project(self, padded: NDArray, out: NDArray) -> None:
-        """Write A·Θ into ``out`` (rows, k), of A (rows, n), the first columns of ``padded`` (rows, N), C-contiguous.
-
-        ``padded`` is written over, so that nothing of its size is made.
-        """
+        """Write A·Θ into ``out`` (rows, k) for A (rows, n), the first columns of ``padded`` (rows, N), C-contiguous,
+        which is overwritten."""
         padded[:, : self.n] *= self.signs.astype(padded.dtype)
         padded[:, self.n :] = 0
         np.take(walsh_hadamard(padded), self.sampled, axis=1, out=out, mode="clip")
@@ -127,7 +126,7 @@ class SRHT(Sketch):
 
 
 class CountSketch(Sketch):
-    """Θ with a ±1 in each row, in a random column: O(n) for a column. (Charikar, Chen, Farach-Colton, 2002.)"""
+    """Θ with one ±1 per row, in a random column. O(n) per column. (Charikar, Chen, Farach-Colton, 2002.)"""
 
     def __init__(self, n: int, k: int, random_state: RandomState = None) -> None:
         super().__init__(n, k, random_state)
@@ -153,11 +152,11 @@ class CountSketch(Sketch):
 
 
 class CountSketchGaussian(Sketch):
-    """A CountSketch to ``buckets`` columns, then a Gaussian one to k: in place of a Gaussian sketch of many rows.
+    """A CountSketch to ``buckets`` columns, then a Gaussian sketch to k, in place of a Gaussian sketch of many rows.
 
-    O(n + buckets·k) for a column. For m columns and about m²√k buckets the product's distribution is close to a
-    Gaussian sketch's in total variation. (M. Kapralov, V. Potluru, D. Woodruff, "How to fake multiply by a
-    Gaussian matrix", ICML 2016.)
+    O(n + buckets·k) per column. For m columns and about m²√k buckets, the distribution of the product is close to that
+    of a Gaussian sketch in total variation. (M. Kapralov, V. Potluru, D. Woodruff, "How to fake multiply by a Gaussian
+    matrix", ICML 2016.)
     """
 
     def __init__(self, n: int, k: int, buckets: int, random_state: RandomState = None) -> None:

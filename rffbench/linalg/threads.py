@@ -1,4 +1,4 @@
-"""Work spread over threads: plain ones, as many as numba has, with BLAS held to one thread meanwhile."""
+"""Work in several threads, as many as numba's setting allows, while BLAS has one thread."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from itertools import pairwise
 from threading import Thread, current_thread, local, main_thread
 from typing import TypeVar
 
-import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
+import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited too
 from threadpoolctl import ThreadpoolController
 
 PARTS_PER_THREAD = 4
 Result = TypeVar("Result")
-_nested = local()  # whether this thread is one of several that work side by side
+_nested = local()  # whether this thread is one of several in `side_by_side`
 
 
 def thread_count() -> int:
-    """How many threads the caller may use: numba's number (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``), or 1
-    inside one of several threads."""
+    """The number of threads that the caller may use: numba's (``numba.set_num_threads``, ``NUMBA_NUM_THREADS``), or 1
+    inside a task of `side_by_side`."""
     if getattr(_nested, "inside", False):
         return 1
-    import numba  # a third of a second: not of a command that computes nothing
+    import numba  # takes a third of a second, which commands that compute nothing save
 
     return numba.get_num_threads()
 
 
 def side_by_side(tasks: Sequence[Callable[[], object]], threads: int | None = None) -> None:
-    """Call every task once; each of ``threads`` (None: all there are) takes the next when done with its last.
+    """Call every task once, in ``threads`` threads (None: all). A thread that finishes a task takes the next.
 
-    BLAS has one thread meanwhile: two threads with a product each are faster than one product in two threads,
-    and leave no BLAS thread behind that waits for more work in a busy loop, on a processor that others need.
-    A task that computes much must release the GIL. Plain threads rather than numba's own parallel loops: those
-    abort in a process that was forked. Where a task raises, no further one is begun; after Ctrl-C those that other
-    threads are at are not waited for.
+    BLAS has one thread meanwhile: two threads with a product each are faster than one product in two threads, and no
+    idle BLAS thread spins on a processor that others need. Long tasks must release the GIL. These are plain threads,
+    because numba's parallel loops abort in a forked process. If a task raises, no other task starts. Ctrl-C does not
+    wait for tasks in other threads.
     """
     threads = min(thread_count(), len(tasks), threads or len(tasks))
     waiting = deque(tasks)
@@ -66,9 +65,8 @@ SMALL_PRODUCT = 1e8  # multiply-adds
 
 
 def blas_for(multiply_adds: float) -> AbstractContextManager[object]:
-    """In the block BLAS has one thread, if its products, of this number of multiply-adds, are small: threads that wait
-    for each other make such products hardly faster, and 20 times slower where another process has one of their
-    processors."""
+    """In the block, BLAS has one thread if its products are small (``multiply_adds``). Several threads make these
+    hardly faster, and 20 times slower if another process uses one of the processors."""
     return _blas().limit(limits=1) if multiply_adds < SMALL_PRODUCT else nullcontext()
 
 
@@ -92,10 +90,10 @@ LONG = 1e9  # multiply-adds: some tenths of a second
 
 
 def interruptibly(work: Callable[[], Result], multiply_adds: float = LONG) -> Result:
-    """What ``work`` returns, one call of a library that takes ``multiply_adds``: Ctrl-C does not wait for it.
+    """The result of ``work``, one library call of about ``multiply_adds``. Ctrl-C does not wait for it.
 
-    Python sees Ctrl-C in the main thread, between two of its own steps. There a long call is made by another thread,
-    which goes on by itself after Ctrl-C; its result is dropped. The call must release the GIL.
+    Python handles Ctrl-C in the main thread, between two bytecodes. So another thread makes a long call; after Ctrl-C
+    it finishes alone, and its result is dropped. The call must release the GIL.
     """
     if multiply_adds < LONG or current_thread() is not main_thread():
         return work()
@@ -111,16 +109,16 @@ def interruptibly(work: Callable[[], Result], multiply_adds: float = LONG) -> Re
     thread = Thread(target=do, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(0.1)  # a signal that another thread has received does not end it
+        thread.join(0.1)  # in steps: a signal that another thread receives does not wake a join
     if failed:
         raise failed[0]
     return found[0]
 
 
 def in_threads(work: Callable[[int, int], object], count: int, *, worthwhile: bool = True) -> None:
-    """Call ``work(first, last)`` on contiguous parts of range(count), ``side_by_side`` where that is worthwhile.
+    """Call ``work(first, last)`` on contiguous parts of range(count), `side_by_side` if that is ``worthwhile``.
 
-    There are more parts than threads, so that one that is held up does fewer.
+    There are more parts than threads, so that a slow thread takes fewer.
     """
     threads = thread_count() if worthwhile else 1
     parts = min(count, PARTS_PER_THREAD * threads) if threads > 1 else 1

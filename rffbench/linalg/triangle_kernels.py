@@ -1,14 +1,14 @@
-"""What of `triangles` is compiled: sums of tiles and columns."""
+"""The compiled part of `triangles`: sums of tiles and columns."""
 
 import numba
 import numpy as np
 
-TILE = 64  # rows and columns of a tile in transposing sums: two float64 tiles fit a level-1 cache
+TILE = 64  # rows and columns of a tile: two float64 tiles fit a level-1 cache
 
 
 @numba.njit(nogil=True, cache=True, fastmath=False)
 def sum_tiles(out, target, storage, geometry, p, first, last):
-    """Tiles number first…last−1, counted along the rows of the lower triangle of tiles."""
+    """Sum the tiles first…last−1, counted along the rows of the lower triangle of tiles."""
     start, row_step, column_step = target
     for tile in range(first, last):
         row = int((np.sqrt(8.0 * tile + 1.0) - 1.0) / 2.0)

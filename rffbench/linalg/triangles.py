@@ -1,9 +1,9 @@
 """Symmetric matrices stored as triangles, two to a square, and the BLAS/LAPACK calls on them in place.
 
-A symmetric p×p matrix needs p(p+1)/2 numbers. Packed storage has no fast (level 3) routines, so two triangles
-share one (p+1)×p Fortran-ordered array: one matrix's lower triangle from row 1 down, another's upper triangle
-from row 0, both with leading dimension p+1. scipy's wrappers fix the leading dimension, so the routines are called
-directly (lapack.py).
+A symmetric p×p matrix needs p(p+1)/2 numbers. There are no fast (level 3) routines for packed storage, so two triangles
+share one (p+1)×p Fortran-ordered array: one matrix's lower triangle from row 1 on, another's upper triangle from row 0
+on, both with leading dimension p+1. scipy's wrappers fix the leading dimension, so the routines are called directly
+(`rffbench.linalg.lapack`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,16 @@ from scipy.linalg import LinAlgError
 from rffbench.linalg.lapack import address, call
 from rffbench.linalg.threads import in_threads, interruptibly, side_by_side, thread_count
 
-BLOCK = 64  # rows and columns that an operation in place takes at a time: they stay in a level-1 cache
-GRAM_TILE = 512  # rows of a Gram matrix in a task: enough that its products run at full speed
-GRAM_WORTH_A_THREAD = 1 << 24  # multiplications that take longer than a thread needs to get going
+BLOCK = 64  # rows and columns per step of an operation in place, which stay in a level-1 cache
+GRAM_TILE = 512  # rows of a Gram matrix per task: enough for products at full speed
+GRAM_WORTH_A_THREAD = 1 << 24  # multiplications: fewer take less time than starting a thread
 SYMV_WORTH_A_THREAD = 1 << 19
-BLAS_BYTES_A_COLUMN = (
-    4096  # of a Gram matrix and a thread, as measured: what OpenBLAS copies of its operands, and keeps
-)
+BLAS_BYTES_A_COLUMN = 4096  # measured per column of a Gram matrix and thread: OpenBLAS copies operands, and keeps them
 
 
 @dataclass(frozen=True)
 class Triangle:
-    """A symmetric p×p float64 matrix, kept as its lower triangle somewhere in a shared ``storage``.
+    """A symmetric p×p float64 matrix, stored as its lower triangle in a part of a shared ``storage``.
 
     Element (i, j), i ≥ j, is ``storage[start + i·row_step + j·column_step]``; one of the steps is 1, the
     other the leading dimension.
@@ -46,7 +44,7 @@ class Triangle:
 
     @property
     def lower(self) -> NDArray[np.float64]:
-        """A p×p view of which only the lower triangle is this matrix's own."""
+        """A p×p view; only its lower triangle belongs to this matrix."""
         strides = (8 * self.row_step, 8 * self.column_step)
         shape = (self.p, self.p)
         return np.lib.stride_tricks.as_strided(self.storage[self.start :], shape, strides)
@@ -58,11 +56,11 @@ class Triangle:
         return self.storage[self.start : self.start + (self.p - 1) * step + 1 : step]
 
     def leading(self, p: int) -> Triangle:
-        """The leading p×p block, sharing storage."""
+        """The leading p×p block, in the same storage."""
         return Triangle(self.storage, self.start, p, self.row_step, self.column_step)
 
     def full(self) -> NDArray[np.float64]:
-        """The matrix as an ordinary array (a copy)."""
+        """The whole matrix, as a new array."""
         lower = np.tril(self.lower)
         return lower + np.tril(lower, -1).T
 
@@ -91,7 +89,7 @@ class Triangle:
         lower[start : start + m, start : start + m][corner] = rows[:, start : start + m][corner]
 
     def packed(self) -> NDArray[np.float64]:
-        """The lower triangle's columns, one after the other: (p(p+1)/2,), a copy of half the matrix's numbers."""
+        """The columns of the lower triangle, one after the other, (p(p+1)/2,), as a copy."""
         lower, packed, at = self.lower, np.empty(packed_length(self.p)), 0
         for j in range(self.p):
             packed[at : at + self.p - j] = lower[j:, j]
@@ -99,7 +97,7 @@ class Triangle:
         return packed
 
     def set_packed(self, packed: NDArray[np.float64]) -> None:
-        """Become the matrix that ``packed()`` gave."""
+        """Set the matrix to the one that ``packed()`` returned."""
         lower, at = self.lower, 0
         for j in range(self.p):
             lower[j:, j] = packed[at : at + self.p - j]
@@ -114,7 +112,7 @@ class Triangle:
             corner[np.tril_indices(len(corner))] *= factor
 
     def copy_from(self, other: Triangle) -> None:
-        """Become equal to ``other``, of the same size."""
+        """Set the matrix to ``other``, of the same size."""
         sum_triangles(self, [other])
 
     def add_gram(self, Z: NDArray[np.float64], factor: float = 1.0) -> None:
@@ -122,10 +120,10 @@ class Triangle:
         self.add_gram_strip(Z, 0, self.p, factor)
 
     def add_gram_strip(self, Z: NDArray[np.float64], start: int, stop: int, factor: float = 1.0) -> None:
-        """Of factor·ZᵀZ add rows ``start``…``stop``−1 only, up to the diagonal: what these columns add to it.
+        """Add only the rows ``start``…``stop``−1 of factor·ZᵀZ, up to the diagonal; Z as in ``add_gram``.
 
-        Z as in ``add_gram``. Strips that cover 0…p make the whole update. Threads: as many as numba's, each
-        with its own tiles of the strip, the largest first.
+        Strips that cover 0…p are the whole update. Threads: as many as numba's, each with its tiles of the strip, the
+        largest first.
         """
         by_rows = Z.shape[1] == 1 or Z.strides[1] == 8
         if (
@@ -152,7 +150,7 @@ class Triangle:
             1.0, corner, self._leading_dimension,
         )  # fmt: skip
         if start:
-            # The block left of the diagonal, or, of a row-ordered triangle, its transpose.
+            # The block left of the diagonal, or its transpose if the triangle is row-ordered.
             (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
             call(
                 "dgemm", plain, transposed, m, n, len(Z), factor, left, stride, right, stride,
@@ -160,7 +158,7 @@ class Triangle:
             )  # fmt: skip
 
     def cholesky(self) -> None:
-        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError when not positive definite."""
+        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError if it is not positive definite."""
         info = interruptibly(
             lambda: call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0), self.p**3 / 3
         )
@@ -175,7 +173,7 @@ class Triangle:
         )  # fmt: skip
 
     def solve(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A⁻¹B for B (p, t), where this triangle holds the Cholesky factor of A."""
+        """A⁻¹B for B (p, t), if this triangle holds the Cholesky factor of A."""
         X = np.array(B, dtype=np.float64, order="F", ndmin=2)
         call(
             "dpotrs", self._uplo, self.p, X.shape[1], self._pointer, self._leading_dimension,
@@ -184,9 +182,9 @@ class Triangle:
         return X
 
     def inverse_diagonal(self) -> NDArray[np.float64]:
-        """diag(A⁻¹), where this triangle holds the Cholesky factor of A; the factor is overwritten.
+        """diag(A⁻¹), if this triangle holds the Cholesky factor L of A, which is overwritten.
 
-        A⁻¹ = L⁻ᵀL⁻¹, so entry j is the squared norm of column j of L⁻¹: no p×p inverse is formed.
+        A⁻¹ = L⁻ᵀL⁻¹, so entry j is the squared norm of column j of L⁻¹; the inverse is not formed.
         """
         call("dtrtri", self._uplo, b"N", self.p, self._pointer, self._leading_dimension, 0)
         norms = np.empty(self.p)
@@ -248,7 +246,7 @@ def packed_length(p: int) -> int:
 
 
 def blas_bytes(p: int) -> int:
-    """What BLAS comes to hold of its own when p×p matrices are gathered and factored."""
+    """The bytes of BLAS's own buffers after p×p matrices were summed and factored."""
     return BLAS_BYTES_A_COLUMN * p * thread_count()
 
 
@@ -256,7 +254,7 @@ def _geometry(triangles: list[Triangle]) -> tuple[NDArray, NDArray]:
     """The shared storage of ``triangles`` and their (start, row step, column step) rows."""
     storage = triangles[0].storage
     if any(triangle.storage is not storage for triangle in triangles):
-        raise ValueError("the triangles to be summed must come from one stack")
+        raise ValueError("triangles can be summed only if they are of one stack")
     return storage, np.array([(t.start, t.row_step, t.column_step) for t in triangles], dtype=np.int64)
 
 
@@ -290,7 +288,7 @@ def recombine_triangles(
 
     storage, geometry = _geometry(triangles)
     target = np.array([out.start, out.row_step, out.column_step], dtype=np.int64)
-    # Neighbouring source columns share cache lines of the strided half, so they are done one after another.
+    # Neighbouring source columns share cache lines of the strided half, so they follow one another.
     order = np.argsort(first, kind="stable")
     in_threads(
         lambda begin, end: recombine_columns(
@@ -303,15 +301,15 @@ def recombine_triangles(
 
 @cache
 def warm_up() -> None:
-    """Have the kernels compiled, or loaded from numba's cache, and LAPACK's routines looked up, before anything is
-    timed; once a process."""
+    """Compile the kernels, or load them from numba's cache, and look up LAPACK's routines, before timing; once per
+    process."""
     grams, (out,) = TriangleStack(3, 2), TriangleStack(1, 2)
     columns = np.arange(2)
     for gram in grams:
         gram.add_gram(np.eye(2))
         gram.add_gram_strip(np.eye(2), 1, 2)
     sum_triangles(out, list(grams))
-    for writeable in (True, False):  # code for arrays that cannot be written to is compiled apart
+    for writeable in (True, False):  # numba compiles separate code for read-only arrays
         factor = np.ones(2)
         factor.setflags(write=writeable)
         recombine_triangles(out, list(grams), columns, columns, factor, factor)

@@ -1,4 +1,4 @@
-"""The hot kernels of the feature maps: scaled cosines, sines and signs of X·W, fused over cache-sized tiles."""
+"""Scaled cosines, sines, signs and activations of X·W, fused over tiles that fit a cache."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import scipy.linalg  # noqa: F401  its BLAS is a library of its own, to be held to one thread too
+import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited to one thread too
 from numpy.typing import NDArray
 
 from rffbench.linalg.threads import in_threads, side_by_side, thread_count
 
-TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases: it stays in a level-2 cache
-WORTH_A_THREAD = 1 << 23  # bytes: fewer take less time than a second thread needs to get going
-FAR = 1e5  # beyond it the reduction of the argument is left to the mathematical library
+TILE_COLUMNS, TILE_BYTES = 512, 1 << 19  # a tile of phases that stays in a level-2 cache
+WORTH_A_THREAD = 1 << 23  # bytes: fewer take less time than starting a second thread
+FAR = 1e5  # larger arguments go to the mathematical library
 
-# π = the sum of these, the first ones short enough that n·part is exact for |n·π| ≤ FAR (Cody and Waite).
+# π is the sum of these; the first ones are so short that n·part is exact for |n·π| ≤ FAR (Cody and Waite).
 _PI = {
     "float64": (3.1415926534682512, 1.2154201012607932e-10, 4.044532497591901e-21),
     "float32": (3.140625, 0.000965118408203125, 2.5331974029541016e-06, 1.984187159361081e-09),
@@ -42,16 +42,16 @@ _COS = {
         0.04166666607783871, -0.0013888812505840143, 2.4786076312589558e-05, -2.654586729434113e-07,
     ),
 }  # fmt: skip
-# Adding and subtracting it rounds to the nearest integer.
+# Adding and subtracting this rounds to the nearest integer.
 _ROUNDER = {"float64": 1.5 * 2**52, "float32": 1.5 * 2**23}
 
 Tiles = Callable[[slice, slice, NDArray], None]
-"""(rows, columns, out) → out ← these rows and columns of a product."""
+"""A function of (rows, columns, out) that writes these rows and columns of a product into ``out``."""
 
 
 def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> None:
-    """``in_threads`` if phases of this number of bytes are worth it; else BLAS has one thread all the same: for a
-    tile's product a second does not pay."""
+    """`in_threads` if phases of ``size`` bytes are worth it. Else this thread does all; BLAS still has one thread,
+    because a second is no faster on a tile."""
     if size > WORTH_A_THREAD and thread_count() > 1:
         in_threads(work, count)
     else:
@@ -60,7 +60,7 @@ def _over_tiles(work: Callable[[int, int], object], count: int, size: int) -> No
 
 @cache
 def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
-    """Everything the kernel computes with, in its own precision (a plain 0.5 would promote float32)."""
+    """The constants of the compiled code, in its precision, because a plain 0.5 would promote float32."""
     number = np.dtype(dtype).type
     plain = (1.0, 0.5, 1 / np.pi, _ROUNDER[dtype], FAR)
     groups = (plain, _PI[dtype], _SIN[dtype], _COS[dtype])
@@ -68,7 +68,7 @@ def _constants(dtype: str) -> tuple[tuple[np.floating, ...], ...]:
 
 
 def products(X: Any, W: NDArray) -> Tiles:
-    """(rows, columns, out) → out ← X[rows]·W[:, columns], X an array or a CSR matrix, of which no row becomes dense."""
+    """Tiles of X·W, for X an array or a CSR matrix, whose rows are not made dense."""
 
     def dense(rows: slice, columns: slice, out: NDArray) -> None:
         np.matmul(X[rows], W[:, columns], out=out)
@@ -99,9 +99,9 @@ def fourier_columns(
     X is (n, d), an array or a CSR matrix, W is (d, s), offset (s,) or None, scale a number or (s,); cos and sin are
     (n, s) arrays to fill, views with a row stride allowed, either of them None. All of one dtype, float32 or float64.
 
-    A product's tile is turned into both columns while it is in the cache. The error of the functions is below
-    5e-16 (float64) or 3e-7 (float32) for arguments up to 1e5, and that of the mathematical library beyond.
-    Threads: as many as numba's, each with its own tiles.
+    Cosine and sine of a tile are computed while it is in the cache. Their error is below 5e-16 (float64) or 3e-7
+    (float32) for arguments up to 1e5, and that of the mathematical library beyond. Threads: as many as numba's, each
+    with its tiles.
     """
     n, s = X.shape[0], W.shape[1]
     dtype = X.dtype
@@ -130,9 +130,9 @@ def cos_sin_columns(
     scale: NDArray | float = 1.0,
     width: int = TILE_COLUMNS,
 ) -> None:
-    """``fourier_columns`` of phases (n, s) that ``phases(rows, columns, out)`` writes tile by tile.
+    """`fourier_columns` for phases (n, s) that ``phases(rows, columns, out)`` writes tile by tile.
 
-    A tile's columns begin at a multiple of ``width`` and are that many, or what is left. ``phases`` is called
+    A tile has ``width`` columns, from a multiple of ``width`` on; the last tile may have fewer. ``phases`` is called
     from several threads.
     """
     if not n or not s:
@@ -147,7 +147,7 @@ def cos_sin_columns(
 
     def fill_rows(begin: int, end: int) -> None:
         scratch = np.empty(height * width, dtype)
-        unwanted = np.empty(width, dtype)  # where the cosines or sines go that nobody asked for
+        unwanted = np.empty(width, dtype)  # receives cosines or sines that the caller does not want
         for first in range(0, s, width):
             block = slice(first, min(s, first + width))
             columns = block.stop - first
@@ -167,24 +167,24 @@ def cos_sin_columns(
 
 
 def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """cosᵀy and sinᵀy, (s,) each, of cos, sin = cos(XW), sin(XW), which stay in the cache, to single precision.
+    """cos(XW)ᵀy and sin(XW)ᵀy, (s,) each, to single precision, without storing the cosines and sines.
 
     X is (n, d), an array or a CSR matrix, W is (d, s), both float32 or float64, y is (n,). With h = XW/2, cosᵀy =
-    Σy − 2·yᵀsin²h and sinᵀy = 2·yᵀ(sin h·cos h). XW has the precision of X; its sines and cosines, and their sums
-    over some hundred rows, are float32's; the sums of those float64's. So the error is a few 1e-7 of ‖y‖·√n at
-    most, and the result the same for any number of threads. ``fourier_columns`` has the columns to full precision.
+    Σy − 2·yᵀsin²h and sinᵀy = 2·yᵀ(sin h·cos h). XW has the precision of X. Its sines and cosines, and their sums over
+    some hundred rows, are float32; the sums of these are float64. So the error is at most a few 1e-7 of ‖y‖·√n, and the
+    result does not depend on the number of threads. `fourier_columns` gives the columns in full precision.
     """
     from rffbench.linalg.trigonometric_kernels import half_products
 
     n, s = X.shape[0], W.shape[1]
-    unit = np.abs(y).max(initial=0) or 1.0  # y's own scale: what float64 holds may be out of float32's range
+    unit = np.abs(y).max(initial=0) or 1.0  # y may be out of the range of float32
     y_single = (y / unit).astype(np.float32)
     plain, _, _, _ = _constants("float64")
     (one, half, *_), _, sin_series, cos_series = _constants("float32")
     width = min(s, TILE_COLUMNS)
     height = max(1, min(n, TILE_BYTES // (width * X.dtype.itemsize)))
     product = products(X, W)
-    sums = np.zeros((-(-n // height), 2, s), np.float32)  # of each tile's rows
+    sums = np.zeros((-(-n // height), 2, s), np.float32)  # one for each tile's rows
 
     def add_tiles(begin: int, end: int) -> None:
         scratch = np.empty(height * width, X.dtype)
@@ -204,7 +204,7 @@ def fourier_products(X: Any, W: NDArray, y: NDArray[np.float64]) -> tuple[NDArra
 
 
 def sign_columns(X: Any, W: NDArray, thresholds: NDArray, out: NDArray, *, scale: float = 1.0) -> None:
-    """Write ``scale·sign(x_iᵀw_j − t_j)`` into ``out``, +scale where the two are equal.
+    """Write ``scale·sign(x_iᵀw_j − t_j)`` into ``out``; sign(0) is 1.
 
     X is (n, d), an array or a CSR matrix, W is (d, s), thresholds (s,), out (n, s), a view with a row stride allowed;
     all of one dtype, float32 or float64. Threads as in ``fourier_columns``.
@@ -241,8 +241,8 @@ def activation_columns(
 ) -> None:
     """Write ``scale_j·a(t_ij)`` into ``out`` (n, s); ``phases(rows, columns, out)`` writes the phases t tile by tile.
 
-    ``activation`` writes a(t) over a tile, float32 or float64 as ``out``, and returns it; scale is (s,). Tiles and
-    threads as in ``cos_sin_columns``; both functions are called from several threads.
+    ``activation`` writes a(t) over a tile of ``out``'s dtype, and returns it; scale is (s,). Tiles and threads are as
+    in `cos_sin_columns`; both functions are called from several threads.
     """
     n, s = out.shape
     if not n or not s:
@@ -264,7 +264,7 @@ def activation_columns(
 
 
 def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, int]:
-    """The memory of ``out`` from column ``first`` on as one contiguous array, and its rows' step."""
+    """The memory of ``out`` from column ``first`` on as a contiguous array, and the step between rows."""
     if out is None:
         return unwanted, 0
     step = out.strides[0] // out.itemsize
@@ -274,8 +274,8 @@ def _flat(out: NDArray | None, first: int, unwanted: NDArray) -> tuple[NDArray, 
 
 @cache
 def warm_up(dtype: str | np.dtype) -> None:
-    """Have the kernels compiled, or loaded from numba's cache, and BLAS's buffers made, before anything is timed; once
-    a process."""
+    """Compile the kernels, or load them from numba's cache, and allocate BLAS's buffers, before timing; once per
+    process."""
     X, W = np.zeros((512, 64), dtype), np.zeros((64, 256), dtype)
     cos, sin = np.empty((512, 256), dtype), np.empty((512, 256), dtype)
     fourier_columns(X, W, cos=cos, sin=sin)

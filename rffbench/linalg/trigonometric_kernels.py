@@ -1,4 +1,4 @@
-"""What of `waves` is compiled: loops over the numbers of a tile."""
+"""The compiled part of `trigonometric`: loops over the numbers of a tile."""
 
 import numba
 import numpy as np
@@ -19,7 +19,7 @@ def _sin_and_cos(r, one, half, sin_series, cos_series):
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, pi, sin_series, cos_series):
-    """cos, sin ← scale·cos, sin of (phase + offset), for rows of length s that begin ``…_step`` apart."""
+    """cos, sin ← scale·cos, scale·sin of (phase + offset), for rows of length s with starts ``…_step`` apart."""
     one, half, inverse_pi, rounder, far_limit = plain
     two = one + one
     for i in range(rows):
@@ -37,7 +37,7 @@ def cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, 
             cosines[j] = signed_scale * cosine
             sines[j] = signed_scale * sine
             far |= not (abs(x) <= far_limit)
-        if far:  # also where x is not a number
+        if far:  # or NaN
             for j in range(s):
                 x = phases[j] + offset[j]
                 if not (abs(x) <= far_limit):
@@ -47,10 +47,10 @@ def cos_sin(phase, cos, cos_step, sin, sin_step, offset, scale, rows, s, plain, 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def half_products(phase, y, squares, mixed, plain, single, sin_series, cos_series):
-    """squares, mixed ← yᵀsin²(phase/2), yᵀ(sin·cos)(phase/2), for rows as long as they are.
+    """squares, mixed ← yᵀsin²(phase/2), yᵀ(sin·cos)(phase/2), for rows of their length.
 
-    Halves of angles need no parity of n: phase/2 = u + nπ, and both products have the period π. u is found in float64,
-    everything after it in the precision of y and the series, float32, which has twice the lanes.
+    With half angles the parity of n does not matter: phase/2 = u + nπ, and both products have the period π. u is
+    computed in float64, the rest in the precision of y and the series, float32, with twice the lanes.
     """
     _, half, inverse_pi, rounder, far_limit = plain
     one, half_single = single
@@ -63,7 +63,7 @@ def half_products(phase, y, squares, mixed, plain, single, sin_series, cos_serie
             x = half * phases[j]
             u[j] = x - ((x * inverse_pi + rounder) - rounder) * np.pi
             far |= not (abs(x) <= far_limit)
-        if far:  # also where x is not a number
+        if far:  # or NaN
             for j in range(s):
                 x = half * phases[j]
                 if not (abs(x) <= far_limit):
@@ -77,7 +77,7 @@ def half_products(phase, y, squares, mixed, plain, single, sin_series, cos_serie
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def sparse_product(data, indices, starts, W, first, out):
-    """out ← the product of CSR rows, those between ``starts``, with the columns of W from ``first`` on."""
+    """out ← the product of the CSR rows between ``starts`` with the columns of W from ``first`` on."""
     for i in range(len(out)):
         row = out[i]
         row[:] = 0
@@ -89,7 +89,7 @@ def sparse_product(data, indices, starts, W, first, out):
 
 @numba.njit(nogil=True, cache=True)
 def signs(out, step, thresholds, scale, rows):
-    """out ← ±scale, + where it is at least its threshold, for rows that begin ``step`` apart."""
+    """out ← scale where out is at least the threshold, else −scale; rows start ``step`` apart."""
     s = len(thresholds)
     for i in range(rows):
         row = out[i * step : i * step + s]

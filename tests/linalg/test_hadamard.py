@@ -68,9 +68,9 @@ def test_one_and_three_threads_give_the_same_numbers(monkeypatch):
 @pytest.mark.parametrize(
     ("A", "message"),
     [
-        (np.ones((2, 12)), r"a power of two for a length, got shape \(2, 12\); pad with zeros"),
-        (np.ones((2, 0)), "a power of two for a length"),
-        (np.ones(()), "a power of two for a length"),
+        (np.ones((2, 12)), r"length of rows must be a power of two, got shape \(2, 12\); pad with zeros"),
+        (np.ones((2, 0)), "must be a power of two"),
+        (np.ones(()), "must be a power of two"),
         (np.ones((2, 8), np.int64), "float32 or float64, got int64"),
         (np.ones((2, 8), np.float16), "float32 or float64, got float16"),
         (np.ones((8, 2)).T, "C-contiguous and writable"),

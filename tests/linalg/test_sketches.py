@@ -101,15 +101,15 @@ def test_the_faked_gaussian_is_a_count_sketch_then_a_gaussian():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: SRHT(50, 65, 0), "k = 65 coordinates cannot be sampled from 64, what n = 50 is padded to"),
+        (lambda: SRHT(50, 65, 0), "k must be at most 64, the length that n = 50 is padded to, got 65"),
         (lambda: GaussianSketch(0, 3, 0), "a row and a column, got n=0, k=3"),
         (lambda: CountSketch(3, 0, 0), "a row and a column, got n=3, k=0"),
-        (lambda: SRHT(50, 5, 0).rows(np.ones((49, 2))), "takes 50 numbers to 5, got 49"),
-        (lambda: CountSketch(50, 5, 0).columns(np.ones((2, 51))), "takes 50 numbers to 5, got 51"),
-        (lambda: SRHT(50, 5, 0).columns(np.ones((2, 49))), "takes 50 numbers to 5, got 49"),
+        (lambda: SRHT(50, 5, 0).rows(np.ones((49, 2))), "is for 50 numbers, got 49"),
+        (lambda: CountSketch(50, 5, 0).columns(np.ones((2, 51))), "is for 50 numbers, got 51"),
+        (lambda: SRHT(50, 5, 0).columns(np.ones((2, 49))), "is for 50 numbers, got 49"),
         (
             lambda: SRHT(50, 5, 0).row_blocks([np.ones((20, 2)), np.ones((30, 2))], 2),
-            "a power of two long, got 30 rows from row 20 on",
+            "a power of two of rows, got 30 rows from row 20 on",
         ),
     ],
 )
