@@ -198,7 +198,7 @@ class _Machine:
 
     def pass_on(self, running: Sequence[Worker]) -> None:
         """Take the machine back from a worker that has finished timing or ended, and give it to one that asks for it.
-        This waits until all workers are ready: one that is still starting would stay paused for ever if this process
+        This waits until all workers are ready: one that is still starting would stay paused forever if this process
         died."""
         if self._holder and (self._holder.over or not self._holder.has_machine):
             self._timer, self._holder = self._holder.timer or self._timer, None

@@ -75,8 +75,9 @@ def make_features(
     """The unfitted transformer for ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not
     given has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`).
 
-    ``n_features`` counts what ``count`` says; the map's ``n_components`` are its output columns. Raises ConfigError
-    for an unknown name or parameter, or a wrong value. Nothing is drawn here, so this also serves as the check.
+    ``n_features`` counts frequencies or columns, by ``count``; the map's ``n_components`` are its output columns.
+    Raises ConfigError for an unknown name or parameter, or a wrong value. Nothing is drawn here, so this also serves as
+    the check.
     """
     own = {key: value for key, value in config.items() if key != "name"}
     if "name" not in config:

@@ -1,4 +1,4 @@
-"""Loads code of other packages and of users, which cannot end the process, run for ever or print among the results.
+"""Loads code of other packages and of users, which cannot end the process, run forever or print among the results.
 
 Why not in a child process? Trials do run such code in children. But the command also needs the live class: its
 signature, types and docstring for the schema, ``serves`` and ``letters`` for the dry run, and ``check_parameters`` with

@@ -1,17 +1,20 @@
-"""Solvers by name, for configs: what each one's parameters are, and how to build it.
+"""Solvers by name, for configs: their parameters, and how to build them.
 
 A third-party package adds one through the entry-point group ``rffbench.solvers``: a factory, called by keyword. Its
-signature names what it wants of ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state`` and
-``memory``, and the config's parameters with their defaults (`rffbench.plugins.registry`). Without ``features`` in it
-no method may name a feature map; with ``features`` and no default every method must. A factory whose attribute
-``parameters`` maps the names of the config's parameters to their defaults is given all of the above, and takes a map or
-none. The parameter ``lambda``, where there is one, is given as a list of numbers.
+signature has those of ``task``, ``features``, ``kernel``, ``gamma``, ``n_features``, ``random_state`` and ``memory``
+that it needs, and the config's parameters with their defaults (`rffbench.plugins.registry`). Methods may name a feature
+map only if the signature has ``features``, and must if it has no default. A factory may instead have the attribute
+``parameters``, the config's parameters with their defaults: it then gets all of the above, and a map or none. The
+parameter ``lambda`` is passed as a list of numbers.
 
-What it returns is a scikit-learn estimator. It may have ``check_parameters()``, which raises ValueError if one is
-wrong; the factory may too. Once fitted it may have ``timing_``, seconds in 'feature_s', 'gram_s' and 'solve_s', without
-which its training is timed as a whole, ``alpha_``, the λ it took, ``metrics_``, numbers that a table shows
-('model_size', 'objective', …), with ``own_metrics`` for what those are that this package does not know
-(`rffbench.trials.metrics.Metric`), and ``curves_``, columns of equal length.
+The factory returns a scikit-learn estimator. Both may raise ValueError for wrong parameters, the estimator in
+``check_parameters()``. A fitted estimator may have
+
+- ``timing_``: seconds in 'feature_s', 'gram_s' and 'solve_s'; without it, training is timed as a whole;
+- ``alpha_``: the chosen λ;
+- ``metrics_``: numbers for tables ('model_size', 'objective', …), with ``own_metrics`` to describe those that this
+  package does not know (`rffbench.trials.metrics.Metric`);
+- ``curves_``: columns of equal length.
 """
 
 from __future__ import annotations
@@ -66,14 +69,14 @@ ON_DEVICE = Registry(
     "solver", {"ridge": "rffbench.solvers.ridge.device:make_ridge_on_device"}, "",
     common=(*_COMMON, "device"), none=_NONE,
 )  # fmt: skip
-"""The solvers that run on another device than the CPU: with what parameters their factories' signatures say."""
+"""The solvers that run on other devices than the CPU, with the parameters in their factories' signatures."""
 
 parameters = SOLVERS.defaults
 describe = SOLVERS.describe
 
 
 def served(name: str) -> SolverServes:
-    """What the solver called ``name`` says that it serves."""
+    """The ``serves`` of the solver called ``name``."""
     if name == NONE:
         return SolverServes(cost="0")
     found = getattr(SOLVERS.factory(name), "serves", None)
@@ -81,10 +84,10 @@ def served(name: str) -> SolverServes:
 
 
 def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
-    """ConfigError if the solver called ``name`` is not for this task, or not for this kernel."""
+    """ConfigError if the solver called ``name`` is not for this task or this kernel."""
     solver = served(name)
     instead: list[str] = []
-    if task not in solver.tasks:  # only then, as it loads every solver
+    if task not in solver.tasks:  # only then, because this loads every solver
         instead = [each for each in BUILT_IN if served(each).uses == solver.uses and task in served(each).tasks]
     try:
         check_task(f"solver {name!r}", solver.tasks, task, instead[:1])
@@ -95,7 +98,7 @@ def check_serves(name: str, task: str, kernel: str | Kernel) -> None:
 
 
 def check_features(name: str, features: Any) -> None:
-    """ConfigError if the solver called ``name`` does not take what the map ``features`` makes."""
+    """ConfigError if the solver called ``name`` does not take the features of the map ``features``."""
     if not makes_sparse(features):
         return
     instead = [each for each in BUILT_IN if served(each).sparse_cost is not None]
@@ -106,8 +109,8 @@ def check_features(name: str, features: Any) -> None:
 
 
 def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of ``config`` (without its name) completed by defaults; builds nothing. ConfigError for an unknown
-    name or parameter; the values are checked by `make_solver`, except λ's, a list from here on."""
+    """The parameters of ``config``, without its name, with the defaults of those that it omits. λ becomes a checked
+    list; `make_solver` checks the other values. ConfigError for an unknown name or parameter."""
     name = config.get("name", "ridge")
     given = {key: value for key, value in config.items() if key != "name"}
     SOLVERS.check_names(name, given)
@@ -118,8 +121,7 @@ def check_solver(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _penalties(value: Any, zero: bool) -> list[float]:
-    """λ as a config writes it, a number or a list of them, as a list. ``zero``: whether λ may be 0. YAML reads 1e-3 as
-    text."""
+    """λ as a list, from a number or a list of numbers. ``zero``: whether λ may be 0. YAML reads 1e-3 as text."""
     written = list(value) if isinstance(value, (list, tuple)) else [value]
     grid = [_number(each) for each in written]
     wrong = [
@@ -146,8 +148,9 @@ def _number(written: Any) -> Any:
 
 
 def spec(config: Mapping[str, Any]) -> dict[str, Any]:
-    """``config`` as a trial's spec holds it: the name and every parameter the solver has, defaults included but those
-    that ask for nothing (null, false, 0): a parameter added later, and not used, leaves a trial's key as it was."""
+    """``config`` in a trial's spec: the name and all parameters of the solver, with defaults. Parameters whose default
+    is null, false or 0 are left out if they have null or false, so that later parameters do not change the keys of
+    trials that do not use them."""
     name = config.get("name", "ridge")
     values = check_solver(config)
     unused = [key for key, default in parameters(name).items() if not default and values[key] in (None, False)]
@@ -155,18 +158,19 @@ def spec(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_map(name: str, features: str) -> None:
-    """ConfigError if the solver called ``name`` has no use for the feature map called ``features``, or needs one
-    where that is ``none``."""
+    """ConfigError if the solver called ``name`` takes no feature map, but ``features`` names one; or if it needs one,
+    and ``features`` is 'none'."""
     needs = True if name == NONE else SOLVERS.needs(name, "features")
     if features != NONE and needs is False:
-        message = f"the solver {name} takes no feature map, so that {features} would go unused: write features: {NONE}"
+        message = f"the solver {name} takes no feature map, and would not use {features}: write features: {NONE}"
         raise ConfigError(message, parameter="features")
     if features == NONE and needs:
         raise ConfigError(f"the solver {name} needs a feature map, not {NONE}", parameter="features")
 
 
 def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_name: str | None = None) -> None:
-    """ConfigError if ``device`` does not run this solver, a parameter that it sets, or the map ``features``."""
+    """ConfigError if ``device`` does not run this solver, one of its parameters in ``config``, or the map
+    ``features``."""
     from rffbench.features.base import FourierFeatures
 
     name, runs = config.get("name", "ridge"), [each for each in ON_DEVICE.names() if each != NONE]
@@ -182,8 +186,8 @@ def check_on_device(config: Mapping[str, Any], device: str, features: Any, map_n
 
 
 def check_installed(config: Mapping[str, Any]) -> None:
-    """ConfigError, with what to install, where a solver computes with a library that is not there. Making the solver
-    does not ask for it, so that a config can be checked without."""
+    """ConfigError, with what to install, if the solver's library is missing. Making the solver does not need it, so
+    that configs can be checked without."""
     if served(config["name"]).libraries:
         make_solver(config, task="classification").check_installed()
 
@@ -200,11 +204,10 @@ def make_solver(
     random_state: RandomState = None,
     device: str = "cpu",
 ) -> Any:
-    """The unfitted estimator that ``config`` ({"name": …, parameters}) asks for; ConfigError if it is wrong.
+    """The unfitted estimator for ``config``, {"name": …, parameters}; ConfigError if it is wrong.
 
-    ``features`` is the map it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,
-    ``n_features`` and ``random_state`` for those that draw features of their own; ``memory`` is its budget in bytes;
-    ``device`` what it computes on.
+    ``features`` is the map that it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,
+    ``n_features`` and ``random_state`` for those that draw their own features; ``memory`` is the budget in bytes.
     """
     name, values = config.get("name", "ridge"), check_solver(config)
     common: dict[str, Any] = {

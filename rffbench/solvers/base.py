@@ -1,4 +1,4 @@
-"""What the estimators share: checks, rows, targets, and the step from real outputs to labels."""
+"""Base classes of the estimators: checks, rows, targets, and labels from real outputs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from rffbench.rowsource import is_row_source
 
 LambdaScale = Literal["n", 1]
-"""What λ is: 'n', the penalty is n·λ; 1, it is λ."""
+"""The penalty: n·λ for 'n', λ for 1."""
 
 
 def rows_of(X: Any, rows: slice) -> Any:
-    """X[rows]: an array, or a CSR matrix where X is one."""
+    """X[rows], an array, or a CSR matrix if X is one."""
     return X[rows] if issparse(X) else np.asarray(X[rows])
 
 
 def read_rows(X: Any) -> NDArray[np.float64]:
-    """A copy of all rows of X, which may be lazy, as float64; ValueError if one holds NaN or infinity."""
+    """A float64 copy of all rows of X, which may be lazy; ValueError if one holds NaN or infinity."""
     return np.array(checked_rows(X, slice(0, X.shape[0])), dtype=np.float64, order="C")
 
 
 def checked_rows(X: Any, rows: slice) -> NDArray:
-    """X[rows]; ValueError where X is lazy, so that it was not checked before, and they hold NaN or infinity."""
+    """X[rows]; ValueError if X is lazy, and so was not checked before, and these rows hold NaN or infinity."""
     part = rows_of(X, rows)
     if is_row_source(X) and not np.isfinite(part).all():
         raise ValueError(f"X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}")
@@ -40,7 +40,7 @@ def checked_rows(X: Any, rows: slice) -> NDArray:
 
 @contextmanager
 def no_singular() -> Iterator[None]:
-    """A matrix that cannot be factored is the caller's choice of parameters: a ValueError."""
+    """In the block, a LinAlgError becomes a ValueError, because wrong parameters cause it."""
     try:
         yield
     except LinAlgError as error:
@@ -62,7 +62,7 @@ class _Estimator(BaseEstimator):
         raise NotImplementedError
 
     def _checked(self, X: Any, y: Any, *, reset: bool, **targets: bool) -> tuple[Any, NDArray]:
-        """X and y of a fit, as arrays, X also as a CSR matrix; what serves rows on demand stays as it is."""
+        """X and y of a fit as arrays, X possibly as a CSR matrix; a row source is returned unchanged."""
         if is_row_source(X):
             if reset:
                 self.n_features_in_ = X.shape[1]
@@ -74,13 +74,13 @@ class _Estimator(BaseEstimator):
         return checked
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """``_linear`` of the rows; ValueError if it is no number, of which a label could be made all the same."""
+        """``_linear`` of the rows; ValueError if an output is not finite, since labels would hide that."""
         outputs = self._linear(self._validated(X))
         if not np.isfinite(outputs).all():
             row = int(np.argwhere(~np.isfinite(outputs))[0][0])
             raise ValueError(
-                f"{type(self).__name__} gives {outputs[row]} for row {row}: numbers in the rows, or those that the "
-                "feature map makes of them, are NaN, infinite or too large to be squared"
+                f"{type(self).__name__} gives {outputs[row]} for row {row}: numbers of the rows, or of their features, "
+                "are NaN, infinite or too large to be squared"
             )
         return outputs
 
@@ -105,8 +105,17 @@ class _Estimator(BaseEstimator):
         return tags
 
 
+def mean_test_error(classifier: Any, y: Any, outputs: NDArray[np.float64]) -> float:
+    """The error of ``outputs`` (n, t) for y: the share of wrong labels if ``classifier`` is a `Classifier`, else the
+    root mean square error."""
+    if isinstance(classifier, Classifier):
+        chosen = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+        return float(np.mean(np.asarray(y) != classifier.classes_[chosen]))
+    return float(np.sqrt(np.mean((np.asarray(y).reshape(outputs.shape) - outputs) ** 2)))
+
+
 class Regressor(RegressorMixin, _Estimator):
-    """Fits real targets."""
+    """Base of estimators of real targets."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit to y (n,) or (n, t). X: (n, d) array, or a lazy array with shape, dtype and row slices."""
@@ -114,7 +123,7 @@ class Regressor(RegressorMixin, _Estimator):
         return self
 
     def _targets(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-        """X checked, the targets (n, t), and y, which a feature map gets to see."""
+        """X checked, the targets (n, t), and y for a feature map."""
         X, y = self._checked(X, y, reset=reset, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64).view()
         y.setflags(write=False)
@@ -131,28 +140,28 @@ class Regressor(RegressorMixin, _Estimator):
 
 
 def class_targets(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
-    """The labels y (n,) as targets −1/+1: (n, 1) of two classes, +1 for the second; (n, classes), +1 for the row's own,
-    of more."""
+    """The labels y (n,) as targets −1/+1: (n, 1), +1 for the second of two classes; (n, classes), +1 for the row's
+    class, if there are more."""
     from sklearn.preprocessing import label_binarize  # late, as in kernels/bandwidth.py
 
     return np.asarray(label_binarize(y, classes=classes, neg_label=-1), dtype=np.float64)
 
 
 class Classifier(ClassifierMixin, _Estimator):
-    """Fits targets −1/+1, one against the rest where there are more than two classes."""
+    """Base of classifiers, which fit targets −1/+1, one against the rest if there are more than two classes."""
 
     classes_: NDArray
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Fit to the labels y (n,), of any kind, as targets −1/+1. X as for the regressor."""
+        """Fit to the labels y (n,), of any type, as targets −1/+1. X as for the regressor."""
         self._fit_targets(*self._targets(X, y))
         return self
 
     def _targets(
         self, X: Any, y: Any, *, reset: bool = True, classes: Any = None
     ) -> tuple[Any, NDArray[np.float64], NDArray]:
-        """X checked, the targets (n, 1) or (n, classes), and what a feature map gets to see: the targets of two
-        classes, else y. ``classes``: all labels there are, where y need not have every one."""
+        """X checked, the targets (n, 1) or (n, classes), and y for a feature map, as targets if there are two classes.
+        ``classes`` are all labels, if y may lack some."""
         X, y = self._checked(X, y, reset=reset)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -161,8 +170,8 @@ class Classifier(ClassifierMixin, _Estimator):
             raise ValueError(f"Classifier can't train when only one class is present: {self.classes_[0]!r}")
         if classes is not None and len(strange := np.setdiff1d(y, self.classes_)):
             raise ValueError(
-                f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}; give the "
-                "first partial_fit every label there will be, classes=[…]"
+                f"y holds the label {strange[0]!s}, which is not among the classes {self.classes_.tolist()}; pass all "
+                "labels to the first partial_fit, classes=[…]"
             )
         Y = class_targets(y, self.classes_)
         y = y.view()
@@ -185,10 +194,10 @@ MOST_BLOCK_ROWS = 4096
 
 
 def read_numbers(X: Any) -> int:
-    """About how many numbers reading a row of X takes: its columns, or of a CSR matrix its entries and their places."""
+    """About the numbers that a row of X holds: its columns, or for a CSR matrix its entries and their indices."""
     return int(-(-2 * X.nnz // max(1, X.shape[0]))) if issparse(X) else int(X.shape[1])
 
 
 def default_block_rows(columns: int) -> int:
-    """Rows per block, such that the block stays small and the rank-k update fast."""
+    """Rows per block, so that the block is small and its rank-k update fast."""
     return max(256, min(MOST_BLOCK_ROWS, BLOCK_ELEMENTS // columns))

@@ -1,4 +1,4 @@
-"""Learners on the inputs themselves, which feature maps are measured beside."""
+"""Learners on the inputs, as baselines for feature maps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _GradientBoosting:
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_count("trees", self.trees, least=1)
         check_positive("learning_rate", self.learning_rate)
 
@@ -61,12 +61,12 @@ class _GradientBoosting:
 
 
 class GradientBoostingRegressor(_GradientBoosting, Regressor):
-    """scikit-learn's `HistGradientBoostingRegressor`, a model for each target.
+    """scikit-learn's `HistGradientBoostingRegressor`, one model per target.
 
     Parameters
     ----------
-    trees : how many, for each target.
-    learning_rate : what a tree's values are multiplied by.
+    trees : the number of trees, per target.
+    learning_rate : the factor of each tree's values.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class GradientBoostingClassifier(_GradientBoosting, Classifier):
 
     Parameters
     ----------
-    trees : how many, for each class of more than two.
-    learning_rate : what a tree's values are multiplied by.
+    trees : the number of trees, per class if there are more than two.
+    learning_rate : the factor of each tree's values.
 
     Attributes
     ----------
@@ -117,8 +117,8 @@ def make_gradient_boosting(
 
     Parameters
     ----------
-    trees : how many, for each class of more than two.
-    learning_rate : what a tree's values are multiplied by.
+    trees : the number of trees, per class if there are more than two.
+    learning_rate : the factor of each tree's values.
     """
     estimator = GradientBoostingClassifier if task == "classification" else GradientBoostingRegressor
     return estimator(trees, learning_rate=learning_rate, random_state=random_state)

@@ -1,4 +1,4 @@
-"""The features of the training rows for solvers that pass over them many times: held, or mapped again in each pass."""
+"""The features of the training rows for solvers that pass over them many times, held or mapped again in each pass."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from rffbench.solvers.base import checked_rows
 
 
 class FeatureRows:
-    """The rows of Z (n, p): the features of X and, where ``bias`` is not 0, a constant column of that value.
+    """The rows of Z (n, p): the features of X and, if ``bias`` is not 0, a constant column of that value.
 
-    ``hold``: Z is mapped once and kept, in X's dtype; else ``block_rows`` rows at a time, again in each pass.
-    A CSR matrix without features is Z as it is, in one piece; sparse features are held in one piece, too.
-    ``factors`` (n,): what each row of Z, its constant column too, is multiplied by.
-    ``feature_s`` is the seconds that mapping every row once took, the mean over passes, without what a lazy X says
-    fetching its rows took: mapping rows again is the solver's own choice.
+    With ``hold``, Z is mapped once and kept, in X's dtype; else ``block_rows`` rows are mapped at a time, again in each
+    pass. Sparse features, and a CSR matrix X without features, are always held. Row i of Z, constant included, is
+    multiplied by ``factors`` (n,). ``feature_s`` is the time of mapping each row once, the mean over passes, without
+    the time in which a lazy X fetched its rows. Further passes count as the solver's time.
     """
 
     def __init__(
@@ -87,7 +86,8 @@ class FeatureRows:
         return self._mapping.seconds * min(1.0, self.n / max(self._mapped, 1))
 
     def visit(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, Any, NDArray[np.int64]]]:
-        """One pass over ``rows`` (sorted): for each part of them a block of Z, array or CSR, and where they are."""
+        """One pass over ``rows`` (sorted). Yields for each part its slice of ``rows``, a block of Z, an array or a CSR
+        matrix, and the places of these rows in the block."""
         self.passes += 1
         if self._held is not None:
             yield slice(0, len(rows)), self._held, rows
@@ -101,7 +101,7 @@ class FeatureRows:
                 yield slice(first, last), Z, np.arange(last - first)
 
     def sample(self, size: int) -> NDArray[np.int64]:
-        """``size`` rows or some more, in whole blocks spread evenly over all."""
+        """At least ``size`` row numbers, in whole blocks spread evenly over all rows."""
         blocks = -(-self.n // self._block_rows)
         chosen = min(blocks, -(-size // self._block_rows))
         starts = np.arange(chosen) * blocks // chosen * self._block_rows

@@ -1,8 +1,8 @@
 """Gaussian processes on features: regression with a given noise; classification, as regression on transformed labels.
 
-The prior is f(x) = z(x)ᵀw, w ~ N(0, v·I): the kernel is v times the map's. A class has a noise of its own in its own
-rows and in all others, and that is all: so one Gram matrix for each class, over its own rows, makes the normal
-equations of every class, and gathering them takes what one Gram matrix over all rows does.
+The prior is f(x) = z(x)ᵀw, w ~ N(0, v·I): the kernel is v times the map's. The noise of a class takes two values, one
+in its rows and one in all others. So the Gram matrices over the rows of each class give the normal equations of every
+class. Computing them costs no more than one Gram matrix over all rows.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from rffbench.solvers.feature_rows import FeatureRows
 
 Variance = Literal["targets", "residuals"]
 Pairs = Literal["real", "complex"]
-NODES = 40  # of the quadrature that makes a probability of two classes' posterior
-SAMPLED = 1 << 22  # numbers that are drawn at a time
+NODES = 40  # of the quadrature for the probability of two classes
+SAMPLED = 1 << 22  # numbers drawn at a time
 
 
 class Sums(NamedTuple):
-    """Sums over the rows of each group, a class or all rows: ZᵀZ as triangles, ZᵀT (groups, p, t) of some targets T
+    """Sums over the rows of each group (the classes, or all rows): ZᵀZ as triangles, ZᵀT (groups, p, t) for targets T
     (n, t), and the number of rows (groups,)."""
 
     grams: TriangleStack
@@ -51,15 +51,15 @@ class Sums(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Coefficients on the columns, (p, t), and the Cholesky factor L of A, A⁻¹ being the weights' posterior covariance:
-    (p, p); of pairs that are taken for complex numbers (p/2, p/2), complex."""
+    """The coefficients (p, t), and the Cholesky factor L of A, where A⁻¹ is the posterior covariance of the weights:
+    (p, p), or complex (p/2, p/2) if pairs of columns are complex features."""
 
     coef: NDArray[np.float64]
     factor: NDArray
 
 
 class _FeatureGP:
-    """What the regressor and the classifier share."""
+    """Base of the regressor and the classifier."""
 
     noise: float
     variance: float | Variance
@@ -71,7 +71,7 @@ class _FeatureGP:
     timing_: dict[str, float]
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_positive("noise", self.noise)
         if self.variance not in get_args(Variance) and not (is_number(self.variance) and self.variance > 0):  # type: ignore[operator]
             problem = f"must be a positive number, 'targets' or 'residuals', got {self.variance!r}"
@@ -80,11 +80,11 @@ class _FeatureGP:
         check_map(self.features)
         check_memory(self.memory)
         columns = getattr(self.features, "n_components", 2)
-        if self.pairs == "complex" and columns % 2 and columns > 1:  # a single one is what scikit-learn's tools ask for
+        if self.pairs == "complex" and columns % 2 and columns > 1:  # 1: for scikit-learn's tools
             raise WrongParameter("pairs", f"must be 'real' for an odd number of columns, got 'complex' and {columns}")
 
     def bytes_to_fit(self, n: int, d: int, groups: int = 2) -> int:
-        """About the bytes of a fit to (n, d) rows with this number of classes, besides the rows."""
+        """About the bytes that a fit to (n, d) rows with ``groups`` classes needs besides the rows."""
         p = d if self.features is None else int(self.features.n_components)
         dense = 8 * p * p * (3 + (groups if self.samples else 0))
         block = 3 * 8 * p * min(n, default_block_rows(p))
@@ -93,7 +93,7 @@ class _FeatureGP:
     def _gather(
         self, X: Any, y: NDArray, Y: NDArray[np.float64], targets: NDArray[np.float64], group: NDArray[np.intp]
     ) -> Sums:
-        """Fit the map to X and y, and add up its rows by their ``group`` (n,), counted from 0."""
+        """Fit the map to X and y, and sum over the rows of each ``group`` (n,), numbered from 0."""
         self.check_parameters()
         (n, d), groups = X.shape, int(group.max()) + 1
         if self.memory is not None and (needed := self.bytes_to_fit(n, d, groups)) > self.memory:
@@ -127,9 +127,9 @@ class _FeatureGP:
         return FeatureRows(X, features, p, 0.0, hold=False, block_rows=default_block_rows(p))
 
     def _posterior(self, gram: NDArray[np.float64], right: NDArray[np.float64], variance: float) -> Posterior:
-        """(G + I/v)⁻¹R and the factor; G (p, p) and R (p, t) are sums over the rows, each over its noise.
+        """(G + I/v)⁻¹R and the factor; G (p, p) and R (p, t) are sums over rows, each divided by its noise.
 
-        Pairs [P | Q] that are the complex features ψ = P + iQ have the Gram matrix ψᴴψ = PᵀP + QᵀQ + i(PᵀQ − QᵀP). The
+        Complex features ψ = P + iQ, from the columns [P | Q], have the Gram matrix ψᴴψ = PᵀP + QᵀQ + i(PᵀQ − QᵀP). The
         real part of ψα is P·Re α − Q·Im α.
         """
         with no_singular():
@@ -146,14 +146,14 @@ class _FeatureGP:
             return Posterior(np.concatenate([alpha.real, -alpha.imag]), factor)
 
     def _means(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """ZC of the rows X, (n, t) for coefficients C (p, t)."""
+        """ZC, (n, t), for the rows X and coefficients C (p, t)."""
         out = np.empty((X.shape[0], coef.shape[1]))
         for part, Z, _ in self._rows(X, len(coef)).visit(np.arange(X.shape[0])):
             out[part] = Z @ coef
         return out
 
     def _deviations(self, X: Any, p: int, factors: list[NDArray]) -> NDArray[np.float64]:
-        """The posterior standard deviation of f at the rows X by each of the factors, (n, factors): ‖L⁻¹z‖."""
+        """The posterior standard deviation of f at the rows X, ‖L⁻¹z‖, for each of the factors, (n, factors)."""
         out = np.empty((X.shape[0], len(factors)))
         for part, Z, _ in self._rows(X, p).visit(np.arange(X.shape[0])):
             block = Z.astype(np.float64, copy=False)
@@ -174,20 +174,20 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
     Parameters
     ----------
     noise : σ², in the target's unit squared.
-    variance : v; or 'targets', the variance (n − 1 in the divisor) of all targets together; 'residuals', of the targets
-        less their means.
+    variance : v; or 'targets', the variance (with divisor n − 1) of all targets together; or 'residuals', that of the
+        targets minus their means.
     pairs : 'real'; or 'complex': the columns [P | Q] are the features P + iQ, w is complex, and a prediction is the
         real part of a model whose imaginary part is fitted to 0.
     features : the feature map, or None for X itself.
-    memory : None, or bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, where that
-        is too little.
+    memory : None, or bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is
+        too little.
 
     Attributes
     ----------
     coef_ : (p,) or (targets, p) float64.
     intercept_ : ȳ, a float or (targets,).
     variance_ : v.
-    features_ : the fitted feature map, where there is one.
+    features_ : the fitted feature map, if there is one.
     timing_ : seconds in 'feature_s', 'gram_s' and 'solve_s'.
 
     References
@@ -225,21 +225,21 @@ class FeatureGPRegressor(_FeatureGP, Regressor):
 
 
 class FeatureGPClassifier(_FeatureGP, Classifier):
-    """Gaussian-process classification on features, as regression on labels that are transformed.
+    """Gaussian-process classification on features, as regression on transformed labels.
 
-    A class is a regression of its own, on the logarithm of a Gamma variable of shape y + α, y ∈ {0, 1} whether the row
-    is of the class: it has the target log(y + α) − v/2 with the noise v = log(1 + 1/(y + α)) of that row and class. The
-    prior mean of a class is the logarithm of its share of the rows, and a number that all classes have in common.
+    Each class is a regression on the logarithm of a Gamma variable of shape y + α, where y is 1 for rows of the class
+    and 0 for others: the target is log(y + α) − v/2, with the noise v = log(1 + 1/(y + α)). The prior mean of a class
+    is the logarithm of its share of the rows, plus a number that is the same for all classes.
 
     Parameters
     ----------
-    noise : α, the label's shape where it is not of the class.
-    variance : v of the prior w ~ N(0, v·I) of each class; or 'targets', the variance (n·classes − 1 in the divisor) of
-        all transformed labels together; 'residuals', of these less their prior means.
+    noise : α.
+    variance : v of the prior w ~ N(0, v·I) of each class; or 'targets', the variance (with divisor n·classes − 1) of
+        all transformed labels together; or 'residuals', that of these minus their prior means.
     pairs, features, memory : as in FeatureGPRegressor.
-    samples : how many draws of the posterior make a probability of more than two classes, and with them the labels; of
-        two classes it is computed. 0: there are no probabilities, and the label is that of the largest mean.
-    random_state : what the draws come from.
+    samples : draws of the posterior for the probabilities, and so the labels, of more than two classes; for two classes
+        a quadrature gives them. 0: no probabilities; the label is the class with the largest mean.
+    random_state : the stream of the draws.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         super().check_parameters()
         check_count("samples", self.samples, least=0)
 
@@ -280,7 +280,7 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
         own, other = _transformed(1 + self.noise), _transformed(self.noise)
         shares = found.counts / len(Y)
         targets = np.where(np.eye(len(shares), dtype=bool), own.target, other.target)  # [class of the row, output]
-        # The number that makes the mean of all targets less their prior means 0.
+        # The added number makes the mean of all targets minus their prior means 0.
         self.intercept_ = np.log(shares) + float((shares @ (targets - np.log(shares))).mean())
         centred = targets - (self.intercept_ if self.variance == "residuals" else 0.0)
         self.variance_ = _variance_of(self.variance, centred, found.counts)
@@ -303,7 +303,7 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
         self.coef_ = np.stack(coefs)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The posterior means (n, classes); of two classes the second's less the first's, (n,)."""
+        """The posterior means (n, classes); for two classes the second's minus the first's, (n,)."""
         return super().decision_function(X)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
@@ -311,7 +311,7 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
         return means[:, 1] - means[:, 0] if means.shape[1] == 2 else means
 
     def predict(self, X: Any) -> NDArray:
-        """The class of the largest probability where there are samples, else of the largest mean."""
+        """The class with the largest probability if there are samples, else with the largest mean."""
         if self.samples and len(self.classes_) > 2:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         return super().predict(X)
@@ -321,7 +321,7 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
         """The posterior mean of softmax f(x), (n, classes), in the order of ``classes_``."""
         decision, X = self.decision_function(X), self._validated(X)
         deviations = self._deviations(X, self.coef_.shape[1], self._factors)
-        if decision.ndim == 1:  # of f₁ − f₀, by Gauss and Hermite
+        if decision.ndim == 1:  # E[sigmoid(f₁ − f₀)] by Gauss–Hermite quadrature
             at, weights = np.polynomial.hermite_e.hermegauss(NODES)
             spread = np.hypot(deviations[:, 0], deviations[:, 1])
             second = expit(decision[:, None] + spread[:, None] * at) @ weights / weights.sum()
@@ -338,14 +338,14 @@ class FeatureGPClassifier(_FeatureGP, Classifier):
 
 
 class Transformed(NamedTuple):
-    """A label as a Gaussian variable: its mean and its variance."""
+    """A label as a Gaussian variable, with mean and variance."""
 
     target: float
     noise: float
 
 
 def _transformed(shape: float) -> Transformed:
-    """The logarithm of a Gamma variable of this shape, as the log-normal of equal mean and variance has it."""
+    """The logarithm of a log-normal variable with the mean and variance of a Gamma variable of this shape."""
     noise = float(np.log1p(1 / shape))
     return Transformed(float(np.log(shape)) - noise / 2, noise)
 
@@ -353,7 +353,7 @@ def _transformed(shape: float) -> Transformed:
 def _variance_of(
     variance: float | Variance, targets: NDArray[np.float64], counts: NDArray[np.int64] | None = None
 ) -> float:
-    """The number that ``variance`` is, or that of all ``targets`` (rows, outputs); row i is there counts_i times."""
+    """``variance``, or the variance of all ``targets`` (rows, outputs), in which row i counts counts_i times."""
     if not isinstance(variance, str):
         return float(variance)
     times = np.ones(len(targets)) if counts is None else counts
@@ -377,10 +377,10 @@ def make_gp(
 
     Parameters
     ----------
-    noise : of a regression, the noise's variance σ²; of a classification, the parameter α of the transformed labels.
+    noise : for regression, the noise's variance σ²; for classification, the parameter α of the transformed labels.
     variance : the prior variance of the weights, which multiplies the kernel; or targets, the variance of all targets
-        together; or residuals, of the targets less their prior means.
-    pairs : complex: the columns are the real and then the imaginary parts of complex features, and so are the weights.
+        together; or residuals, that of the targets minus their prior means.
+    pairs : complex: the columns are the real parts of complex features, then the imaginary parts; weights are complex.
     samples : draws of the posterior for probabilities of more than two classes; 0: no probabilities.
     """
     if task == "classification":

@@ -1,4 +1,4 @@
-"""Logistic regression on features, held or streamed, with λ by cross-validation: classes with probabilities."""
+"""Logistic regression on features, held or streamed, with λ by cross-validation."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from rffbench.solvers.weights import (
 
 Method = Literal["auto", "held", "streamed"]
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2)
-VECTORS = 24  # of p·(columns of B) numbers, that L-BFGS keeps: ten pairs, and some to work with
+VECTORS = 24  # L-BFGS holds this many arrays of the size of B: ten pairs, and some to work with
 
 
 class _Fit(NamedTuple):
-    """B (p, k), the intercepts being its last row where there are any; the objective; and the steps it took."""
+    """B (p, k), with the intercepts in its last row if there are any; the objective; the number of steps."""
 
     coef: NDArray[np.float64]
     objective: float
@@ -55,40 +55,40 @@ class _Fit(NamedTuple):
 class LogisticClassifierCV(Classifier):
     """Logistic regression on features z: min over B, c of Σᵢ wᵢ·lossᵢ + (nλ/2)‖B‖², with λ by cross-validation.
 
-    For two classes loss = log(1 + exp(−y(zᵀB + c))), y = ±1, the second class +1; for more it is that of the softmax,
-    −log(exp(zᵀB_y + c_y)/Σ_k exp(zᵀB_k + c_k)). n is Σw, the rows where they have no weights: scikit-learn's
-    ``LogisticRegression(C=1/(nλ))``. The intercepts c are not penalised. It is minimised by L-BFGS, about a pass over
-    the rows a step, for all folds and λ in turn, each begun where the larger λ before it ended.
+    For two classes loss = log(1 + exp(−y(zᵀB + c))), with y = +1 for the second class, else −1; for more it is that of
+    the softmax, −log(exp(zᵀB_y + c_y)/Σ_k exp(zᵀB_k + c_k)). n is Σw, the number of rows without weights, as in
+    scikit-learn's ``LogisticRegression(C=1/(nλ))``. The intercepts c are not penalised. L-BFGS minimises it, with about
+    one pass over the rows per step, for each fold and each λ, from the largest λ down, starting at the last solution.
 
     Parameters
     ----------
-    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    alphas : the λ > 0 to choose from, or the only one.
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
-    folds : folds of the cross-validation: contiguous rows, as in `StreamedRidgeCV`. The λ of the smallest mean held-out
-        loss is fitted to all rows.
+    folds : folds of the cross-validation: contiguous rows, as in `StreamedRidgeCV`. The λ with the smallest mean
+        held-out loss is fitted to all rows.
     lambda_scale : 'n' or 1
         'n': the penalty is nλ/2; 1: it is λ/2.
     intercept : whether there is a c.
     class_weight : None, 'balanced' or a dictionary from label to weight, as in `StreamedRidgeClassifier`.
-    method : 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass over them, and 'auto' is 'held'
-        where ``memory`` allows, else 'streamed'. A CSR matrix without features, and sparse features, are held.
-    tolerance : when to stop: the largest entry of the gradient of the objective over n.
-    max_iter : the most steps of a fit; a ConvergenceWarning where these are not enough for the last one.
+    method : 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass, and 'auto' is 'held' if
+        ``memory`` allows, else 'streamed'. A CSR matrix without features, and sparse features, are held.
+    tolerance : a fit stops if no entry of the gradient of the objective over n is larger.
+    max_iter : the most steps of a fit; ConvergenceWarning if they do not suffice for the last fit.
     memory : int or None
-        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+        Bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is too little.
 
     Attributes
     ----------
     classes_ : the labels, sorted.
-    coef_ : B, (p,), or (classes, p) where there are more than two.
+    coef_ : B, (p,), or (classes, p) for more than two classes.
     intercept_ : c, a float or (classes,).
-    alpha_ : the λ chosen.
-    cv_results_ : 'alpha' (a,), 'fold_test_error' (a, folds), the mean losses held out, 'mean_test_error' (a,).
+    alpha_ : the chosen λ.
+    cv_results_ : 'alpha' (a,), 'fold_test_error' (a, folds), the mean held-out losses, 'mean_test_error' (a,).
     n_iter_ : the steps of the last fit.
-    features_ : the fitted feature map, where there is one.
-    metrics_ : 'model_size', p; 'objective', the minimum over n; 'passes' over the rows in all.
-    timing_ : seconds; mapping each row once is 'feature_s', all else 'solve_s'.
+    features_ : the fitted feature map, if there is one.
+    metrics_ : 'model_size', p; 'objective', the minimum over n; 'passes', all passes over the rows.
+    timing_ : seconds; 'feature_s' for mapping each row once, 'solve_s' for the rest.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class LogisticClassifierCV(Classifier):
         self.memory = memory
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties(self.alphas, self.lambda_scale, center=True)
         for alpha in self.alphas:
             check_positive("alphas", alpha)
@@ -146,7 +146,7 @@ class LogisticClassifierCV(Classifier):
         check_count("max_iter", self.max_iter, least=1)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticClassifierCV:
-        """Fit to the labels y (n,), of any kind. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
+        """Fit to the labels y (n,), of any type. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
         slices. ``sample_weight`` (n,): a row of weight w counts as w equal rows."""
         self.check_parameters()
         X, Y, y = self._targets(X, y)
@@ -159,7 +159,7 @@ class LogisticClassifierCV(Classifier):
         check_folds(self.folds, alphas, n)
         self.__dict__.pop("features_", None)  # of an earlier fit
         columns = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
-        if columns is not None:  # so that what cannot fit is refused before the map is fitted
+        if columns is not None:  # to refuse before the map is fitted
             self._holds(X, columns, Y.shape[1])
         with Stopwatch(X) as fitting:
             if self.features is not None:
@@ -195,7 +195,7 @@ class LogisticClassifierCV(Classifier):
         )
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """The least that a fit to (n, d) float64 rows and two classes needs besides them."""
+        """The fewest bytes that a fit to (n, d) float64 rows and two classes needs besides the rows."""
         columns = d if self.features is None else most_columns(self.features, n)
         needed = self._needed(n, d, columns, 1, np.dtype(np.float64), columns if makes_sparse(self.features) else None)
         return max(min(needed.values()), hook(self.features, "bytes_to_fit"))
@@ -203,7 +203,7 @@ class LogisticClassifierCV(Classifier):
     def _needed(
         self, n: int, numbers: int, columns: int, k: int, dtype: np.dtype, entries: int | None = None
     ) -> dict[str, int]:
-        """Bytes by method; for a sparse Z with this number of ``entries``, both methods take the same."""
+        """Bytes by method; the same for both if Z is sparse, with this number of ``entries``."""
         p, block = columns + self.intercept, default_block_rows(columns)
         always = 8 * (VECTORS * p * k + 8 * n * k) + min(n, block) * 8 * numbers
         if entries is not None:  # with the constant column, and without
@@ -212,7 +212,7 @@ class LogisticClassifierCV(Classifier):
         return {method: always + dtype.itemsize * p * count for method, count in rows.items()}
 
     def _holds(self, X: Any, columns: int | None, k: int, kept: int = 0) -> bool:
-        """Whether Z is held; MemoryBudgetError if ``memory`` is too little for what ``method`` asks."""
+        """Whether Z is held; MemoryBudgetError if ``memory`` is too little for ``method``."""
         entries = int(X.nnz) if self.features is None and issparse(X) else None
         if makes_sparse(self.features):
             entries = most_columns(self.features, X.shape[0])
@@ -228,9 +228,9 @@ class LogisticClassifierCV(Classifier):
     def _chosen(
         self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alphas: list[float]
     ) -> tuple[float, NDArray[np.float64]]:
-        """The λ of the smallest mean held-out loss, the first of equals, and the losses (alphas, folds).
+        """The λ with the smallest mean held-out loss, the first of equals, and the losses (alphas, folds).
 
-        A fold is held out by weights of 0, so that all fits pass over the same rows, of which none is copied.
+        Weights of 0 hold out a fold, so that all fits pass over the same rows without copies.
         """
         if len(alphas) == 1:
             return alphas[0], np.empty((1, 0))
@@ -242,7 +242,7 @@ class LogisticClassifierCV(Classifier):
             if not weights[held_out].any() or not weights[~held_out].any():
                 raise ValueError(
                     f"the rows of fold {fold + 1} of {self.folds}, {bounds[fold]} to {bounds[fold + 1] - 1}, or all "
-                    f"others have weight 0, and say nothing about alpha: leave such rows out, or shuffle the rows"
+                    f"others have weight 0, so alpha cannot be chosen by them: leave such rows out, or shuffle the rows"
                 )
             coef = np.zeros((rows.p, targets.shape[1]))
             for index in np.argsort(alphas)[::-1]:
@@ -254,7 +254,7 @@ class LogisticClassifierCV(Classifier):
         self, rows: FeatureRows, targets: NDArray[np.float64], weights: NDArray[np.float64], alpha: float,
         start: NDArray[np.float64],
     ) -> _Fit:  # fmt: skip
-        """The minimum over B, from ``start`` (p, k) on."""
+        """The minimum over B, starting at ``start`` (p, k)."""
         total = float(weights.sum())
         strength = penalty(alpha, total, self.lambda_scale) / total
         penalised = np.ones((rows.p, 1))
@@ -305,7 +305,7 @@ def _mean_loss(
             loss += float(w @ (np.logaddexp(0, F[:, 0]) - T[:, 0] * F[:, 0]))
             P = (w[:, None] * (expit(F) - T)).T
         else:
-            # A class a row: sums over the classes then go along the memory, and each number is exponentiated once.
+            # One row per class: sums over classes then run along memory, and each number is exponentiated once.
             P = np.asarray((Z @ B).T if issparse(Z) else B.T @ Z.T, dtype=np.float64)
             own = T.argmax(axis=1), np.arange(len(T))
             P -= P.max(axis=0)
@@ -322,7 +322,7 @@ def _mean_loss(
     return loss / float(total_weight), gradient / total_weight
 
 
-USUAL = 1700  # multiply-adds of a fit over the numbers in Z: half to twice of it in most of the results that ship
+USUAL = 1700  # multiply-adds of a fit per number in Z; most of the shipped results have half to twice as many
 
 
 @serves(
@@ -346,10 +346,10 @@ def make_logistic(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ/2, or λ/2.
     intercept : whether there is an unpenalised intercept.
-    method : the features held, or mapped anew at each pass (auto: held where memory allows).
-    tolerance : when to stop: the largest entry of the gradient of the objective over n.
+    method : whether features are held, or mapped again in each pass; auto: held if memory allows.
+    tolerance : a fit stops if no entry of the gradient of the objective over n is larger.
     max_iter : the most steps of a fit.
-    class_weight : null, or balanced: all classes count alike, however many rows they have.
+    class_weight : null; or balanced: all classes have the same total weight.
     """
     check_balanced(class_weight, task)
     return LogisticClassifierCV(

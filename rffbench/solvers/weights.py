@@ -1,4 +1,4 @@
-"""What each training row counts: ``sample_weight`` and ``class_weight`` together."""
+"""The weights of training rows: ``sample_weight`` and ``class_weight`` together."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def check_balanced(class_weight: Any, task: str) -> None:
-    """ValueError if a config's ``class_weight`` is no choice, or there are no classes to balance. A trial's labels
-    are numbers of no meaning, so that a config gives no class a weight of its own."""
+    """ValueError if a config's ``class_weight`` is neither null nor 'balanced', or balances a regression. A config
+    cannot name classes, because a trial's labels are numbers without meaning."""
     check_choice("class_weight", class_weight, (None, "balanced"))
     if task == "regression" and class_weight:
         raise WrongParameter("class_weight", f"must be null for a regression, {class_weight!r} is for classification")
 
 
 def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
-    """``sample_weight`` (n,), or one number for all rows, as scikit-learn checks it: none negative, not all 0."""
+    """``sample_weight`` as weights (n,), from an array or one number: not negative, and not all 0."""
     if sample_weight is None:
         return None
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
@@ -40,10 +40,10 @@ def row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
 def class_row_weights(
     class_weight: ClassWeight, classes: NDArray, Y: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64] | None:
-    """``weights`` (n,) times each row's class weight, the classes being those of the targets Y of −1/+1.
+    """``weights`` (n,) times each row's class weight; Y are the classes' targets −1/+1.
 
-    'balanced' gives a class of c classes the weight Σw/(c·Σ_class w), so that all classes count alike, as in
-    scikit-learn, where w are the numbers of rows.
+    'balanced' gives each of c classes the weight Σw/(c·Σ_class w), so that all classes have the same total weight. With
+    equal w this is scikit-learn's.
     """
     if class_weight is None:
         return weights
@@ -58,11 +58,11 @@ def class_row_weights(
 
 
 def check_counted(Y: NDArray[np.float64], weights: NDArray[np.float64] | None, classes: NDArray) -> None:
-    """ValueError if all rows of a class, or all but those of one, have weight 0; Y are targets of −1/+1."""
+    """ValueError if all rows of a class, or all other rows, have weight 0; Y are targets −1/+1."""
     if weights is None:
         return
     for index, column in enumerate(Y.T):
         for sign, of in ((1, "the rows of"), (-1, "all rows but those of")):
             if not weights[column == sign].any():
                 label = classes[-1] if Y.shape[1] == 1 else classes[index]
-                raise ValueError(f"{of} class {label!s} all have weight 0: leave them out, or give them weight")
+                raise ValueError(f"{of} class {label!s} all have weight 0: leave them out, or give them a weight")

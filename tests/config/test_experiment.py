@@ -311,7 +311,7 @@ ERRORS = {
     "a map that goes unused": (
         ("{features: fourier}", "{features: fourier, solver: {name: kernel-ridge}}"),
         8,
-        "methods.RFF.features: the solver kernel-ridge takes no feature map, so that fourier would go unused",
+        "methods.RFF.features: the solver kernel-ridge takes no feature map, and would not use fourier",
     ),
     "no map where one is needed": (
         ("{features: fourier}", "{features: none}"),

@@ -117,7 +117,7 @@ def test_a_lambda_that_is_passed_over_is_told_of():
 def test_a_descent_that_ends_early_is_told_of(monkeypatch):
     X, y = rows()
     rng = np.random.default_rng(0)
-    with pytest.warns(ConvergenceWarning, match="the descent ended above its duality gap"):
+    with pytest.warns(ConvergenceWarning, match="the descent ended with a duality gap above"):
         minimise(Lasso(y, 1e-6), rng.normal(size=(30, 40)), np.zeros(30), tol=1e-9, rng=rng, most_steps=0)
     monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="the linear machine has not converged in 1 steps"):

@@ -20,7 +20,7 @@ from rffbench.linalg.trigonometric import WORTH_A_THREAD
 from rffbench.parts import MapServes
 from rffbench.seeds import generator
 
-TILE_BYTES = 1 << 20  # sketches of the rows that are transformed in one go
+TILE_BYTES = 1 << 20  # rows whose sketches are transformed together
 
 
 class TensorSketchFeatures(SeriesFeatures):

@@ -19,7 +19,7 @@ class CompactFeatures(ProjectedFeatures):
 
     F(x) are m = ``expansion``·l paired random Fourier features, Θ (m×l) an SRHT (`rffbench.linalg.sketches.SRHT`) that
     does not depend on the data. E[ΘΘᵀ] = I, so the estimate of the kernel is unbiased. Its error falls as 1/√l for
-    every expansion, because the projection has an error of its own.
+    every expansion, because the projection also has an error.
 
     Parameters
     ----------

@@ -1,2 +1,2 @@
-"""Ridge without a factorisation of all columns or rows: conjugate gradients, whose every step is a pass over the rows,
-for all folds and all λ at once. See `rffbench.solvers.iterative.ridge_cv`."""
+"""Ridge without factoring a matrix of all columns or rows: each step of conjugate gradients is a pass over the rows,
+for all folds and λ together. See `rffbench.solvers.iterative.ridge_cv`."""

@@ -1,9 +1,9 @@
-"""Passes over the rows by the workers of a dask cluster: each adds up the tiles of its rows, a tree adds their sums.
+"""Passes over the rows by the workers of a dask cluster: each sums over its rows, and a tree adds these sums.
 
-The tree is that of ridge (`rffbench.solvers.ridge.tree`), which the number of rows determines: the digits are the same
-for any number of workers. A task is a branch of it, a few leaves that one worker adds up itself, because a leaf takes
-some 50 ms and a task costs some of them. The map, the problems and the rows are sent once a fit; each pass sends the
-vectors that it multiplies.
+The tree is that of ridge (`rffbench.solvers.ridge.tree`). It depends only on the number of rows, so results are the
+same for any number of workers. A task is a branch of the tree, a few leaves that one worker sums, because a leaf takes
+about 50 ms, of which a task's overhead would be a large part. The map, the problems and the rows are sent once per fit;
+each pass sends the vectors that it multiplies.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rffbench.solvers.iterative.tiles import Sums, Tiles, Work
 from rffbench.solvers.ridge.tree import Engine, depth_first, leaves, pairs
 
 BRANCHES = 4
-"""Tasks of a pass for each thread of the workers, at least, where there are as many leaves."""
+"""The fewest tasks of a pass per thread of the workers, if there are enough leaves."""
 
 
 class Leaf(NamedTuple):
-    """The sums of some rows, and the seconds of mapping them and of the whole."""
+    """Sums over some rows, the seconds of mapping them, and all seconds."""
 
     sums: Sums
     mapping_s: float
@@ -33,8 +33,8 @@ class Leaf(NamedTuple):
 
 
 def total(shared: tuple[Any, int, Problems], work: Work, branch: Sequence[tuple[Any, int]]) -> Leaf:
-    """``work`` of the leaves of a branch: rows X, and the number of the first of them; ``shared``: the map, its
-    columns, the problems."""
+    """The sums of ``work`` over the leaves of a branch: rows X, and the number of the first row. ``shared``: the map,
+    its columns, and the problems."""
     nodes, found = pairs(len(branch)), dict[int, Leaf]()
     for number in depth_first(len(branch), nodes):
         if number < len(branch):
@@ -54,20 +54,20 @@ def _leaf(shared: tuple[Any, int, Problems], work: Work, X: Any, first: int) -> 
 
 
 def add(left: Leaf, right: Leaf) -> Leaf:
-    """Both together. Neither is changed: it may be needed again, where a worker is lost."""
+    """The sum of both, which are not changed, because they are needed again if a worker is lost."""
     sums = tuple(one + other for one, other in zip(left.sums, right.sums, strict=True))
     return Leaf(sums, left.mapping_s + right.mapping_s, left.seconds + right.seconds)
 
 
 def even_leaves(n: int) -> list[slice]:
-    """n rows in leaves whose number is a power of two, where there are rows enough: workers get equally many."""
+    """n rows as leaves, a power of two of them if there are enough rows, so that workers get the same number."""
     count = len(leaves(0, n))
     return leaves(0, n, most=-(-n // (1 << (count - 1).bit_length()))) if count else []
 
 
 def branches(cut: Sequence[slice], wanted: int) -> list[Sequence[slice]]:
-    """The leaves ``cut`` in branches of 2^k neighbours, whose sums the tree adds as it would add the leaves: as long as
-    can be with at least ``wanted`` of them, or else a leaf each."""
+    """The leaves ``cut`` as branches of 2^k neighbours, which keep the order of the tree's additions. k is the largest
+    with at least ``wanted`` branches, or 0."""
     size = 1
     while len(cut) >= 2 * size * wanted:
         size *= 2
@@ -75,7 +75,7 @@ def branches(cut: Sequence[slice], wanted: int) -> list[Sequence[slice]]:
 
 
 def times(shared: tuple[Any, NDArray], X: Any) -> NDArray[np.float64]:
-    """Z·coef of the rows X; ``shared``: the map and coef."""
+    """Z·coef for the rows X; ``shared``: the map and coef."""
     features, coef = shared
     return Tiles(X, features, len(coef), keep=True).times(coef)
 
@@ -88,7 +88,7 @@ def workers() -> AbstractContextManager[Engine]:
 
 
 class BlockedTiles(Tiles):
-    """`Tiles` whose passes are made by workers."""
+    """`Tiles` with passes by the workers of a cluster."""
 
     def __init__(self, X: Any, features: Any, columns: int) -> None:
         super().__init__(X, features, columns)
@@ -98,7 +98,7 @@ class BlockedTiles(Tiles):
 
     @property
     def feature_s(self) -> float:
-        """The seconds that mapping every row once took, the mean over passes: the workers' share of what went by."""
+        """The mean time of mapping each row once: each pass's time, times the share that its workers spent mapping."""
         return float(np.mean(self._pass_s)) if self._pass_s else 0.0
 
     def total(self, work: Work, problems: Problems) -> Sums:

@@ -1,4 +1,4 @@
-"""What an iterative solver may spend, and what it keeps of how it went: ``budget`` and ``curves_``."""
+"""The budget of an iterative solver, and a clock for its ``curves_``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rffbench.errors import unknown
 from rffbench.parameters import WrongParameter, check_count, check_positive
 from rffbench.rowsource import clock, since
 
-FEWEST_PASSES = 3  # right sides, a step, and what is left
-ROUNDINGS = 8  # a tolerance below this many times the rounding of the numbers that are multiplied says nothing
+FEWEST_PASSES = 3  # for the right sides, a step, and the residual
+ROUNDINGS = 8  # the smallest useful tolerance, in units of rounding
 
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: after ``passes`` over the rows, after ``seconds`` of the fit (a pass begun is finished), or where
-    what is left is at most ``tolerance``, as a share."""
+    """Stop after ``passes`` over the rows, after ``seconds`` of the fit (a pass that has begun is finished), or when
+    the relative residual is at most ``tolerance``."""
 
     passes: int = 1000
     seconds: float | None = None
@@ -27,7 +27,7 @@ class Budget:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Budget:
-        """``given`` completed by defaults; WrongParameter where it holds something else, or a wrong number."""
+        """``given`` with defaults for what it omits; WrongParameter for an unknown entry or a wrong number."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -47,16 +47,16 @@ class Budget:
         return made
 
     def within(self, dtype: Any) -> tuple[float, str]:
-        """The tolerance that numbers of ``dtype`` can meet, and what to say where ``tolerance`` is below it."""
+        """The tolerance, raised if ``dtype`` needs that, and the warning if it was raised, else ""."""
         smallest = ROUNDINGS * float(np.finfo(dtype).eps)
         if self.tolerance >= smallest:
             return self.tolerance, ""
-        said = f"a tolerance of {self.tolerance:g} is beyond the precision of {np.dtype(dtype).name}"
-        return smallest, f"{said}: {smallest:.1g} was asked for, the smallest that can be had"
+        below = f"a tolerance of {self.tolerance:g} is below the precision of {np.dtype(dtype).name}"
+        return smallest, f"{below}: {smallest:.1g}, the smallest possible one, is used"
 
 
 class Clock:
-    """The seconds of a fit so far, but those in which something was only measured."""
+    """The seconds of a fit so far, without those of ``with`` blocks, which only measure something."""
 
     def __init__(self) -> None:
         self._started, self._left_out = clock(), 0.0

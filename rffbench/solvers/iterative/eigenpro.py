@@ -20,7 +20,7 @@ from rffbench.parameters import WrongParameter, check_choice, check_count, check
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
-from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
+from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, mean_test_error
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.kernel import KernelMatrix
 from rffbench.solvers.iterative.tiles import Tiles
@@ -30,13 +30,13 @@ from rffbench.solvers.ridge.settings import Center, check_penalties
 Numbers = NDArray[np.float64]
 SAMPLE = 2000  # rows whose kernel matrix is decomposed
 BATCH = 256  # rows of a step
-GROWN = 3.0  # a residual this many times the least so far: the steps are too long
-SLACK = 2.0  # by which what is left, computed anew, may exceed the tolerance
+GROWN = 3.0  # steps are too long if the residual is this many times the least one so far
+SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
 
 
 class Damping(NamedTuple):
-    """Of the kernel matrix of a sample of rows, ``rows``, its q leading eigenvectors ``vectors`` (s, q), and
-    ``factors`` (q,) = (1 − σ_{q+1}/σ_i)/σ_i of its eigenvalues σ; and the length of a step, for one row."""
+    """The q leading eigenvectors, ``vectors`` (s, q), of the kernel matrix of a sample of rows, ``rows``; ``factors``
+    (q,) = (1 − σ_{q+1}/σ_i)/σ_i from its eigenvalues σ; and the length of a step, per row."""
 
     rows: NDArray[np.int64]
     vectors: Numbers
@@ -64,7 +64,7 @@ class _EigenPro(Bandwidth):
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties([self.alpha], self.lambda_scale, self.center)
         if self.center == "both":
             raise WrongParameter("center", "must be True, 'target' or False, got 'both'")
@@ -90,9 +90,9 @@ class _EigenPro(Bandwidth):
         if self.memory is not None and (needed := self._bytes(n, d, Y.shape[1])) > self.memory:
             raise MemoryBudgetError(f"eigenpro on {n} rows", needed, self.memory)
         budget, elapsed = Budget.of(self.budget), Clock()
-        tolerance, told = budget.within(X.dtype)
-        if told:
-            warnings.warn(told, Fallback, stacklevel=3)
+        tolerance, warning = budget.within(X.dtype)
+        if warning:
+            warnings.warn(warning, Fallback, stacklevel=3)
         self._learn_gamma(X)
         self.X_fit_ = np.array(checked_rows(X, slice(0, n)), order="C")
         check_squares(self.X_fit_)
@@ -104,8 +104,9 @@ class _EigenPro(Bandwidth):
             coef, left, passes = self._descend(Y - self.intercept_, added, damping, budget, tolerance, elapsed)
         if left > SLACK * tolerance:
             warnings.warn(
-                f"eigenpro at lambda={self.alpha:g} has not converged: {left:.0e} is left of the right side after "
-                f"{passes} passes, not {tolerance:.0e}; give the budget more passes or seconds, or a larger lambda",
+                f"eigenpro at lambda={self.alpha:g} has not converged: the relative residual is {left:.0e} after "
+                f"{passes} passes, not {tolerance:.0e}; give the budget more passes or seconds, or take a larger "
+                "lambda",
                 ConvergenceWarning, stacklevel=3,
             )  # fmt: skip
         if y.ndim == 1 and Y.shape[1] == 1:
@@ -116,7 +117,7 @@ class _EigenPro(Bandwidth):
         self.metrics_ = {"model_size": float(n), "passes": float(passes), "residual": left}
 
     def _damping(self, added: float) -> Damping:
-        """Ma and Belkin's choice: as many directions are damped that a batch is as large as still speeds up."""
+        """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step."""
         n, rng = len(self.X_fit_), generator(seed_sequence(self.random_state), "eigenpro")
         size = min(n, self.sample)
         index = np.sort(rng.choice(n, size, replace=False))
@@ -128,7 +129,7 @@ class _EigenPro(Bandwidth):
             raise ValueError(not_positive(float(values[0] - added)))
         values, Q = values[::-1], Q[:, ::-1]
         largest = float(diagonal_of(kernel, rows).max()) + added
-        # β of the damped kernel is at most that of the kernel; a batch of m rows may take a step of m/β up to m = β/σ.
+        # β of the damped kernel is at most that of the kernel; the step of a batch of m rows may be m/β up to m = β/σ.
         wanted = largest * size / min(self.batch, n)
         q = min(int(np.count_nonzero(values > wanted)), size - 1)
         left = float(values[q]) / size  # the largest eigenvalue of the damped operator
@@ -140,7 +141,7 @@ class _EigenPro(Bandwidth):
     def _descend(
         self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock
     ) -> tuple[Numbers, float, int]:  # fmt: skip
-        """The coefficients (n, t), what is left of the right side, and the passes."""
+        """The coefficients (n, t), the relative residual, and the number of passes."""
         X, n = self.X_fit_, len(Y)
         rng = generator(seed_sequence(self.random_state), "batches")
         norm, step, blocks = float(np.linalg.norm(Y)) or 1.0, damping.step, KernelBlocks(self.kernel_, X, X.dtype)
@@ -158,7 +159,7 @@ class _EigenPro(Bandwidth):
                 gradient = K @ coef.astype(X.dtype, copy=False) + added * coef[at] - Y[at]
                 squares += float(np.einsum("ij,ij->", gradient, gradient))
                 sampled = K[:, damping.rows].T.astype(np.float64)
-                mine = place[at] >= 0  # k + added·1[x = x'] is the kernel that is interpolated with
+                mine = place[at] >= 0  # the interpolating kernel is k + added·1[x = x′]
                 sampled[place[at][mine], np.flatnonzero(mine)] += added
                 coef[at] -= step * gradient
                 damped = damping.vectors.T @ (sampled @ gradient)
@@ -167,7 +168,7 @@ class _EigenPro(Bandwidth):
             residual, now = np.sqrt(squares) / norm, elapsed.seconds
             with elapsed:
                 self._note(rows, coef, passes, now, residual)
-            if not residual <= GROWN * least:  # NaN is not, either
+            if not residual <= GROWN * least:  # or NaN
                 coef, step, least = np.zeros_like(Y), step / 2, np.inf
                 continue
             least = min(least, residual)
@@ -186,12 +187,7 @@ class _EigenPro(Bandwidth):
         if self._eval_set is not None:
             X, y = self._eval_set
             self.coef_ = coef
-            outputs = self._linear(X)
-            if isinstance(self, Classifier):
-                chosen = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-                row["test_error"] = float(np.mean(np.asarray(y) != self.classes_[chosen]))
-            else:
-                row["test_error"] = float(np.sqrt(np.mean((np.asarray(y).reshape(outputs.shape) - outputs) ** 2)))
+            row["test_error"] = mean_test_error(self, y, self._linear(X))
         rows.append(row)
 
     def _linear(self, X: Any) -> Numbers:
@@ -206,7 +202,7 @@ class _EigenPro(Bandwidth):
         return 8 * (4 * size**2 + 2 * min(self.batch, n) * n + 2 * n * d + 8 * n * t)
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
         return self._bytes(n, d, 1)
 
 
@@ -214,19 +210,19 @@ class EigenProRegressor(_EigenPro, Regressor):
     """Exact kernel ridge (K + nλI)a = y − ȳ by preconditioned stochastic gradient descent (S. Ma and M. Belkin, "Kernel
     machines that adapt to GPUs for effective large batch training", MLSys 2019: EigenPro 2).
 
-    A step takes a batch of rows b: a_b ← a_b − η·g, g = k(b, X)a + nλa_b − y_b, and the q leading eigenvectors of the
-    kernel matrix of a sample of rows take out what the step moves too far. It is interpolation with the kernel
-    k + nλ·1[x = x′], of which the paper's own is λ → 0. q is the least with which a whole batch may be one long step.
-    K is never held: an epoch is a pass, which computes each row once.
+    A step takes a batch of rows b: a_b ← a_b − η·g, g = k(b, X)a + nλa_b − y_b. A correction along the q leading
+    eigenvectors of the kernel matrix of a sample of rows damps the step where it is too long. This is interpolation
+    with the kernel k + nλ·1[x = x′]; the paper has λ = 0. q is the smallest number for which a whole batch may be one
+    long step. K is not stored: an epoch is a pass, which computes each row once.
 
     Parameters
     ----------
-    alpha : λ ≥ 0; at 0 it interpolates, where the passes suffice.
+    alpha : λ ≥ 0; 0 interpolates, if there are enough passes.
     kernel, gamma, lambda_scale : as in `ExactKernelRidgeCV`; ``center`` is not 'both'.
     batch : rows of a step.
     sample : rows whose kernel matrix is decomposed.
-    budget, record, memory : as in `PCGRidgeCV`; the tolerance is of ‖y − ȳ − (K + nλI)a‖/‖y − ȳ‖.
-    random_state : what the sample and the order of the rows are drawn from.
+    budget, record, memory : as in `PCGRidgeCV`; the tolerance is for ‖y − ȳ − (K + nλI)a‖/‖y − ȳ‖.
+    random_state : the stream that draws the sample and the order of the rows.
 
     Attributes
     ----------
@@ -256,10 +252,10 @@ def make_eigenpro(
     ----------
     lambda_ : λ, one number.
     lambda_scale : the penalty: n·λ, or λ itself.
-    center : true or target: centre y; false: do not.
+    center : true or target: centre y; false: do not centre.
     batch : rows of a step.
     sample : rows whose kernel matrix is decomposed.
-    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
+    budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
     """
     values = np.atleast_1d(lambda_).tolist()

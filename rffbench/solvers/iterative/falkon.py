@@ -61,7 +61,7 @@ class _Falkon(Bandwidth, IterativeRidge):
         self.blocks = blocks
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         super().check_parameters()
         self._check_kernel()
         check_count("n_landmarks", self.n_landmarks, least=1)
@@ -95,14 +95,14 @@ class _Falkon(Bandwidth, IterativeRidge):
         return system
 
     def _chosen(self, X: Any, count: int, sequence: Any) -> Any:
-        """The landmarks; all distinct rows, with a warning, where these are fewer than ``n_landmarks``."""
+        """The landmarks; all distinct rows, with a warning, if these are fewer than ``n_landmarks``."""
         try:
             points = choose_landmarks(self.landmarks, self.kernel_, X, count, sequence).points  # type: ignore[arg-type]
         except TooFewRows as few:
             points = choose_landmarks(self.landmarks, self.kernel_, X, few.distinct, sequence).points  # type: ignore[arg-type]
         if points.shape[0] < self.n_landmarks:
-            told = f"{self.n_landmarks} landmarks are more than the distinct rows: all {points.shape[0]} are landmarks"
-            warnings.warn(told, Fallback, stacklevel=5)
+            text = f"{self.n_landmarks} landmarks are more than the distinct rows: all {points.shape[0]} are landmarks"
+            warnings.warn(text, Fallback, stacklevel=5)
         return points
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
@@ -115,22 +115,21 @@ class _Falkon(Bandwidth, IterativeRidge):
     def _bytes(self, m: int, d: int, problems: int, itemsize: int) -> dict[str, int]:
         of_sketch = 2 * SKETCHED * m**2 + 3 * m**2 if self.preconditioner == "krill" else 0
         return {
-            "preconditioner": 8 * (4 * m**2 + of_sketch),  # K_mm, its eigenvectors, what LAPACK works in, and T
+            "preconditioner": 8 * (4 * m**2 + of_sketch),  # K_mm, its eigenvectors, LAPACK's arrays, and T
             "vectors": 8 * problems * (VECTORS + AT_ONCE) * m
             + AT_ONCE * Tiles.rows_of(m) * (itemsize * (m + problems) + 16 * d),
         }  # fmt: skip
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
         problems = self._problems
         return sum(self._bytes(min(self.n_landmarks, n), d, problems, 8).values()) + 8 * problems * n
 
 
 def whitened(K: Numbers, dtype: Any) -> tuple[Numbers, Numbers]:
-    """T (m, r) with TᵀKT = I, r the rank of K (m, m) in numbers of ``dtype``, and the eigenvalues kept (r,): T is
-    K's eigenvectors, each over the root of its eigenvalue.
-
-    ValueError, naming the eigenvalue, where K is not positive semi-definite.
+    """T (m, r) with TᵀKT = I, and the r positive eigenvalues of K (m, m), where r is the rank of K in the precision of
+    ``dtype``. T are K's eigenvectors, each over the root of its eigenvalue. ValueError, naming the eigenvalue, if K is
+    not positive semi-definite.
     """
     m = len(K)
     values, Q = eigh(K)
@@ -145,28 +144,29 @@ class FalkonCV(_Falkon, Regressor):
     """Kernel ridge restricted to functions Σⱼ αⱼk(·, lⱼ) of m landmarks l: (K_nmᵀK_nm + nλK_mm)α = K_nmᵀ(y − ȳ), λ by
     cross-validation (A. Rudi, L. Carratino and L. Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017).
 
-    It is solved in the coordinates α = Tβ, T = QΛ^(−½) of K_mm = QΛQᵀ without the eigenvalues that rounding makes of 0,
-    so that a singular K_mm does no harm: ridge on the features K_nm·T. There n/m·Λ is what K_nmᵀK_nm would be if the
-    rows were the landmarks: Falkon's preconditioner, of which one serves all folds and λ. The rows' kernel
-    values are computed anew in each pass, in blocks. Memory is about 4m² numbers.
+    It is solved in the coordinates α = Tβ, T = QΛ^(−½), K_mm = QΛQᵀ, without the eigenvalues that are 0 up to rounding,
+    so K_mm may be singular. This is ridge on the features K_nm·T. If the rows were the landmarks, their Gram matrix
+    would be n/m·Λ: this is Falkon's preconditioner, for all folds and λ. Each pass computes the rows' kernel values
+    again, in blocks. Memory is about 4m² numbers.
 
     Parameters
     ----------
-    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    alphas : the λ > 0 to choose from, or the only one.
     kernel, gamma : as in the feature maps.
-    n_landmarks : m; all distinct rows, with a warning, where there are fewer.
+    n_landmarks : m; all distinct rows, with a warning, if there are fewer.
     landmarks : the rule that chooses them: 'uniform', 'kmeans', 'rls', 'bless', 'rpcholesky' or 'greedy', as in
         `NystroemFeatures`.
     preconditioner : 'falkon', 'krill' or 'none'
-        'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks' own (M. Díaz, E. Epperly,
-        Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023).
+        'falkon': as above. 'krill': 2m random sums of rows of K_nm, a CountSketch, in place of the landmarks (M. Díaz,
+        E. Epperly, Z. Frangella, J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge
+        regression", 2023).
     folds, lambda_scale, center, scoring, budget, record, memory, blocks : as in `PCGRidgeCV`.
-    random_state : what the landmarks are drawn from.
+    random_state : the stream that draws the landmarks.
 
     Attributes
     ----------
     landmarks_ : (m, d) float64.
-    rank_ : the eigenvalues of K_mm that are kept.
+    rank_ : the number of eigenvalues of K_mm that are kept.
     coef_ : α, (m,) or (t, m); intercept_ : float or (t,).
     gamma_ : γ as a number.
     alpha_, cv_results_, timing_, n_iter_, curves_ : as in `PCGRidgeCV`.
@@ -192,7 +192,7 @@ def make_falkon(
     preconditioner: Preconditioning = "falkon", budget: dict[str, Any] | None = None, record: bool = False,
     blocks: Blocks = None,
 ) -> FalkonCV | FalkonClassifierCV:  # fmt: skip
-    """Kernel ridge on n_features landmarks by preconditioned conjugate gradients; kernel values are never kept.
+    """Kernel ridge on n_features landmarks by preconditioned conjugate gradients, without storing kernel values.
 
     Parameters
     ----------
@@ -200,12 +200,12 @@ def make_falkon(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
-    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    landmarks : the rule that chooses the landmarks, as of the map nystroem.
-    preconditioner : falkon, from the landmarks' own kernel matrix; krill, from random sums of rows; or none.
-    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
+    scoring : the measure that chooses λ: null, the squared error; accuracy, the share of wrong labels.
+    landmarks : the rule that chooses the landmarks, as for the map nystroem.
+    preconditioner : falkon, from the landmarks' kernel matrix; krill, from random sums of rows; or none.
+    budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
-    blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster.
+    blocks : null; or dask: the workers of a dask cluster make the passes over the rows.
     """
     check_scoring(scoring, task)
     settings: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Ridge on features that are mapped anew in each pass: (ZᵀZ + cI)β = Zᵀ(y − ȳ), neither Z nor ZᵀZ ever whole."""
+"""Ridge on features that are mapped again in each pass: (ZᵀZ + cI)β = Zᵀ(y − ȳ), without all of Z or ZᵀZ in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ Preconditioning = Literal["nystroem", "sketch", "none"]
 
 @dataclass(frozen=True)
 class FirstPass:
-    """Of a tile, Zᵀ times the right sides and the folds' indicators (p, (folds + 1)(targets + 1)), and ZᵀZΩ (p, r)."""
+    """For a tile, Zᵀ times the right sides and the folds' indicators, (p, (folds + 1)(targets + 1)), and ZᵀZΩ (p,
+    r)."""
 
     Omega: NDArray | None = None
 
@@ -36,8 +37,8 @@ class FirstPass:
 
 @dataclass(frozen=True)
 class Product:
-    """Of a tile, ZᵀDZV for the problems ``columns`` of V (p, t), D leaving out rows; with ``intercepts`` (t,) what the
-    outputs ZV add to the held-out errors, too."""
+    """For a tile, ZᵀDZV for the problems ``columns`` of V (p, t), where D holds out rows; with ``intercepts`` (t,) also
+    the tile's part of the held-out errors, from the outputs ZV."""
 
     V: NDArray
     columns: Columns
@@ -54,10 +55,10 @@ class Product:
 
 
 class FeatureSystem:
-    """The normal equations of ridge on Z·T, Z the features and T (p, r) a change of coordinates, None: the identity.
+    """The normal equations of ridge on Z·T, with features Z and a change of coordinates T (p, r), None for identity.
 
-    With ``center='both'`` the columns' means are taken off. The first pass finds the right sides and what the
-    preconditioner needs.
+    With ``center='both'`` the columns' means are subtracted. The first pass computes the right sides and the products
+    for the preconditioner.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class FeatureSystem:
         return self.tiles.feature_s
 
     def begin(self, kind: Preconditioning, rank: int, sequence: np.random.SeedSequence) -> None:
-        """The first pass, and the preconditioner of that ``kind`` and rank."""
+        """Make the first pass and the preconditioner, of this ``kind`` and rank."""
         if kind == "sketch":
             sketched = self._sketched(rank, sequence)
             with Stopwatch() as watch:
@@ -101,14 +102,14 @@ class FeatureSystem:
         return self.tiles.total(work, self.problems)
 
     def _learn(self, found: Numbers) -> None:
-        """The right sides and the columns' sums in each fold's fit, of what the first pass has ``found``."""
+        """Set the right sides, and the columns' sums in each fold's fit, from the sums of the first pass."""
         split = found.shape[1] - (self.problems.folds + 1)
         self.sums[:] = found[:, split:].T
         self.sums[:-1] = self.sums[-1] - self.sums[:-1]
         self.right = self._back(found[:, :split])[:, self.problems.of_right_side]
 
     def _sketched(self, rank: int, sequence: np.random.SeedSequence) -> Numbers:
-        """``rank`` random sums of the rows of Z, centred as the problems are."""
+        """``rank`` random sums of the rows of Z, centred like the problems."""
         found = np.zeros((self.tiles.p, 0))
         self._count()
 
@@ -138,7 +139,7 @@ class FeatureSystem:
         return self._completed(product, V, lifted, columns)
 
     def _completed(self, product: Numbers, V: Numbers, lifted: Numbers, columns: Columns) -> Numbers:
-        """(ZᵀDZ + cI)V of ZᵀDZV, Z centred as the problems are."""
+        """(ZᵀDZ + cI)V from ZᵀDZV, with Z centred like the problems."""
         problems = self.problems
         if problems.center == "both":
             sums = self.sums[problems.fold[columns]].T

@@ -1,4 +1,4 @@
-"""Kernel ridge where K does not fit: conjugate gradients, whose every step computes K again, in blocks."""
+"""Kernel ridge without storing K: each step of conjugate gradients computes K again, in blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLOCK = 1024  # rows and columns of a block of K: 8 MB
 
 
 class KernelMatrix:
-    """K of the rows X (n, d), as what it does to vectors: computed in blocks, the half of them that symmetry leaves."""
+    """Products with K of the rows X (n, d), which is computed in blocks; by symmetry, only half of them."""
 
     def __init__(self, kernel: Kernel, X: NDArray) -> None:
         self.n, self.dtype = len(X), X.dtype
@@ -42,10 +42,10 @@ class KernelMatrix:
         self._columns = [KernelBlocks(kernel, rows, X.dtype) for rows in self._rows]
 
     def times(self, V: Numbers) -> Numbers:
-        """KV, for V (n, t). No digit depends on the number of threads. An interrupt ends it within a block."""
+        """KV, for V (n, t). Results do not depend on the number of threads. An interrupt ends it after a block."""
         V = V.astype(self.dtype, copy=False)
         sums = [np.zeros(V.shape) for _ in range(AT_ONCE)]
-        interrupted = Event()  # set, it ends what other threads are at
+        interrupted = Event()  # ends the other threads' work
 
         def add(first: int) -> None:
             try:
@@ -72,8 +72,8 @@ class KernelMatrix:
 
 
 class KernelSystem:
-    """(DKD + cI)a = D(y − ȳ) for every fold and λ, D = 0 on the rows left out; with ``center='both'`` HDKDH, H taking
-    the mean of a fold's rows off. ``root`` F (n, r), K ≈ FFᵀ, is what it is preconditioned with."""
+    """(DKD + cI)a = D(y − ȳ) for every fold and λ, where D is 0 on the held-out rows; with ``center='both'`` HDKDH,
+    where H subtracts the mean over a fold's rows. ``root`` F (n, r), K ≈ FFᵀ, preconditions it."""
 
     def __init__(self, matrix: KernelMatrix, problems: Problems, counting: Callable[[], object]) -> None:
         self.matrix, self.problems, self._count = matrix, problems, counting
@@ -81,7 +81,7 @@ class KernelSystem:
         self.feature_s = self.precondition_s = 0.0
         self.root: Numbers | None = None
         self._spectra: dict[int, tuple[Numbers, Numbers]] = {}
-        self._means: Numbers | None = None  # of K's rows over those of each fold's fit, (n, folds + 1)
+        self._means: Numbers | None = None  # of K's rows over the rows of each fold's fit, (n, folds + 1)
         if problems.center == "both":
             counting()
             self._means = matrix.times(self._belonging()) / problems.rows
@@ -94,7 +94,7 @@ class KernelSystem:
         return ones
 
     def use(self, root: Numbers) -> None:
-        """Precondition with ``root``: its Gram matrix of each fold's rows is decomposed, once for all λ."""
+        """Precondition with ``root``: decompose its Gram matrix over each fold's rows, once for all λ."""
         self.root = root
         whole, sums = root.T @ root, root.sum(axis=0)
 
@@ -110,7 +110,7 @@ class KernelSystem:
         side_by_side([partial(decompose, fold) for fold in range(self.problems.folds + 1)])
 
     def projected(self, values: Numbers, columns: Columns) -> Numbers:
-        """DV, or with an intercept HDV; in place."""
+        """DV, or with an intercept HDV, in place."""
         problems = self.problems
         problems.leave_out(values, slice(0, problems.n), columns)
         if problems.center == "both":
@@ -154,7 +154,7 @@ class KernelSystem:
 
 
 def nystroem_root(kernel: Kernel, X: NDArray, landmarks: Numbers) -> Numbers:
-    """F (n, r) with FFᵀ = K_nS·K_SS⁺·K_Sn, S the landmarks, r ≤ their number the rank of K_SS."""
+    """F (n, r) with FFᵀ = K_nS·K_SS⁺·K_Sn, where S are the landmarks and r is the rank of K_SS."""
     transform, _ = whitened(kernel(landmarks, landmarks), np.float64)
     root, X = np.empty((len(X), transform.shape[1])), X.astype(np.float64, copy=False)
     for rows, _, part in Tiles(X, KernelBlocks(kernel, landmarks), len(landmarks)).visit(lambda _, Z: Z @ transform):
@@ -189,7 +189,7 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         self.reorthogonalize = reorthogonalize
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         super().check_parameters()
         self._check_kernel()
         check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
@@ -240,33 +240,33 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         }
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
         return sum(self._bytes(n, d, self._problems, 8).values())
 
 
 class PCGKernelRidgeCV(_PCGKernelRidge, Regressor):
     """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ by preconditioned conjugate gradients, λ by
-    cross-validation: K (n, n) is never held.
+    cross-validation, without storing K (n, n).
 
-    Each step computes K again, in blocks, for all folds, λ and targets at once. The preconditioner is a Nyström
-    approximation FFᵀ of K with FᵀF of each fold's rows decomposed, once for all λ (M. Díaz, E. Epperly, Z. Frangella,
-    J. Tropp and R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023). Memory is about
-    2·n·rank numbers, and some vectors (n,) for each fold, λ and target.
+    Each step computes K again, in blocks, for all folds, λ and targets. The preconditioner is a Nyström approximation
+    FFᵀ of K; FᵀF of each fold's rows is decomposed once for all λ (M. Díaz, E. Epperly, Z. Frangella, J. Tropp and
+    R. Webber, "Robust, randomized preconditioning for kernel ridge regression", 2023). Memory is about 2·n·rank
+    numbers, and some vectors (n,) for each fold, λ and target.
 
     Parameters
     ----------
-    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    alphas : the λ > 0 to choose from, or the only one.
     kernel, gamma : as in `ExactKernelRidgeCV`.
     preconditioner : None, 'rpcholesky', 'uniform', 'greedy' or 'none'
-        The rule, of `choose_landmarks`, by which F's landmarks are chosen among the rows; None is 'rpcholesky'.
-    rank : landmarks of the preconditioner; None: 1,000, or all rows where there are fewer.
-    folds, lambda_scale, center, scoring, budget, record, memory, reorthogonalize : as in `PCGRidgeCV`. Here two vectors
-        a step are little beside what K takes to be computed again.
-    random_state : what the landmarks are drawn from.
+        The rule of `choose_landmarks` that chooses F's landmarks among the rows; None is 'rpcholesky'.
+    rank : landmarks of the preconditioner; None: 1,000, or all rows if there are fewer.
+    folds, lambda_scale, center, scoring, budget, record, memory, reorthogonalize : as in `PCGRidgeCV`. Two vectors per
+        step cost little here, beside computing K again.
+    random_state : the stream that draws the landmarks.
 
     Attributes
     ----------
-    coef_ : of the training rows, (n,) or (t, n); intercept_ : float or (t,).
+    coef_ : one per training row, (n,) or (t, n); intercept_ : float or (t,).
     gamma_ : γ as a number.
     alpha_, cv_results_, timing_, n_iter_, curves_, metrics_ : as in `PCGRidgeCV`.
     """

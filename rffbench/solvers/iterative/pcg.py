@@ -53,7 +53,7 @@ class _PCGRidge(IterativeRidge):
         self.reorthogonalize = reorthogonalize
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         super().check_parameters()
         check_map(self.features)
         check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
@@ -62,7 +62,7 @@ class _PCGRidge(IterativeRidge):
 
     def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> FeatureSystem:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
-        if known is not None:  # so that what cannot fit is refused before the map is fitted
+        if known is not None:  # to refuse before the map is fitted
             self._check_bytes(X.shape, known, len(problems), X.dtype)
         with Stopwatch(X) as fitting:
             if self.features is not None:
@@ -104,7 +104,7 @@ class _PCGRidge(IterativeRidge):
         }
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) float64 rows and one target comes to hold besides them."""
+        """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
         columns = d if self.features is None else int(getattr(self.features, "n_components", d))
         needed = sum(self._bytes(n, d, columns, self._problems).values())
         return max(needed, hook(self.features, "bytes_to_fit"))
@@ -114,15 +114,15 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     """Ridge regression on features z by preconditioned conjugate gradients: (ZᵀZ + nλI)β = Zᵀ(y − ȳ), λ by
     cross-validation.
 
-    Neither Z (n, p) nor ZᵀZ is whole in memory: each step maps all rows again, in blocks, and serves all folds, λ and
-    targets. Memory is about p·rank numbers, and some vectors (p,) for each fold, λ and target. It stops where
-    √(rᵀP⁻¹r) ≤ tolerance·√(bᵀP⁻¹b), r being what is left of the right side b and P the preconditioned matrix: about
-    the relative error of the function that is learnt. What is left is computed anew at the end, and a
-    ConvergenceWarning says where it is more.
+    Neither Z (n, p) nor ZᵀZ is stored: each step maps all rows again, in blocks, and serves all folds, λ and targets.
+    Memory is about p·rank numbers, and some vectors (p,) for each fold, λ and target. The steps end when √(rᵀP⁻¹r) ≤
+    tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the preconditioner P; this ratio is about the
+    relative error of the learnt function. The residual is computed again at the end; ConvergenceWarning if it is
+    larger.
 
     Parameters
     ----------
-    alphas : the λ > 0 to choose from; with one nothing is chosen.
+    alphas : the λ > 0 to choose from, or the only one.
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
     preconditioner : None, 'nystroem', 'sketch' or 'none'; None is 'nystroem'
@@ -132,28 +132,29 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     rank : columns of the Nyström approximation, or sketched rows; None: 1,000, and no more than p, or 4p.
     folds, lambda_scale, center, scoring : as in `StreamedRidgeClassifierCV`; ``lambda_scale`` is 'n' or 1.
     budget : None or a dictionary
-        'passes': the most passes over the rows, 1,000; 'seconds': the most seconds, none; 'tolerance': 1e-6.
+        'passes': the most passes over the rows, by default 1,000; 'seconds': the most seconds, by default no limit;
+        'tolerance', by default 1e-6.
     record : whether ``curves_`` are kept.
     memory : int or None
-        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
-    random_state : what the preconditioner is drawn from.
+        Bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is too little.
+    random_state : the stream that draws the preconditioner.
     blocks : None, or 'dask'
-        'dask': the workers of a dask cluster make the passes, as in `BlockedRidgeCV`. They are sent the rows, or where
-        the rows are, once; each pass sends the vectors and returns their products. The digits are the same for any
-        number of workers. A sketch is refused.
+        'dask': the workers of a dask cluster make the passes, as in `BlockedRidgeCV`. They get the rows, or their
+        places, once; each pass sends vectors and returns products. The results are the same for any number of workers.
+        A sketch is refused.
     reorthogonalize : whether each step's residual is made orthogonal to all earlier ones, which rounding otherwise
-        undoes. It takes fewer steps, and what is left after a given step is no matter of rounding; it needs two vectors
-        a step for each fold, λ and target.
+        undoes. It takes fewer steps, and the residual after a given step does not depend on rounding. It needs two
+        vectors per step for each fold, λ and target.
 
     Attributes
     ----------
     coef_ : (p,) or (t, p), intercept_ : float or (t,).
     alpha_, cv_results_, timing_ : as in `StreamedRidgeCV`; the decomposition of the preconditioner is 'gram_s'.
-    n_iter_ : the steps.
-    metrics_ : 'model_size', p; 'passes' over the rows; 'residual', what is left as a share, in the preconditioner's
-        norm as above; 'residual_norm', in the plain norm, ‖b − Ax‖/‖b‖, which preconditioners are compared by.
-    curves_ : lists 'passes', 'time' (seconds, measuring left out), 'residual', and with an ``eval_set`` in ``fit``
-        'test_error', after each step, of the fit to all rows at the λ chosen.
+    n_iter_ : the number of steps.
+    metrics_ : 'model_size', p; 'passes' over the rows; 'residual', the ratio above, in the preconditioner's norm;
+        'residual_norm', ‖b − Ax‖/‖b‖, which is comparable between preconditioners.
+    curves_ : lists 'passes', 'time' (seconds, without measuring), 'residual', and with an ``eval_set`` in ``fit``
+        'test_error', after each step, for the fit to all rows with the chosen λ.
     """
 
 
@@ -186,14 +187,14 @@ def make_pcg(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
-    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
+    scoring : the measure that chooses λ: null, the squared error; accuracy, the share of wrong labels.
     preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on the
-        kernel rpcholesky (null), uniform or greedy, a Nyström approximation of K from so chosen rows; or none.
-    rank : columns of the Nyström approximation, or sketched rows; null, 1,000.
-    budget : when to stop, {passes, seconds, tolerance}; the defaults are 1000 passes, no limit of seconds, and 1e-6.
+        kernel a Nyström approximation of K with landmarks by rpcholesky (null), uniform or greedy; or none.
+    rank : columns of the Nyström approximation, or sketched rows; null: 1,000.
+    budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.
-    blocks : where the passes over the rows are made: null, here; dask, by the workers of a dask cluster, on features.
-    reorthogonalize : whether residuals are kept orthogonal to all earlier ones: fewer steps, two more vectors a step.
+    blocks : null; or dask: the workers of a dask cluster make the passes over the rows, on features.
+    reorthogonalize : whether residuals are kept orthogonal to all earlier ones: fewer steps, two more vectors per step.
     """
     check_scoring(scoring, task)
     on_kernel = features is None

@@ -1,6 +1,6 @@
-"""Preconditioners of ZᵀZ + cI that serve every c, and every fold: an eigenvalue decomposition, not a factor each.
+"""Preconditioners of ZᵀZ + cI: one eigenvalue decomposition serves every c and every fold.
 
-The rows of a fold's fit are a share s of all rows, so that its ZᵀZ is nearly s times that of all rows.
+A fold is fitted to a share s of all rows, so its ZᵀZ is nearly s times that of all rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spectrum:
-    """P ≈ ZᵀZ over all rows: U·diag(values)·Uᵀ + rest·(I − UUᵀ), U (p, rank) orthonormal; without U diag(values)."""
+    """P ≈ ZᵀZ over all rows: U·diag(values)·Uᵀ + rest·(I − UUᵀ), U (p, rank) orthonormal; if U is None,
+    diag(values)."""
 
     U: Numbers | None
     values: Numbers
@@ -42,8 +43,8 @@ class Spectrum:
 
 
 def of_sketch(SZ: Numbers) -> Spectrum:
-    """P = (SZ)ᵀ(SZ) of the sketched rows SZ (s, p), which may be fewer than columns (H. Avron, K. Clarkson and
-    D. Woodruff, "Faster kernel ridge regression using sketching and preconditioning", SIMAX 2017)."""
+    """P = (SZ)ᵀ(SZ) for the sketched rows SZ (s, p); s may be below p (H. Avron, K. Clarkson and D. Woodruff, "Faster
+    kernel ridge regression using sketching and preconditioning", SIMAX 2017)."""
     s, p = SZ.shape
     if s >= p:
         values, U = eigh(SZ.T @ SZ)
@@ -54,11 +55,11 @@ def of_sketch(SZ: Numbers) -> Spectrum:
 
 
 def of_nystroem(Y: Numbers, Omega: Numbers, precision: float) -> Spectrum:
-    """The Nyström approximation Y(ΩᵀY)⁺Yᵀ of a positive semi-definite A, Y = AΩ (p, r), Ω with orthonormal columns,
-    computed to ``precision``; beyond its range the smallest of its eigenvalues (Z. Frangella, J. Tropp and M. Udell,
-    "Randomized Nyström preconditioning", SIMAX 2023, Algorithm 2.1 and Eq. 1.3)."""
+    """The Nyström approximation Y(ΩᵀY)⁺Yᵀ of a positive semi-definite A, where Y = AΩ (p, r) is computed to
+    ``precision`` and Ω has orthonormal columns; outside its range, its smallest eigenvalue (Z. Frangella, J. Tropp and
+    M. Udell, "Randomized Nyström preconditioning", SIMAX 2023, Algorithm 2.1 and Eq. 1.3)."""
     shift = np.sqrt(len(Y)) * precision * float(np.sqrt(max(np.linalg.eigvalsh(Y.T @ Y)[-1], 0)))
-    for _ in range(6):  # a shift that rounding does not swallow
+    for _ in range(6):  # until the shift is above rounding
         shifted = Y + shift * Omega
         inner = Omega.T @ shifted
         try:
@@ -67,7 +68,7 @@ def of_nystroem(Y: Numbers, Omega: Numbers, precision: float) -> Spectrum:
             shift = 10 * shift or precision
             continue
         whitened = solve_triangular(root, shifted.T, lower=True).T
-        decompose = partial(np.linalg.svd, whitened, full_matrices=False)  # scipy's would keep the GIL
+        decompose = partial(np.linalg.svd, whitened, full_matrices=False)  # scipy's keeps the GIL
         U, singular, _ = interruptibly(decompose, 6.0 * len(Y) * len(root) ** 2)
         values = np.maximum(singular**2 - shift, 0)
         return Spectrum(U, values, float(values[-1]) if len(values) < len(Y) else 0.0)

@@ -1,4 +1,4 @@
-"""Ridge problems that are solved side by side: one for each fold left out and for all rows, each λ, each target."""
+"""Ridge problems that are solved together: one for each held-out fold and for all rows, each λ and each target."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ Columns = NDArray[np.int64]
 
 
 class Problems:
-    """The columns of a block of right sides: (fold, λ, target), the last of them fastest.
+    """The columns of a block of right sides, in the order (fold, λ, target), with the target changing fastest.
 
-    With several λ, the problems of fold k < ``folds`` have all rows but those of fold k, and those of fold ``folds``
-    have all rows. With one λ nothing is chosen: there is only the latter, and ``folds`` is 0. Folds are contiguous
-    rows.
+    With several λ, the problems of fold k < ``folds`` are fitted to all rows except those of fold k, and the problems
+    of fold ``folds`` to all rows. With one λ there are only the latter, and ``folds`` is 0. Folds are contiguous rows.
     """
 
     def __init__(
@@ -47,32 +46,32 @@ class Problems:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Of each column the share of the rows that it is fitted to."""
+        """For each column, the share of the rows that it is fitted to."""
         return self.rows[self.fold] / self.n
 
     def held_out(self, fold: int) -> slice:
-        """The rows that ``fold`` leaves out."""
+        """The rows that ``fold`` holds out."""
         return slice(self.bounds[fold], self.bounds[fold + 1]) if fold < self.folds else slice(0, 0)
 
     def leave_out(self, values: NDArray, rows: slice, columns: Columns) -> None:
-        """Set the rows that a column leaves out to 0 in ``values`` (rows, columns), of the block ``rows``."""
+        """Set the entries of ``values`` (rows, columns), of the block ``rows``, to 0 where a column holds out a row."""
         for fold in range(self.folds):
             values[self._within(fold, rows), self.fold[columns] == fold] = 0
 
     @property
     def of_right_side(self) -> NDArray[np.int64]:
-        """Of each column, which of the columns of `right_sides` it has."""
+        """For each column, its column of `right_sides`."""
         return self.fold * self.targets + self.target
 
     def right_sides(self, rows: slice) -> NDArray[np.float64]:
-        """y − ȳ of some rows, 0 where left out, for each fold and target: (rows, (folds + 1)·targets)."""
+        """y − ȳ of ``rows``, 0 where held out, for each fold and target: (rows, (folds + 1)·targets)."""
         right = np.tile(self.Y[rows], self.folds + 1) - self.y_means.ravel()
         for fold in range(self.folds):
             right[self._within(fold, rows), fold * self.targets : (fold + 1) * self.targets] = 0
         return right
 
     def belongs(self, rows: slice) -> NDArray[np.float64]:
-        """1 where a fold leaves a row out, and in the last column, of all rows: (rows, folds + 1)."""
+        """(rows, folds + 1): 1 where a fold holds out a row, and in the last column, for all rows; else 0."""
         belongs = np.zeros((rows.stop - rows.start, self.folds + 1))
         for fold in range(self.folds):
             belongs[self._within(fold, rows), fold] = 1
@@ -80,18 +79,18 @@ class Problems:
         return belongs
 
     def _within(self, fold: int, rows: slice) -> slice:
-        """The rows that ``fold`` leaves out, as numbers within the block ``rows``."""
+        """The rows that ``fold`` holds out, counted within the block ``rows``."""
         held = self.held_out(fold)
         first, last = max(held.start, rows.start), min(held.stop, rows.stop)
         return slice(first - rows.start, max(first, last) - rows.start)
 
     def of_all_rows(self, alpha: int) -> Columns:
-        """The columns of the fit to all rows at the ``alpha``-th λ, one for each target."""
+        """The columns of the fit to all rows with λ number ``alpha``, one per target."""
         return np.flatnonzero((self.fold == self.folds) & (self.alpha == alpha))
 
     def errors(self, outputs: NDArray, rows: slice, columns: Columns, scoring: Scoring) -> NDArray[np.float64]:
-        """What the outputs (rows, columns) of the block ``rows``, intercepts included, add to the held-out errors
-        (alphas, folds). ``columns`` has every target of the folds and λ in it."""
+        """The contribution of the block ``rows`` to the held-out errors (alphas, folds), from its ``outputs`` (rows,
+        columns), intercepts included. ``columns`` has all targets of a fold and λ, or none."""
         errors = np.zeros((len(self.alphas), self.folds))
         for fold in range(self.folds):
             held, within = self.held_out(fold), self._within(fold, rows)

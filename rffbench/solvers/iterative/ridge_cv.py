@@ -1,7 +1,7 @@
-"""Ridge by preconditioned conjugate gradients: what the estimators of this folder share.
+"""Base of the estimators that solve ridge by preconditioned conjugate gradients.
 
-All problems of a cross-validation, for each fold left out and for all rows at each λ and target, are columns of one
-block: a step multiplies all of them in one pass over the rows, and leaves alone what is solved.
+The problems of a cross-validation, for each held-out fold and for all rows, at each λ and target, are columns of one
+block. A step multiplies all that are not solved yet in one pass over the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.linalg.threads import blas_for
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
-from rffbench.solvers.base import Classifier, LambdaScale, no_singular
+from rffbench.solvers.base import Classifier, LambdaScale, mean_test_error, no_singular
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
@@ -37,9 +37,9 @@ from rffbench.solvers.ridge.settings import (
 
 Numbers = NDArray[np.float64]
 CHOOSING = 1e-5  # the tolerance of fits that only choose λ
-RANK = 1000  # of a preconditioner, where no rank is given
-VECTORS = 8  # of the size of the right sides, that conjugate gradients work with
-SLACK = 2.0  # by which what is left, computed anew, may exceed what the steps have told
+RANK = 1000  # of a preconditioner, by default
+VECTORS = 8  # conjugate gradients hold this many arrays of the size of the right sides
+SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
 
 
 class System(Protocol):
@@ -51,29 +51,30 @@ class System(Protocol):
 
     @property
     def feature_s(self) -> float:
-        """What mapping every row once takes."""
+        """The seconds of mapping each row once."""
         ...
 
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
-        """(A_j + c_jI)v_j of some columns, in one pass."""
+        """(A_j + c_jI)v_j for ``columns``, in one pass."""
         ...
 
     def precondition(self, R: Numbers, columns: Columns) -> Numbers:
-        """P_j⁻¹r_j of some columns."""
+        """P_j⁻¹r_j for ``columns``."""
         ...
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
-        """``multiply`` of all columns, and meanwhile the held-out errors (alphas, folds) of the solutions X."""
+        """``multiply`` for all columns, and from the same pass the held-out errors (alphas, folds) of the solutions
+        X."""
         ...
 
     def solution(self, X: Numbers, columns: Columns) -> Solution:
-        """Of some columns of X, all of one fold, the coefficients (columns of the map, targets) and intercepts."""
+        """The coefficients (columns of the map, targets) and intercepts of ``columns`` of X, which are of one fold."""
         ...
 
 
 class IterativeRidge:
-    """What the estimators share. A subclass has ``_begin``, which makes the `System`, and ``_map``, what makes the
-    columns that ``coef_`` is for."""
+    """Base of the estimators. A subclass implements ``_begin``, which makes the `System`, and ``_map``, the map to the
+    columns of ``coef_``."""
 
     alphas: Sequence[float]
     folds: int
@@ -90,7 +91,7 @@ class IterativeRidge:
     _passes: int
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties(self.alphas, self.lambda_scale, self.center)
         for alpha in self.alphas:
             check_positive("alphas", alpha)
@@ -104,7 +105,7 @@ class IterativeRidge:
 
     def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Any:
         """Fit to y, values (n,) or (n, t), or labels (n,). X: (n, d) array, or a lazy array with shape, dtype and row
-        slices. ``eval_set``, rows and targets: what 'test_error' of ``curves_`` is measured on, with ``record``."""
+        slices. With ``record``, 'test_error' of ``curves_`` is measured on ``eval_set``, rows and targets."""
         self._eval_set = eval_set
         try:
             self._fit_targets(*self._targets(X, y))  # type: ignore[attr-defined]
@@ -114,11 +115,11 @@ class IterativeRidge:
 
     @property
     def _problems(self) -> int:
-        """The systems that a fit to one target solves: a fold left out, or none, at each λ."""
+        """The number of systems that a fit to one target solves: each held-out fold, and all rows, at each λ."""
         return (self.folds + 1) * len(self.alphas) if len(self.alphas) > 1 else 1
 
     def _count(self) -> None:
-        """A pass over the rows begins."""
+        """Count a pass over the rows."""
         self._passes += 1
 
     def _begin(self, X: Any, Y: Numbers, y: NDArray, problems: Problems) -> System:
@@ -128,16 +129,16 @@ class IterativeRidge:
         raise NotImplementedError
 
     def _tiles(self, X: Any, columns: int) -> Tiles:
-        """The features of X, whose passes are made here or by workers."""
+        """The features of X, with passes in this process or by workers."""
         return (BlockedTiles if self.blocks else Tiles)(X, self._map(X.dtype), columns)
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         self.check_parameters()
         check_folds(self.folds, self.alphas, X.shape[0])
         budget, elapsed = Budget.of(self.budget), Clock()
-        tolerance, told = budget.within(X.dtype)
-        if told:
-            warnings.warn(told, Fallback, stacklevel=3)
+        tolerance, warning = budget.within(X.dtype)
+        if warning:
+            warnings.warn(warning, Fallback, stacklevel=3)
         problems = Problems(Y, self.alphas, self.folds, self.lambda_scale, self.center)
         self.timing_, self._passes = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}, 0
         for name in ("features_", "curves_"):  # of an earlier fit
@@ -162,7 +163,7 @@ class IterativeRidge:
             stopped[:] = now, now - stopped[0]
             with elapsed:
                 self._record(system, problems, X[0], left[0], now, history)
-            # The pass that is needed to judge what was found is part of the budget.
+            # The budget includes the last pass, which computes the residual again.
             return budget.seconds is not None and now + 2 * stopped[1] > budget.seconds
 
         least = self._passes
@@ -202,7 +203,7 @@ class IterativeRidge:
     def _record(
         self, system: System, problems: Problems, X: Numbers, left: Numbers, now: float, history: list[dict[str, Any]]
     ) -> None:
-        """Add to ``history`` what a step came to, of every λ."""
+        """Add a step to ``history``, with the numbers of every λ."""
         if not self.record:
             return
         of = [problems.of_all_rows(alpha) for alpha in range(len(problems.alphas))]
@@ -214,33 +215,27 @@ class IterativeRidge:
             outputs = self._apply(rows, np.hstack([coef for coef, _ in solutions]))
             outputs += np.hstack([intercept for _, intercept in solutions])
             row["test_error"] = [
-                self._error(y, outputs[:, at * problems.targets : (at + 1) * problems.targets]) for at in range(len(of))
+                mean_test_error(self, y, outputs[:, at * problems.targets : (at + 1) * problems.targets])
+                for at in range(len(of))
             ]
         history.append(row)
-
-    def _error(self, y: NDArray, outputs: Numbers) -> float:
-        """The share of wrong labels, or the root mean square error, of outputs (n, t)."""
-        if isinstance(self, Classifier):
-            chosen = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-            return float(np.mean(np.asarray(y) != self.classes_[chosen]))
-        return float(np.sqrt(np.mean((np.asarray(y).reshape(outputs.shape) - outputs) ** 2)))
 
     def _warn(self, problems: Problems, left: Numbers, wanted: Numbers, columns: Columns, *, early: bool) -> None:
         worst = columns[np.argmax(left[columns] / wanted[columns])]
         alpha = problems.alphas[problems.alpha[worst]]
-        said = f"ridge at lambda={alpha:g} has not converged: {left[worst]:.0e} is left of the right side after "
-        said += f"{self._passes} passes, not {wanted[worst]:.0e}; "
+        text = f"ridge at lambda={alpha:g} has not converged: the relative residual is {left[worst]:.0e} after "
+        text += f"{self._passes} passes, not {wanted[worst]:.0e}; "
         if early:
-            said += "give the budget more passes or seconds, or take a larger lambda"
+            text += "give the budget more passes or seconds, or take a larger lambda"
         else:
-            said += "rounding keeps it there: take a larger tolerance or lambda"
-        warnings.warn(said, ConvergenceWarning, stacklevel=4)
+            text += "rounding prevents a smaller one: take a larger tolerance or lambda"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _not_positive(self, error: NotPositive, problems: Problems) -> str:
         return f"{error}; take a larger lambda than {min(problems.alphas):g}"
 
     def _residuals_kept(self, size: int, problems: int) -> int:
-        """Bytes of the residuals (size, problems) that reorthogonalization keeps, if all steps are taken."""
+        """The bytes of the residuals (size, problems) that ``reorthogonalize`` keeps, if all steps are taken."""
         return 16 * size * problems * min(Budget.of(self.budget).passes, size) if self.reorthogonalize else 0
 
     def _check_budget(self, what: str, needed: float) -> None:
@@ -248,7 +243,7 @@ class IterativeRidge:
             raise MemoryBudgetError(what, int(needed), self.memory)
 
     def _apply(self, X: Any, coef: Numbers) -> Numbers:
-        """The columns of the map times coef (columns, t), block by block: (n, t)."""
+        """The map's features times coef (columns, t), (n, t), block by block."""
         return self._tiles(X, len(coef)).times(coef)
 
     def _linear(self, X: Any) -> Numbers:
@@ -257,7 +252,7 @@ class IterativeRidge:
 
 
 def check_rank(rank: Any, preconditioner: str) -> None:
-    """WrongParameter where a preconditioner cannot have this rank."""
+    """WrongParameter if the preconditioner cannot have this rank."""
     if rank is None:
         return
     check_count("rank", rank, least=1)
@@ -266,13 +261,13 @@ def check_rank(rank: Any, preconditioner: str) -> None:
 
 
 def check_not_sketched(blocks: Blocks, preconditioner: str, others: str) -> None:
-    """WrongParameter for a sketch of the rows where workers make the passes: it is not a sum over their rows."""
+    """WrongParameter for a sketch of the rows if workers make the passes, because it is not a sum over their rows."""
     if blocks and preconditioner in ("sketch", "krill"):
         raise WrongParameter("preconditioner", f"must be {others} with blocks: {blocks}, got {preconditioner!r}")
 
 
 def _plain_norm(missing: Numbers, right: Numbers) -> Numbers:
-    """‖r_j‖/‖b_j‖ of every column; 0 where b_j is 0."""
+    """‖r_j‖/‖b_j‖ for every column; 0 if b_j is 0."""
     sizes = np.linalg.norm(right, axis=0)
     return np.divide(np.linalg.norm(missing, axis=0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 

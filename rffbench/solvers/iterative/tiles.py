@@ -1,6 +1,7 @@
-"""Passes over the rows of Z, mapped anew each time: tiles of rows, several side by side, a thread each.
+"""Passes over the rows of Z, which are mapped again each time, in tiles of rows, one per thread.
 
-A pass is a sum over tiles. Its work is an object that can be sent to other processes (blocks.py).
+A pass is a sum over tiles. Its work is an object that can be sent to other processes
+(`rffbench.solvers.iterative.blocks`).
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from rffbench.rowsource import clock, row_blocks, since
 from rffbench.solvers.base import checked_rows, default_block_rows
 from rffbench.solvers.iterative.problems import Problems
 
-AT_ONCE = 4  # tiles mapped before what they come to is added: a number of its own, so that threads change no digit
+AT_ONCE = 4  # tiles mapped before their results are added; fixed, so that results do not depend on the threads
 Result = TypeVar("Result")
-_kept = local()  # what this thread keeps of its last pass: see `Tiles`
+_kept = local()  # the buffers of this thread's last pass: see `Tiles`
 Sums = tuple[NDArray[np.float64], ...]
 
 
 class Work(Protocol):
-    """What a pass computes of a tile: arrays, whose sums over all tiles are wanted. It can be pickled."""
+    """The work of a pass on a tile: arrays to be summed over all tiles. It can be pickled."""
 
     def __call__(self, problems: Problems, rows: slice, Z: NDArray) -> tuple[NDArray, ...]:
-        """``rows`` are those of Z among all rows."""
+        """``rows`` are the places of Z's rows among all rows."""
 
 
 class Tiles:
-    """Z (n, p): the features of X, X itself without ``features``, in X's dtype; a tile is the p columns of some rows.
+    """Z (n, p): the features of X, or X itself without ``features``, in X's dtype. A tile is some rows of Z.
 
-    A thread maps a tile and multiplies by it, with BLAS to itself: threads that share a product wait for each other,
-    and long where other processes are at work.
+    A thread maps a tile and multiplies by it, with one BLAS thread: threads that share a product wait for each other,
+    and for long if other processes are busy.
     """
 
     def __init__(self, X: Any, features: Any, columns: int, first: int = 0, *, keep: bool = False) -> None:
-        """``first``: the number of X's first row among all rows. ``keep``: the thread's next pass has the same buffers.
-        A pass over few rows spends a fifth of its time on the first touch of new memory."""
+        """``first``: the number of X's first row among all rows. ``keep``: the thread's next pass uses the same
+        buffers, because a pass over few rows spends a fifth of its time on new memory."""
         self.X, self.features, self.first, self.keep = X, features, first, keep
         self.n, self.p, self.dtype = int(X.shape[0]), columns, np.dtype(X.dtype)
         self.rows = self.rows_of(columns)
@@ -57,7 +58,7 @@ class Tiles:
 
     @property
     def feature_s(self) -> float:
-        """The seconds that mapping every row once took, the mean over passes, threads working side by side."""
+        """The mean time, in all threads, of mapping each row once."""
         return self._seconds * self.n / max(self._mapped, 1) / (self._threads or thread_count())
 
     def total(self, work: Work, problems: Problems) -> Sums:
@@ -71,15 +72,15 @@ class Tiles:
         return totals
 
     def times(self, coef: NDArray) -> NDArray[np.float64]:
-        """Z·coef (n, t) of coef (p, t)."""
+        """Z·coef (n, t) for coef (p, t)."""
         out = np.empty((self.n, coef.shape[1]))
         for rows, _, outputs in self.visit(lambda _, Z: Z @ coef):
             out[rows] = outputs
         return out
 
     def visit(self, work: Callable[[slice, NDArray], Result]) -> Iterator[tuple[slice, NDArray, Result]]:
-        """One pass: ``work(rows, Z)`` of each tile by some thread, and in the order of the rows where they are, Z, and
-        what it came to. Z is used again once AT_ONCE tiles have been given."""
+        """One pass. Threads call ``work(rows, Z)`` for each tile; in the order of the rows, the tile's rows, Z and the
+        result are yielded. Z is overwritten after AT_ONCE tiles."""
         self.passes += 1
         buffers = self.buffers_of_thread()
         for group in row_blocks(self.n, AT_ONCE * self.rows):

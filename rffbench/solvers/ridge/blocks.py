@@ -1,8 +1,8 @@
-"""One fit over many machines: workers gather what ridge needs of the rows, block by block; it is solved here.
+"""A fit over many machines: workers compute ridge's sums over the rows, block by block; this process solves.
 
-What goes to a worker is the fitted map and where its rows are (`rffbench.rowsource.part`); what comes back are Gram
-triangles and right sides, added by the fixed tree of tree.py. Predictions are made by workers too. The engine that runs
-these functions elsewhere is dask (dask_blocks.py), which is loaded when a fit begins.
+Workers get the fitted map and the places of their rows (`rffbench.rowsource.part`). They return Gram triangles and
+right sides, which a fixed tree adds (`rffbench.solvers.ridge.tree`). Workers also make predictions. Dask runs these
+functions on the workers (`rffbench.solvers.ridge.dask_blocks`); it is loaded when a fit begins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rffbench.solvers.ridge.tree import Engine, leaves
 
 @dataclass(frozen=True)
 class Gathered:
-    """Of some rows: the packed Gram triangle, the moments, and the seconds of mapping and of multiplying."""
+    """The packed Gram triangle and the moments of some rows, and the seconds of mapping and of multiplying."""
 
     gram: NDArray[np.float64]
     moments: Moments
@@ -50,7 +50,7 @@ class Gathered:
 
 
 def gather(ridge: Streaming, X: Any, Y: Any) -> Gathered:
-    """What ``ridge``, whose map is fitted, needs of these rows."""
+    """The sums over these rows for ``ridge``, whose map is fitted."""
     ridge = _own(ridge)
     statistics = FoldStatistics(ridge._columns, 1, Y.shape[1])
     ridge._gather(statistics, X, Y, [(0, 0, X.shape[0])], _rows_at_a_time(ridge))
@@ -58,18 +58,18 @@ def gather(ridge: Streaming, X: Any, Y: Any) -> Gathered:
 
 
 def add(left: Gathered, right: Gathered) -> Gathered:
-    """Both together. Neither is changed: it may be needed again, where a worker is lost."""
+    """The sum of both, which are not changed, because they are needed again if a worker is lost."""
     seconds = (left.seconds[0] + right.seconds[0], left.seconds[1] + right.seconds[1])
     return Gathered(left.gram + right.gram, Moments.total([left.moments, right.moments]), seconds)
 
 
 def apply(ridge: Streaming, coef: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
-    """Z·coef of these rows."""
+    """Z·coef for these rows."""
     return Streaming._apply(_own(ridge), X, coef)
 
 
 def count_wrong(ridge: Streaming, solutions: Solutions, X: Any, Y: Any) -> NDArray[np.float64]:
-    """The labels that each solution gets wrong on these rows."""
+    """The number of these rows that each solution labels wrongly."""
     ridge = _own(ridge)
     wrong = np.zeros(len(solutions))
     for block, Z in ridge._blocks(X, 0, X.shape[0], _rows_at_a_time(ridge)):
@@ -80,7 +80,7 @@ def count_wrong(ridge: Streaming, solutions: Solutions, X: Any, Y: Any) -> NDArr
 
 
 def _own(ridge: Streaming) -> Streaming:
-    """A copy that counts its own seconds: several threads of a worker may have the same one."""
+    """A copy with its own seconds, because several threads of a worker may share ``ridge``."""
     ridge = copy.copy(ridge)
     ridge.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
     ridge._unmapped, ridge._again_s = 0, 0.0
@@ -92,8 +92,8 @@ def _rows_at_a_time(ridge: Streaming) -> int:
 
 
 class LazyTargets:
-    """Targets (n, t) of a lazy y (n,): y itself, or for ``classes`` −1/+1, one column against the rest where there are
-    more than two."""
+    """Targets (n, t) of a lazy y (n,): y itself, or −1/+1 for ``classes``, one against the rest if there are more than
+    two."""
 
     def __init__(self, y: Any, classes: NDArray | None = None) -> None:
         self.y, self.classes = y, classes
@@ -110,7 +110,7 @@ class LazyTargets:
 
 
 class _BlockedRidge(Streaming):
-    """The strategy of both estimators: one pass over the rows, by workers."""
+    """Base of both estimators: one pass over the rows, by workers."""
 
     blocks: str
     _unmixes = False
@@ -121,9 +121,7 @@ class _BlockedRidge(Streaming):
             raise WrongParameter("blocks", f"must be null for sparse features, got {self.blocks!r}")
         if chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd":
             least = min(self._grid()[0])
-            problem = (
-                f"{least:g} needs the singular values of Z, which blocks: {self.blocks} has not; take a larger one"
-            )
+            problem = f"{least:g} needs the singular values of Z, which blocks: {self.blocks} lacks; take a larger one"
             raise WrongParameter("lambda", problem)
         check_blocks(self.blocks)
 
@@ -134,19 +132,19 @@ class _BlockedRidge(Streaming):
         return engine()
 
     def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> Plan:
-        """As of the one pass here: the folds' triangles, the matrices to solve in, and a sum on its way."""
+        """As for one pass in this process: the folds' triangles, working matrices, and a sum that arrives."""
         work = 0 if folds % 2 else TriangleStack.bytes_needed(2, p)
         needed = kept + FoldStatistics.bytes_needed(p, folds, targets) + work + 8 * packed_length(p)
         if self.memory is not None and needed > self.memory:
             raise MemoryBudgetError(
-                f"ridge on {p} columns with {folds} folds, its blocks elsewhere,", needed, self.memory
+                f"ridge on {p} columns with {folds} folds, with blocks on workers,", needed, self.memory
             )
         left = None if self.memory is None else self.memory - needed + work
         return Plan("by_blocks", min(shape[0], self.block_rows or default_block_rows(p)), left, needed)
 
     def _fit_part(self, X: Any, Y: Any, y: Any) -> None:
         raise ValueError(
-            "partial_fit: a fit over many machines takes all rows at once; StreamedRidgeCV adds them in parts"
+            "partial_fit: a fit over many machines needs all rows at once; StreamedRidgeCV adds rows in parts"
         )
 
     def _fit_by_blocks(
@@ -162,7 +160,7 @@ class _BlockedRidge(Streaming):
                 for fold, found in enumerate(engine.sums(gather, add, self._for_workers(), groups)):
                     statistics.set_packed(fold, found.gram, found.moments)
                     seconds += found.seconds
-            # What has gone by here, in the shares of what the workers have counted.
+            # The time that passed here, divided by the workers' shares of mapping and multiplying.
             mapping = gathering.seconds * seconds[0] / max(float(seconds.sum()), 1e-9)
             self.timing_["feature_s"] += mapping
             self.timing_["gram_s"] += gathering.seconds - mapping
@@ -186,9 +184,9 @@ class _BlockedRidge(Streaming):
         return errors
 
     def _for_workers(self) -> Streaming:
-        """This estimator with the fitted map that solves, and nothing else that is large."""
+        """A copy of this estimator with the fitted map, without other large attributes."""
         small = copy.copy(self)
-        for name in [name for name in vars(small) if name.endswith("_")]:  # what was learnt, maybe by the fit before
+        for name in [name for name in vars(small) if name.endswith("_")]:  # learnt attributes, maybe of an earlier fit
             del small.__dict__[name]
         small.features = None if self.features is None else "fitted"
         small._distinct = None
@@ -203,25 +201,25 @@ class _BlockedRidge(Streaming):
 
 
 class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
-    """`StreamedRidgeCV` whose rows are gone through by the workers of a dask cluster.
+    """`StreamedRidgeCV` with passes over the rows by the workers of a dask cluster.
 
-    X (n, d) may be an array, whose rows are sent to the workers, or rows that say by ``part(slice)`` where they are, as
-    those of a dataset do; y may be lazy too, with ``part``. The map is fitted here. The Gram triangles are added in an
-    order that only the number of rows determines: the same digits for any number of workers. This process holds
-    (folds + 1)/2·p² numbers and one triangle more; a worker a triangle, a block of features, and the sums that wait.
+    X (n, d) may be an array, whose rows are sent to the workers, or a row source whose ``part(slice)`` says where the
+    rows are, as that of a dataset; y may also be lazy, with ``part``. The map is fitted in this process. The order in
+    which Gram triangles are added depends only on the number of rows, so results are the same for any number of
+    workers. This process holds (folds + 1)/2·p² numbers and one more triangle; a worker holds a triangle, a block of
+    features, and the sums that wait.
 
     Parameters
     ----------
     blocks : 'dask'
-        The workers of the scheduler that dask's configuration names (``DASK_SCHEDULER_ADDRESS``); where it names none,
-        workers started on this machine, on 127.0.0.1 alone.
+        The workers of the scheduler in dask's configuration (``DASK_SCHEDULER_ADDRESS``); without one, workers are
+        started on this machine, on 127.0.0.1 only.
     alphas, folds, … : as in `StreamedRidgeCV`.
 
     Attributes
     ----------
     timing_ : dict
-        As in `StreamedRidgeCV`: seconds that have gone by here, in 'feature_s' and 'gram_s' shared out as the workers
-        spent theirs.
+        As in `StreamedRidgeCV`: the time in this process, divided into 'feature_s' and 'gram_s' by the workers' shares.
     """
 
     def __init__(
@@ -244,7 +242,7 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
         self.blocks = blocks
 
     def fit(self, X: Any, y: Any, sample_weight: None = None) -> Any:
-        """Fit to y (n,) or (n, t), lazy or not."""
+        """Fit to y (n,) or (n, t), possibly lazy."""
         _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
@@ -254,8 +252,8 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
 
 
 class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
-    """The sign of `BlockedRidgeCV` on targets −1/+1; one against the rest for more classes. A lazy y tells its classes
-    by an attribute ``labels``."""
+    """The sign of `BlockedRidgeCV` on targets −1/+1; one against the rest for more classes. A lazy y has the attribute
+    ``labels``, its classes."""
 
     def __init__(
         self,
@@ -278,7 +276,7 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
         self.blocks = blocks
 
     def fit(self, X: Any, y: Any, sample_weight: None = None) -> Any:
-        """Fit to the labels y (n,), lazy or not."""
+        """Fit to the labels y (n,), possibly lazy."""
         _refuse_weights(sample_weight)
         if not _is_lazy(y):
             return super().fit(X, y)
@@ -290,7 +288,7 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
 
 def _refuse_weights(sample_weight: Any) -> None:
     if sample_weight is not None:
-        raise ValueError("sample_weight: a fit over many machines takes none; StreamedRidgeCV does")
+        raise ValueError("sample_weight: a fit over many machines takes no weights; StreamedRidgeCV does")
 
 
 def _is_lazy(y: Any) -> bool:

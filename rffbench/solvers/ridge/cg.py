@@ -1,8 +1,8 @@
-"""Ridge regression on a sparse Z by conjugate gradients: ZZᵀ is multiplied by, and never made.
+"""Ridge regression on a sparse Z by conjugate gradients, without computing ZZᵀ.
 
-The coefficients are β = Zᵀa with (ZZᵀ + cI)a = y − ȳ, n equations whatever the number of columns. What a step of
-conjugate gradients leaves of the right side is also, at most, what the predictions for the training rows are off. One
-sequence of products serves every penalty: (ZZᵀ + cI) and (ZZᵀ + c′I) have the same Krylov spaces.
+The coefficients are β = Zᵀa with (ZZᵀ + cI)a = y − ȳ, n equations for any number of columns. The residual of these
+equations also bounds the error of the predictions for the training rows. One sequence of products serves every penalty,
+because (ZZᵀ + cI) and (ZZᵀ + c′I) have the same Krylov spaces.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rffbench.solvers.ridge.fold_statistics import (
 )
 from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, Scoring
 
-TOLERANCE = 1e-8  # of what is left of the right side, in its norm
-CHOOSING = 1e-5  # the same where held-out errors are all that is asked for
+TOLERANCE = 1e-8  # of the relative residual
+CHOOSING = 1e-5  # the same for fits that only choose λ
 MOST_STEPS = 3000
 
 
@@ -46,12 +46,11 @@ def solve_sparse_cv(
     scoring: Scoring = None,
     weights: NDArray[np.float64] | None = None,
 ) -> RidgeSolution:
-    """Ridge on the CSR matrix Z (n, p) and Y (n, t) at the alpha > 0 of the smallest mean held-out error over
+    """Ridge on the CSR matrix Z (n, p) and Y (n, t) at the alpha > 0 with the smallest mean held-out error over
     contiguous folds: the mean square, or with ``scoring='accuracy'`` the share of wrong labels.
 
-    A fold is held out by weights of 0, so that no row of Z is copied. Memory beside Z: the larger of a vector (p,) for
-    each target, and two (n,) for each target and alpha. A ConvergenceWarning tells of an alpha for which MOST_STEPS
-    steps were not enough.
+    Weights of 0 hold out a fold, so that Z is not copied. Memory beside Z: the larger of a vector (p,) per target, and
+    two (n,) per target and alpha. A ConvergenceWarning names an alpha for which MOST_STEPS steps are not enough.
     """
     n, alphas = len(Y), [float(alpha) for alpha in alphas]
     weights = np.ones(n) if weights is None else weights
@@ -80,8 +79,8 @@ def solve_sparse_cv(
         for alpha, left in zip(alphas, duals.left, strict=True):
             if left > TOLERANCE:
                 warnings.warn(
-                    f"ridge at lambda={alpha:g} has not converged after {MOST_STEPS} steps of conjugate gradients, "
-                    f"which leave {left:.0e} of the right side; take a larger lambda", ConvergenceWarning, stacklevel=3,
+                    f"ridge at lambda={alpha:g} has not converged after {MOST_STEPS} steps of conjugate gradients: the "
+                    f"relative residual is {left:.0e}; take a larger lambda", ConvergenceWarning, stacklevel=3,
                 )  # fmt: skip
         solutions: Solutions = [duals.solution(Z, index) for index in range(len(alphas))]
         return Solved(solutions, duals.accuracy)
@@ -90,7 +89,7 @@ def solve_sparse_cv(
 
 
 class _Duals(NamedTuple):
-    """The dual coefficients of the rows (alphas, n, t), ȳ (t,), z̄ (p,), what is left of the right side (alphas,)."""
+    """The dual coefficients of the rows (alphas, n, t), ȳ (t,), z̄ (p,), and the relative residuals (alphas,)."""
 
     values: NDArray[np.float64]
     y_mean: NDArray[np.float64]
@@ -126,7 +125,7 @@ def _solve(
 
     penalties = np.array([penalty(alpha, total, lambda_scale, trace) for alpha in alphas])
     values, left = np.empty((len(alphas), *Y.shape)), np.zeros(len(alphas))
-    # So many targets at a time that what is made of them takes no more than Z does.
+    # The number of targets at a time whose arrays take no more memory than Z.
     at_once = max(1, Z.nnz // max(Z.shape[1], 2 * values[:, :, 0].size))
     for first in range(0, Y.shape[1], at_once):
         some = slice(first, first + at_once)

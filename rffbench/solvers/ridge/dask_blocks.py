@@ -1,4 +1,5 @@
-"""The engine of blocks.py on a dask cluster: the one of the configured scheduler, or one of this machine."""
+"""The engine of `rffbench.solvers.ridge.blocks` on a dask cluster: that of the configured scheduler, or one on this
+machine."""
 
 from __future__ import annotations
 
@@ -29,33 +30,33 @@ from rffbench.plugins import ownfile
 from rffbench.process import SAFE_PATH, forget_safe_path, keep_freed_memory, safe_path
 from rffbench.solvers.ridge.tree import Work, depth_first, pairs
 
-TIMEOUT_S = 30.0  # how long a scheduler and its first worker have to be there
-AHEAD = 4  # parts that are away for each thread of the workers, where all of their results come here
-COMPARED = ("rffbench", "numpy", "scipy", "scikit-learn", "numba", "distributed")  # what digits may depend on
+TIMEOUT_S = 30.0  # within which a scheduler and its first worker must answer
+AHEAD = 4  # the most unfinished parts per thread of the workers, if all results come to this process
+COMPARED = ("rffbench", "numpy", "scipy", "scikit-learn", "numba", "distributed")  # results may depend on these
 
 
 @contextmanager
 def engine() -> Iterator[DaskEngine]:
-    """The engine of this process; EnvironmentFault if there is no scheduler, or it goes away."""
+    """The engine of this process; EnvironmentFault if there is no scheduler, or the connection is lost."""
     try:
         yield _engine()
     except (distributed.client.FutureCancelledError, asyncio.CancelledError, distributed.comm.CommClosedError):
         _engine.cache_clear()
         raise EnvironmentFault(
-            "blocks: dask: the connection to the scheduler is lost, or it has been restarted; the same command does "
-            "the trial again"
+            "blocks: dask: the connection to the scheduler is lost, or it has been restarted; run the same command to "
+            "repeat the trial"
         ) from None
 
 
 @cache
 def _engine() -> DaskEngine:
-    """Connected once a process: its trials use the same workers."""
+    """Connected once per process, so that its trials use the same workers."""
     address = dask.config.get("scheduler-address", None)
     if address is None:
         client = Client(cluster_here(thread_count()), set_as_default=False)
         client.run(introduce)
         return DaskEngine(client)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say is said by messages of our own
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the errors below replace its messages
     try:
         client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
         client.wait_for_workers(1, timeout=TIMEOUT_S)
@@ -73,17 +74,17 @@ def _engine() -> DaskEngine:
 
 
 def cluster_here(workers: int) -> LocalCluster:
-    """Workers of one thread on this machine that nobody else can reach: every port is on 127.0.0.1."""
+    """Workers with one thread each on this machine. All ports are on 127.0.0.1, so others cannot reach them."""
     with dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": safe_path()}):
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where that is taken
-            memory_limit=0,  # trials are held to theirs in processes of their own
+            dashboard_address="127.0.0.1:0",  # None would be port 8787, with a warning if that is taken
+            memory_limit=0,  # each trial's process has its limit
             silence_logs=logging.CRITICAL,
         )
-    forget_safe_path()  # dask sets it here to have it there
+    forget_safe_path()  # dask also sets it in this process
     return cluster
 
 
@@ -105,12 +106,12 @@ class DaskEngine:
                 else:
                     left, right = nodes[number - len(parts)]
                     task = (add, futures.pop(left), futures.pop(right))
-                # Depth-first, so that the sums that wait are few.
+                # Depth-first, so that few sums wait.
                 futures[number] = self.client.submit(*task, pure=False, priority=-place)
                 place += 1
             sums.append(futures.popitem()[1])
         while sums:
-            yield sums.popleft().result()  # and forgotten: one sum at a time is on its way here
+            yield sums.popleft().result()  # and forgotten, so that one sum arrives at a time
 
     def each(self, work: Work, shared: Any, parts: Sequence[tuple]) -> Iterator[Any]:
         here, slots = self.keep(shared), self._slots()
@@ -128,14 +129,15 @@ class DaskEngine:
         return max(1, sum(self._slots().values()))
 
     def keep(self, value: Any) -> Future:
-        """Sent once, as a task that a worker does again where the one that had it is lost; others get it from there."""
+        """A handle of ``value``, sent once, as a task that is repeated if its worker is lost; other workers fetch
+        it."""
         if isinstance(value, Future):
             return value
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that it is large
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # dask warns of large values
             return self.client.submit(given, Sent(value), pure=False)
 
     def _slots(self) -> dict[str, int]:
-        """How many tasks are done at a time on each host."""
+        """The number of tasks at a time on each host."""
         slots: Counter[str] = Counter()
         for address, threads in self.client.nthreads().items():
             slots[_host(address)] += threads
@@ -143,7 +145,7 @@ class DaskEngine:
 
 
 class Sent:
-    """What all parts need, on its way to workers, with the user's files that define the map: these may lack them."""
+    """A value for workers, sent with the user's files that define the map, which workers may lack."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -153,8 +155,7 @@ class Sent:
 
 
 def _arrived(sources: list[tuple[Path, bytes]], content: bytes) -> Sent:
-    """Runs on a worker. Errors are returned when the result is asked for, because dask would retry the task for
-    ever."""
+    """Runs on a worker. An error is returned as a value, because dask would retry the task forever."""
     try:
         ownfile.restore(sources)
         return Sent(pickle.loads(content))
@@ -167,8 +168,8 @@ def given(shared: Sent) -> Sent:
 
 
 def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, *part: Any) -> Any:
-    """``work(shared, *part)`` on a worker, with its share of the machine's threads. EnvironmentFault if its software
-    is not the one ``wanted``, since it may be there only since others were asked, or where it has not got the map."""
+    """``work(shared, *part)`` on a worker, with its share of the machine's threads. EnvironmentFault if its software is
+    not ``wanted``, which is checked again for workers that joined later, or if it could not load the map."""
     worker = distributed.get_worker()
     if software() != wanted:
         raise EnvironmentFault(_another_software(worker.address, wanted, software()))
@@ -185,8 +186,8 @@ def do(work: Work, slots: dict[str, int], wanted: dict[str, str], shared: Sent, 
 
 
 async def introduce() -> dict[str, str]:
-    """A worker's software; libraries are loaded, and kernels compiled or loaded, meanwhile: that is no part of what is
-    timed, and takes longer than a small fit."""
+    """A worker's software. Libraries are loaded, and kernels compiled or loaded, first, outside of timing, because that
+    takes longer than a small fit."""
 
     def warm_up() -> None:
         import rffbench.data.rows
@@ -206,9 +207,9 @@ def software() -> dict[str, str]:
 
 
 def _another_software(worker: str, here: dict[str, str], there: Any) -> str:
-    """The complaint about a worker whose software is not ours, or that could not say which it has."""
+    """The message for a worker with other software than this process, or that failed to report it."""
     if isinstance(there, BaseException):
-        return f"blocks: dask: {worker} cannot do this ({there})"
+        return f"blocks: dask: {worker} cannot report its software ({there})"
     difference = ", ".join(
         f"{name} {there.get(name)} (here {ours})" for name, ours in here.items() if there.get(name) != ours
     )

@@ -1,4 +1,5 @@
-"""The ridge that runs on another device than the CPU: known without PyTorch, which is an extra, and slow to import."""
+"""The ridge on other devices than the CPU. This module does not import PyTorch, which is an extra, and slow to
+import."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ def make_ridge_on_device(
     *, task: str, features: Any, device: str, lambda_: list[float], folds: int, lambda_scale: RidgeScale,
     center: Center,
 ) -> Any:  # fmt: skip
-    """Ridge regression on Fourier features, computed on ``device``; its parameters are some of ridge's."""
+    """Ridge regression on Fourier features, computed on ``device``, with some of ridge's parameters."""
     from rffbench.solvers.ridge.torch import TorchRidgeClassifierCV, TorchRidgeCV
 
     estimator = TorchRidgeClassifierCV if task == "classification" else TorchRidgeCV

@@ -36,12 +36,12 @@ def solve_dual_cv(
     path: bool = False,
     weights: NDArray[np.float64] | None = None,
 ) -> RidgeSolution:
-    """(K + nλI)⁻¹(y − ȳ) at the alpha of the smallest mean held-out error over contiguous folds: the mean square, or
+    """(K + nλI)⁻¹(y − ȳ) at the alpha with the smallest mean held-out error over contiguous folds: the mean square, or
     with ``scoring='accuracy'`` the share of wrong labels.
 
-    ``kernel`` holds K (n, n); ``work`` is a triangle of the same size to solve in; Y is (n, t). The same
-    predictions as ridge on features Z with K = ZZᵀ; worth it where Z has more columns than rows. The solution's
-    ``coef`` are the coefficients (n, t) of the training rows. A row counts as often as its weight says, in n too.
+    ``kernel`` holds K (n, n); ``work`` is a working triangle of the same size; Y is (n, t). Predictions are those of
+    ridge on features Z with K = ZZᵀ, and cheaper if Z has more columns than rows. The solution's ``coef`` are the
+    coefficients (n, t) of the training rows. A row of weight w counts as w rows, also in n.
     """
     n = len(Y)
     weights = np.ones(n) if weights is None else weights
@@ -78,9 +78,9 @@ def _solve(
     kernel: Triangle, work: Triangle, Y: NDArray, weights: NDArray, training: NDArray, alpha: float,
     lambda_scale: RidgeScale, center: Center,
 ) -> tuple[Solution, Accuracy]:  # fmt: skip
-    """Dual coefficients (n, t), zero outside the rows ``training``, and the intercept; how accurate they are.
+    """Dual coefficients (n, t), zero outside the rows ``training``, the intercept, and their accuracy.
 
-    With D = diag(√w) it solves (DKD + nλI)a = D(y − ȳ), n = Σw and ȳ the weighted mean; the coefficients are Da.
+    With D = diag(√w) it solves (DKD + nλI)a = D(y − ȳ), with n = Σw and the weighted mean ȳ; the coefficients are Da.
     """
     m = len(training)
     matrix, w = work.leading(m), weights[training]

@@ -1,4 +1,4 @@
-"""Exact kernel ridge regression, the reference that features are measured against, where n² numbers fit."""
+"""Exact kernel ridge regression, the reference for features, if n² numbers fit into memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _KernelRidge(Bandwidth):
     classes_: NDArray
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties(self.alphas, self.lambda_scale, self.center)
         check_count("folds", self.folds, least=2)
         check_scoring(self.scoring, "classification")
@@ -82,7 +82,7 @@ class _KernelRidge(Bandwidth):
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """What a fit to (n, d) rows holds besides them: K, a matrix to work in, and a block of K's rows."""
+        """The bytes that a fit to (n, d) rows needs besides the rows: K, a working matrix, and a block of K's rows."""
         return TriangleStack.bytes_needed(2, n) + 8 * n * min(n, BLOCK_ROWS)
 
     def _linear(self, X: Any) -> NDArray[np.float64]:
@@ -97,11 +97,9 @@ class _KernelRidge(Bandwidth):
 class ExactKernelRidgeCV(_KernelRidge, Regressor):
     """Exact kernel ridge f(x) = k(x, X)(K + nλI)⁻¹(y − ȳ) + ȳ, λ from ``alphas`` by cross-validation.
 
-    K is (n, n) float64 and is held with one working copy, n(n+1) numbers in all; a fit that would take more
-    than ``memory`` bytes raises MemoryBudgetError before it starts. ``kernel`` and ``gamma`` as in
-    `rffbench.kernels`, or ``gamma`` is 'scale' or 'median', of the rows, as in the feature maps; ``random_state`` draws
-    the rows of which 'median' is, where there are many. ``lambda_scale``, ``center``, the folds and the choice of λ as
-    in `StreamedRidgeCV`.
+    K (n, n) float64 and a working copy take n(n+1) numbers; MemoryBudgetError, before the fit starts, if these do not
+    fit into ``memory`` bytes. ``kernel`` and ``gamma`` are as in the feature maps; ``random_state`` draws the rows for
+    'median' if there are many. ``lambda_scale``, ``center``, the folds and the choice of λ are as in `StreamedRidgeCV`.
 
     Attributes
     ----------
@@ -180,8 +178,8 @@ def make_kernel_ridge(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
-    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    class_weight : null, or balanced: all classes count alike, however many rows they have.
+    scoring : the measure that chooses λ: null, the squared error; accuracy, the share of wrong labels.
+    class_weight : null; or balanced: all classes have the same total weight.
     """
     check_scoring(scoring, task)
     check_balanced(class_weight, task)

@@ -1,4 +1,4 @@
-"""What ridge regression needs of the rows (one Gram triangle and right side per fold), and its solution."""
+"""The statistics of the rows for ridge regression, a Gram triangle and right side per fold, and the solution."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, Method, Ridg
 Solution: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 """(coef (p, t), intercept (t,))"""
 Solutions: TypeAlias = "list[Solution | None]"
-"""A solution for each alpha, None if the matrix is singular."""
+"""A solution for each alpha; None if the matrix is singular."""
 HeldOut: TypeAlias = Callable[[int, Solutions], Sequence[float]]
-"""Fold k and the solutions without it → each one's error on its rows, infinite where there is no solution."""
+"""A function of fold k and the solutions without it: their errors on its rows, infinite for None."""
 
-WORTH_A_FACTOR = 256  # columns of a matrix from which on it pays to factor several side by side
+WORTH_A_FACTOR = 256  # from this number of columns on, several matrices are factored at a time
 
 SINGULAR = "ZᵀZ plus the penalty of lambda={:g} is not positive definite; take a larger lambda"
 
 
 @dataclass
 class Moments:
-    """Of some rows Z (n, p) and targets y (n, t): all that is linear in the columns of Z. Where rows have weights,
-    each counts as that many: n is the sum of the weights."""
+    """For rows Z (n, p) and targets y (n, t), the sums that are linear in the columns of Z. With weights, a row counts
+    as its weight, and n is their sum."""
 
     n: float
     right: NDArray[np.float64]  # Zᵀy (p, t)
@@ -56,16 +56,14 @@ class Moments:
 
 
 class Statistics(Protocol):
-    """What solving asks of the statistics of ``folds`` groups of rows, wherever they are kept.
-
-    The matrices of ``work`` and ``gram`` have the interface of `rffbench.linalg.triangles.Triangle`.
-    """
+    """The statistics of ``folds`` groups of rows that a solution needs. The matrices of ``work`` and ``gram`` have the
+    interface of `rffbench.linalg.triangles.Triangle`."""
 
     @property
     def folds(self) -> int: ...
 
     def moments(self, folds: Sequence[int]) -> Moments:
-        """The moments of the rows of ``folds`` together."""
+        """The moments of all rows of ``folds``."""
         ...
 
     def gram(self, folds: Sequence[int], out: Any) -> None:
@@ -77,14 +75,14 @@ class Statistics(Protocol):
         ...
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
-        """The matrices to solve in for this number of penalties, within ``memory`` bytes."""
+        """The working matrices for this number of penalties, within ``memory`` bytes."""
         ...
 
 
 class FoldStatistics:
     """The Gram matrices ZᵀZ and right sides Zᵀy of ``folds`` groups of rows, gathered block by block.
 
-    Memory is folds/2·p² numbers, for any number of rows. Sums over folds are computed when asked for.
+    Memory is folds/2·p² numbers, for any number of rows. Sums over folds are computed on demand.
     """
 
     def __init__(self, columns: int, folds: int, targets: int = 1) -> None:
@@ -99,12 +97,11 @@ class FoldStatistics:
         self, fold: int, Z: NDArray, y: NDArray, edges: Sequence[int] | None = None,
         weights: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:  # fmt: skip
-        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) to ``fold``, each as often as its
-        weight says.
+        """Add the rows Z (rows, columns) with targets y (rows,) or (rows, targets) and ``weights`` to ``fold``.
 
-        float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips
-        that are added one after another; returned are the seconds each strip's part of the Gram matrix took,
-        so that the sum up to a strip is what the columns so far take.
+        float32 features are accumulated in float64. ``edges`` 0, …, columns divides the columns into strips, which are
+        added one after another. Returns the seconds of each strip's part of the Gram matrix: the sum up to a strip is
+        the time for the columns so far.
         """
         Z = np.ascontiguousarray(Z, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64).reshape(len(Z), self.targets)
@@ -133,23 +130,23 @@ class FoldStatistics:
         return seconds
 
     def mix(self, R: NDArray[np.float64]) -> None:
-        """Become the statistics of the columns Z·R⁻ᵀ, R (p, p) lower triangular."""
+        """Change to the statistics of the columns Z·R⁻ᵀ, R (p, p) lower triangular."""
         for gram, moments in zip(self._grams, self._moments, strict=True):
             gram.mix(R)
             moments.right = solve_triangular(R, moments.right, lower=True)
             moments.sums = solve_triangular(R, moments.sums, lower=True)
 
     def packed(self, fold: int) -> tuple[NDArray[np.float64], Moments]:
-        """What a fold has gathered, to be sent to another process: its Gram triangle, packed, and its moments."""
+        """A fold's packed Gram triangle and its moments, for another process."""
         return self._grams[fold].packed(), self._moments[fold]
 
     def set_packed(self, fold: int, gram: NDArray[np.float64], moments: Moments) -> None:
-        """Have ``fold`` be what another process has gathered."""
+        """Set a fold's Gram triangle and moments, from another process."""
         self._grams[fold].set_packed(gram)
         self._moments[fold] = moments
 
     def moments(self, folds: Sequence[int]) -> Moments:
-        """The moments of the rows of ``folds`` together."""
+        """The moments of all rows of ``folds``."""
         return Moments.total(self._moments[fold] for fold in folds)
 
     def gram(self, folds: Sequence[int], out: Triangle) -> None:
@@ -162,7 +159,7 @@ class FoldStatistics:
 
     @property
     def finite(self) -> bool:
-        """Whether all features added so far, and their squares' sums, are finite."""
+        """Whether all features so far, and the sums of their squares, are finite."""
         return all(np.isfinite(gram.diagonal).all() for gram in self._grams)
 
     def recombined(
@@ -175,11 +172,11 @@ class FoldStatistics:
         return RecombinedStatistics(self, first, second, a, b)
 
     def spare(self) -> Triangle | None:
-        """The unused triangle of the last square, where the number of folds is odd."""
+        """The unused triangle of the last square, if the number of folds is odd."""
         return self._grams.unused
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
-        """The triangles to solve in for this number of penalties, within ``memory`` bytes."""
+        """The working triangles for this number of penalties, within ``memory`` bytes."""
         return Work.of_triangles(self.columns, penalties, self.spare(), memory)
 
     @staticmethod
@@ -189,7 +186,7 @@ class FoldStatistics:
 
 @dataclass(frozen=True)
 class RecombinedStatistics:
-    """``base`` for new columns Z·T with at most two non-zeros per column of T: a view, nothing is stored."""
+    """A view of ``base`` for new columns Z·T, with at most two non-zeros per column of T."""
 
     base: FoldStatistics
     first: NDArray[np.int64]
@@ -226,7 +223,7 @@ class RecombinedStatistics:
         triangles = [self.base._grams[fold] for fold in folds]
         p = self.columns
         if np.array_equal(self.first, np.arange(p)) and not self.b.any() and np.all(self.a == self.a[0]):
-            # The first columns, alike scaled: no column has to be looked up.
+            # The first columns with one factor: no need to look columns up.
             sum_triangles(out, [triangle.leading(p) for triangle in triangles])
             out.scale(float(self.a[0] ** 2))
             return
@@ -241,8 +238,7 @@ class RecombinedStatistics:
 
 
 class Accuracy(NamedTuple):
-    """How a solution was computed, and the smallest alpha that rounding leaves apart from 0 there; what a penalty of
-    alpha = 1 comes to."""
+    """The method of a solution, the smallest alpha that rounding does not hide, and the penalty of alpha = 1."""
 
     method: Method
     smallest_alpha: float
@@ -250,13 +246,13 @@ class Accuracy(NamedTuple):
 
     @classmethod
     def of(cls, method: Method, least: float, unit: float) -> Accuracy:
-        """Where ``least`` is the smallest penalty that rounding leaves apart from 0."""
+        """The accuracy if ``least`` is the smallest penalty that rounding does not hide."""
         return cls(method, float(least / unit) if unit else 0.0, float(unit))
 
 
 @dataclass
 class Solved:
-    """The solutions on some rows at several alphas, and how accurate they are."""
+    """The solutions on some rows at several alphas, and their accuracy."""
 
     solutions: Solutions
     accuracy: Accuracy
@@ -264,8 +260,8 @@ class Solved:
 
 @dataclass
 class RidgeSolution:
-    """Coefficients (p, t), intercepts (t,) at the chosen ``alpha``; held-out ``fold_error`` (alphas, folds); how it was
-    solved; in ``path``, where it was asked for, the solutions at every alpha."""
+    """Coefficients (p, t) and intercepts (t,) at the chosen ``alpha``; the held-out ``fold_error`` (alphas, folds); the
+    accuracy; ``path``: the solutions at every alpha, if requested."""
 
     coef: NDArray[np.float64]
     intercept: NDArray[np.float64]
@@ -276,28 +272,28 @@ class RidgeSolution:
 
 
 def fold_bounds(n: int, folds: int) -> list[int]:
-    """Where the folds of n rows begin, and n: contiguous, sizes as scikit-learn's KFold without shuffling."""
+    """The first row of each fold of n rows, and n. Folds are contiguous, with the sizes of scikit-learn's KFold."""
     sizes = [n // folds + (fold < n % folds) for fold in range(folds)]
     return [0, *np.cumsum(sizes).tolist()]
 
 
 def penalty(alpha: float, n: float, lambda_scale: RidgeScale, trace: float = np.nan) -> float:
-    """What is added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020), λ, or λ times the matrix's ``trace``."""
+    """The number added to the diagonal: n·λ (Eq. 8 of Liu et al. 2020), λ, or λ times the matrix's ``trace``."""
     return alpha * (n if lambda_scale == "n" else trace if lambda_scale == "trace" else 1.0)
 
 
 @dataclass
 class Work:
-    """The p×p matrices to solve in: ``factors`` for penalties side by side; with ``kept``, a training sum is
-    computed once for all penalties."""
+    """Working matrices (p, p): ``factors`` for penalties at a time, and ``kept`` for the sum over the training folds,
+    which is then computed once for all penalties."""
 
     factors: list[Any]
     kept: Any | None
 
     @classmethod
     def of_triangles(cls, p: int, penalties: int, spare: Triangle | None, memory: int | None = None) -> Work:
-        """Triangles, one of them ``spare`` where there is one: a factor a thread where there are penalties
-        enough, else one at which all threads work; without ``kept`` where memory has no room for it."""
+        """Triangles, one of them ``spare`` if that is given: a factor per thread if there are enough penalties, else
+        one for all threads; without ``kept`` if there is no memory for it."""
         threads = thread_count()
         most = threads if threads <= penalties and p >= WORTH_A_FACTOR else 1
         for factors in (most, 1):
@@ -317,7 +313,7 @@ def solve_folds(
     center: Center,
     work: Work,
 ) -> Solved:
-    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None if it is singular."""
+    """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None if the matrix is singular."""
     moments = statistics.moments(folds)
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
     z_mean = moments.sums / moments.n
@@ -360,7 +356,7 @@ def solve_folds(
     tasks = [partial(solve_one, index) for index in range(len(alphas))]
     if len(tasks) >= len(free) > 1 or len(right) < WORTH_A_FACTOR:
         side_by_side(tasks, len(free))
-    else:  # all threads at one matrix
+    else:  # all threads work on one matrix
         for task in tasks:
             task()
     unit = penalty(1.0, moments.n, lambda_scale, trace)
@@ -369,7 +365,7 @@ def solve_folds(
 
 def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> list[float]:
     """Each solution's mean squared error on the rows of ``fold``, from their statistics:
-    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite where there is no solution."""
+    (y′y − 2β′Z′y + β′Z′Zβ − 2c(y′1 − β′Z′1) + nc²)/n; infinite for None."""
     held = statistics.moments([fold])
     results = [np.inf] * len(solutions)
     solved = [(index, solution) for index, solution in enumerate(solutions) if solution is not None]
@@ -384,22 +380,23 @@ def held_out_mse(statistics: Statistics, fold: int, solutions: Solutions) -> lis
 
 
 def wrong_rows(outputs: NDArray, Y: NDArray) -> NDArray[np.bool_]:
-    """Of each row whether its sign, or largest output of several, is not that of the targets Y (rows, t)."""
+    """The mask of rows whose label is wrong: the sign of the output, or the largest of several, differs from that of
+    the targets Y (rows, t)."""
     if Y.shape[1] == 1:
         return ((outputs > 0) != (Y > 0))[:, 0]
     return outputs.argmax(axis=1) != Y.argmax(axis=1)
 
 
 def wrong_share(outputs: NDArray, Y: NDArray) -> float:
-    """The share of rows of which that is so."""
+    """The share of wrong rows."""
     return float(np.mean(wrong_rows(outputs, Y)))
 
 
 def mean_error(
     outputs: NDArray, Y: NDArray, scoring: Scoring, weights: NDArray[np.float64] | None = None
 ) -> float:  # fmt: skip
-    """What λ is chosen by, of outputs and targets (rows, t): the mean square of the errors, or with
-    ``scoring='accuracy'`` the share of rows whose label is wrong; each row counts as often as its weight says."""
+    """The error that chooses λ, for outputs and targets (rows, t): the mean square, or with ``scoring='accuracy'`` the
+    share of wrong labels, weighted by ``weights``."""
     errors = wrong_rows(outputs, Y) if scoring else np.square(outputs - Y).mean(axis=1)
     return float(np.average(errors, weights=weights))
 
@@ -414,12 +411,12 @@ def solve_ridge_cv(
     held_out: HeldOut | None = None,
     path: bool = False,
 ) -> RidgeSolution:
-    """Ridge on all rows at the alpha of the smallest mean held-out error over the folds, the first of equals.
+    """Ridge on all rows at the alpha with the smallest mean held-out error over the folds, the first of equals.
 
-    The error is the mean square, from the folds' own statistics, unless ``held_out`` says otherwise. With one fold
-    or one alpha nothing is chosen and only the fit itself is done. An alpha too small for the matrix to be positive
-    definite counts as infinitely bad; LinAlgError when none is left. ``memory`` (bytes) bounds the working triangles
-    in addition to ``statistics``: if they are fewer than two, a sum is computed again for each alpha.
+    The error is that of ``held_out``, or else the mean square, from the folds' statistics. With one fold or one alpha,
+    the first alpha is fitted. An alpha that is too small for a positive definite matrix has an infinite error;
+    LinAlgError if none is large enough. ``memory`` (bytes) bounds the working triangles, in addition to ``statistics``:
+    with fewer than two, a sum is computed again for each alpha.
     """
     alphas = [float(alpha) for alpha in alphas]
     work = statistics.work(len(alphas), memory)
@@ -435,7 +432,7 @@ def solve_ridge_cv(
 def cross_validate(
     folds: int, alphas: Sequence[float], solve: Callable[[Sequence[int], Sequence[float]], Solved], held_out: HeldOut
 ) -> NDArray[np.float64]:
-    """The held-out error at each alpha on each fold (alphas, folds); (alphas, 0) where there is nothing to choose."""
+    """The held-out error at each alpha on each fold (alphas, folds); (alphas, 0) for one alpha or one fold."""
     if len(alphas) == 1 or folds == 1:
         return np.empty((len(alphas), 0))
     fold_error = np.empty((len(alphas), folds))
@@ -453,12 +450,13 @@ def best_solution(
     path: bool,
     at_once: bool = False,
 ) -> RidgeSolution:
-    """The solution on all rows, ``solve([alpha])``, at the alpha of the smallest mean held-out error, the first of
-    equals; where that alpha, enough for every fold, is too small for all rows, at the next best. Without held-out
-    errors, at the first alpha. For a ``path``, and where that costs no more, all alphas are solved ``at_once``.
+    """The solution on all rows, ``solve([alpha])``, at the alpha with the smallest mean held-out error, the first of
+    equals; or at the next best alpha, if that one is large enough for every fold, but not for all rows. Without
+    held-out errors, at the first alpha. All alphas are solved together for a ``path``, or ``at_once`` if that costs no
+    more.
 
-    Told of by a `Fallback` warning: an alpha that is passed over, as too small for a fold or for all rows, and one that
-    rounding does not leave apart from 0. LinAlgError if no alpha has a solution.
+    A `Fallback` warning names each alpha that is passed over because it is too small, and each that rounding hides.
+    LinAlgError if no alpha has a solution.
     """
     all_solved = solve(alphas) if path or at_once else None
     order, singular = [0], list[float]()
@@ -482,16 +480,16 @@ def best_solution(
 
 def _warn_too_small(alpha: float, accuracy: Accuracy) -> None:
     if accuracy.method == "cholesky":
-        said = f"lost in the rounding of ZᵀZ, below {accuracy.smallest_alpha:.1g}; method: svd honours it"
+        effect = f"lost in the rounding of ZᵀZ, below {accuracy.smallest_alpha:.1g}; use method: svd for it"
     elif alpha:
-        said = f"below {accuracy.smallest_alpha:.1g}, where rounding makes it the same as lambda=0"
+        effect = f"below {accuracy.smallest_alpha:.1g}, where rounding makes it the same as lambda=0"
     else:
         return  # the solution of minimum norm
-    warnings.warn(f"lambda={alpha:g} is {said}", Fallback, stacklevel=3)
+    warnings.warn(f"lambda={alpha:g} is {effect}", Fallback, stacklevel=3)
 
 
 def cv_results(alphas: Sequence[float], fold_error: NDArray[np.float64]) -> dict[str, NDArray]:
-    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,): mean
-    squared errors, or shares of wrong labels where these chose."""
+    """The estimators' ``cv_results_``: 'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,): mean squared
+    errors, or shares of wrong labels if these choose."""
     mean = fold_error.mean(axis=1) if fold_error.shape[1] else np.empty(0)
     return {"alpha": np.asarray(alphas), "fold_test_error": fold_error, "mean_test_error": mean}

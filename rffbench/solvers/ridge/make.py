@@ -1,4 +1,4 @@
-"""The solver ``ridge`` of configs: which estimator it is."""
+"""The solver ``ridge`` of configs, which chooses among the estimators."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def make_ridge(
     folds : folds of the cross-validation.
     lambda_scale : the penalty: n·λ, or λ itself; trace, λ·tr(ZᵀZ), that is n·λ times the mean of ‖z‖².
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
-    scoring : what λ is chosen by: null, the squared error; accuracy, the share of wrong labels.
-    path : whether the test score at every λ is kept too.
-    blocks : where row blocks are gathered: null, here; dask, on the workers of a dask cluster.
-    class_weight : null, or balanced: all classes count alike, however many rows they have.
-    method : null, cholesky, svd or cg: by the normal equations, by the singular values of Z, which honour any λ, or,
-        for sparse features alone, by conjugate gradients; null: svd where λ is 0, or below 2.2e-16 with lambda_scale
-        trace, else cholesky; for sparse features cg where they have many columns.
-    calibrate : null, or platt: probabilities by a sigmoid of the decision scores of held-out rows, for scores that need
-        some (log_loss, brier, calibration_error).
-    partitions : null, or m: each of m disjoint parts of the rows is solved by itself, and their weights are averaged;
+    scoring : the measure that chooses λ: null, the squared error; accuracy, the share of wrong labels.
+    path : whether the test score at every λ is also kept.
+    blocks : null; or dask: the workers of a dask cluster compute the sums over the rows.
+    class_weight : null; or balanced: all classes have the same total weight.
+    method : cholesky, the normal equations; svd, the singular values of Z, accurate for any λ; cg, conjugate gradients,
+        only for sparse features; null: svd if λ is 0, or below 2.2e-16 with lambda_scale trace, else cholesky; for
+        sparse features cg if they have many columns.
+    calibrate : null; or platt: probabilities by a sigmoid of the decision scores of held-out rows, for scores that need
+        them (log_loss, brier, calibration_error).
+    partitions : null; or m: each of m disjoint parts of the rows is solved separately, and the weights are averaged;
         for one λ.
     """
     check_scoring(scoring, task)
@@ -54,7 +54,7 @@ def make_ridge(
     check_choice("blocks", blocks, (None, "dask"))
     check_balanced(class_weight, task)
     if blocks and class_weight:
-        raise WrongParameter("class_weight", f"must be null with blocks: {blocks}, whose rows have no weights")
+        raise WrongParameter("class_weight", f"must be null with blocks: {blocks}, which takes no weights")
     if blocks and method == "svd":
         raise WrongParameter("method", f"must be null or cholesky with blocks: {blocks}")
     settings: dict[str, Any] = {
@@ -78,7 +78,7 @@ def _in_parts(
     task: str, alphas: list[float], partitions: int, blocks: Blocks, class_weight: Balanced, method: Method | None,
     settings: dict[str, Any],
 ) -> PartitionedRidgeCV | PartitionedRidgeClassifierCV:  # fmt: skip
-    """Ridge by averaged parts; WrongParameter if another parameter asks for what it has not."""
+    """Ridge by averaged parts; WrongParameter for parameters that it does not support."""
     for name, value in {"blocks": blocks, "class_weight": class_weight, "path": settings["path"]}.items():
         if value:
             raise WrongParameter(name, f"must be {'false' if value is True else 'null'} with partitions, got {value!r}")

@@ -1,4 +1,4 @@
-"""Divide-and-conquer ridge: each of m disjoint parts of the rows is solved by itself, and the weights are averaged."""
+"""Divide-and-conquer ridge: each of m disjoint parts of the rows is solved separately, and the weights are averaged."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rffbench.solvers.ridge.streaming import Streaming
 
 class _PartitionedRidge(Streaming):
     alphas: Sequence[float]
-    _unmixes = False  # a part has too few rows for it to pay
+    _unmixes = False  # parts have too few rows for it
 
     def __init__(
         self, alphas: Sequence[float] = ALPHAS[3:4], *, partitions: int = 1, lambda_scale: RidgeScale = "n",
         method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
         memory: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(  # type: ignore[call-arg]  # of the estimator that a class below names next
+        super().__init__(  # type: ignore[call-arg]  # the second base of the classes below
             alphas, lambda_scale=lambda_scale, method=method, center=center, features=features, block_rows=block_rows,
             memory=memory,
         )  # fmt: skip
@@ -39,7 +39,7 @@ class _PartitionedRidge(Streaming):
         check_count("partitions", self.partitions, least=1)
         if len(self.alphas) > 1:
             problem = (
-                f"must be one number with partitions, got {list(self.alphas)}: a part would choose for its own rows"
+                f"must be one number with partitions, got {list(self.alphas)}: a part could choose only for its rows"
             )
             raise WrongParameter("lambda", problem)
         if makes_sparse(self.features):
@@ -66,11 +66,11 @@ class _PartitionedRidge(Streaming):
         self._become(alphas, averaged, single=y.ndim == 1 and targets == 1)
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) rows and one target comes to hold, besides the rows."""
+        """About the bytes that a fit to (n, d) rows and one target needs besides the rows."""
         return super().bytes_to_fit(-(-n // self.partitions), d)
 
     def _fit_part(self, X: Any, Y: Any, y: Any) -> None:
-        raise ValueError("partial_fit: with partitions all rows are taken at once; StreamedRidgeCV adds them in parts")
+        raise ValueError("partial_fit: partitions need all rows at once; StreamedRidgeCV adds rows in parts")
 
 
 class PartitionedRidgeCV(_PartitionedRidge, StreamedRidgeCV):
@@ -78,15 +78,15 @@ class PartitionedRidgeCV(_PartitionedRidge, StreamedRidgeCV):
     J. Duchi and M. Wainwright, "Divide and conquer kernel ridge regression", JMLR 2015; with random features J. Li,
     Y. Liu and W. Wang, "Distributed learning with random features", 2019).
 
-    One map is fitted to all rows. The parts are contiguous, of sizes that differ by 1 at most: shuffle rows that are in
-    an order. A part of fewer rows than columns is solved in the dual, so that the time falls with m. Intercepts are
-    averaged as the weights are.
+    One map is fitted to all rows. The parts are contiguous, with sizes that differ by at most 1: shuffle ordered rows.
+    A part with fewer rows than columns is solved in the dual, so that the time falls with m. Intercepts are averaged,
+    too.
 
     Parameters
     ----------
-    alphas : one λ; a part that chose its own would choose for the rows of a part.
+    alphas : one λ, since a part could choose only for its rows.
     partitions : m ≥ 1; with 1 it is `StreamedRidgeCV`.
-    lambda_scale, method, center, features, block_rows, memory : as in `StreamedRidge`. 'n' is the rows of a part.
+    lambda_scale, method, center, features, block_rows, memory : as in `StreamedRidge`; n are the rows of a part.
 
     Attributes
     ----------

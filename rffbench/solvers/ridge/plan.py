@@ -1,4 +1,4 @@
-"""Which way of ridge regression fits into a memory budget, and with how many rows a block."""
+"""The way of ridge regression that fits into a memory budget, and its rows per block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Way = Literal["in_one_pass", "in_passes", "dual", "by_cg", "by_blocks"]
 
 
 class Plan(NamedTuple):
-    """How a fit goes: which way, rows a block, bytes for working triangles (None: no bound), and bytes in all."""
+    """The way of a fit, its rows per block, bytes for working triangles (None: no bound), and all bytes."""
 
     way: Way
     block_rows: int
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Size:
-    """Rows, the numbers to read in one, the columns p to solve for, targets, folds and λ."""
+    """The numbers of rows, numbers read per row, columns p to solve for, targets, folds and λ."""
 
     rows: int
     read: int
@@ -40,13 +40,13 @@ class Size:
 def streaming_plan(
     size: Size, features: Any, *, kept: int, by_svd: bool, weighted: bool, block_rows: int | None, memory: int | None
 ) -> Plan:
-    """The fastest way that fits into ``memory`` bytes; MemoryBudgetError when none does.
+    """The fastest way that fits into ``memory`` bytes; MemoryBudgetError if none does.
 
-    ``kept`` are the bytes of the fitted map ``features``, ``block_rows`` the rows a block where they are given.
+    ``kept`` are the bytes of the fitted map ``features``; ``block_rows``, if not None, the rows per block.
     """
     n, d, p, folds = size.rows, size.read, size.columns, size.folds
     most_rows = min(n, block_rows or default_block_rows(p))
-    # Each way with what it needs besides a block of features.
+    # Each way with the bytes that it needs besides a block of features.
     statistics = FoldFactors if by_svd else FoldStatistics
     least_work = 0 if folds % 2 or by_svd else TriangleStack.bytes_needed(2, p)
     vectors = 8 * p * size.targets * (5 * size.alphas + folds + 8)
@@ -59,8 +59,8 @@ def streaming_plan(
         held = 8 * n * min(p, d) if features is None else 8 * n * p  # Z, which a CSR matrix is already
         ways.insert(0, ("dual", always + held + TriangleStack.bytes_needed(2, n)))
     fills = features is None or hook(features, "fill") is not None
-    # A row as it is read and scaled, its features, and their float64 copy; or those of two blocks where a map makes
-    # each anew.
+    # A row as read and scaled, its features and their float64 copy; or those of two blocks, if the map returns a new
+    # array for each.
     a_row = 24 * d + (16 if fills else 32) * p + 8 * (p if by_svd else 0)
     if memory is None:
         way, needed = ways[0]
@@ -79,7 +79,7 @@ def streaming_plan(
 def sparse_plan(size: Size, features: Any, *, kept: int, memory: int | None) -> Plan:
     """Conjugate gradients on sparse features; MemoryBudgetError if ``memory`` bytes do not hold them."""
     n, p = size.rows, size.columns
-    # Z with its indices, one of them while it is made; its squares; and the vectors.
+    # Z with its indices, another array of indices while Z is made, Z's squares, and the vectors.
     numbers = 28 * most_columns(features, n) + 8 * size.targets * (2 * p + 3 * size.alphas * n)
     needed = kept + hook(features, "bytes_to_map") + numbers
     check_budget(f"ridge on {n} rows of sparse features in {p} columns", needed, memory)

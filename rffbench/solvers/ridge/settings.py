@@ -1,4 +1,4 @@
-"""What the parameters of the ridge solvers may be."""
+"""Types and checks of the ridge solvers' parameters."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rffbench.parameters import WrongParameter, check_choice
 from rffbench.solvers.base import LambdaScale
 
 RidgeScale = Literal["n", 1, "trace"]
-"""What λ is: 'n', the penalty on ‖β‖² is n·λ; 1, it is λ; 'trace', it is λ·tr(ZᵀZ) = λ·n times the mean of ‖z‖²."""
+"""The penalty on ‖β‖²: n·λ for 'n', λ for 1; λ·tr(ZᵀZ) = λ·n times the mean of ‖z‖² for 'trace'."""
 Method = Literal["cholesky", "svd", "cg"]
 Center = Literal[True, False, "target", "both"]
 Scoring = Literal["accuracy"] | None
 Blocks = Literal["dask"] | None
-ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the λ to choose from where none are given
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the default λ to choose from
 
 
 CHOLESKY_FLOOR = float(np.finfo(np.float64).eps)
-"""The smallest penalty that ZᵀZ, added up in float64, leaves apart from 0, as a share of its trace: rounding changes
-the eigenvalues of ZᵀZ by ε times the largest of them, which is the trace at most."""
+"""The smallest penalty that rounding of ZᵀZ in float64 does not hide, as a share of its trace: rounding changes the
+eigenvalues of ZᵀZ by ε times the largest of them, which is at most the trace."""
 
 
 def chosen_method(method: Method | None, alphas: Sequence[float], lambda_scale: RidgeScale) -> Method:
-    """How ridge is solved at these alphas: as ``method`` says, else by Cholesky, unless one is known beforehand to be
-    too small for that: λ = 0, and with ``lambda_scale='trace'`` one below CHOLESKY_FLOOR."""
+    """``method``, or the one that is chosen if it is None: Cholesky, unless one of the alphas is known to be too small
+    for it: λ = 0, or with ``lambda_scale='trace'`` below CHOLESKY_FLOOR."""
     if method is not None:
         return method
     least = min(alphas)
@@ -37,7 +37,7 @@ def chosen_method(method: Method | None, alphas: Sequence[float], lambda_scale: 
 def check_penalties(
     alphas: Sequence[float], lambda_scale: object, center: object, scales: tuple[object, ...] = get_args(LambdaScale)
 ) -> None:
-    """ValueError, naming the parameter and what would be right, where one is wrong."""
+    """ValueError for a wrong parameter, naming it and what would be right."""
     try:
         grid = np.asarray(alphas, dtype=float)
     except (TypeError, ValueError):
@@ -45,7 +45,7 @@ def check_penalties(
     if not grid.ndim:
         raise WrongParameter("alphas", f"must be a list of numbers, got {alphas!r}")
     if not grid.size:
-        raise ValueError("alphas must hold one number at least, got none")
+        raise ValueError("alphas must have at least one number, got none")
     if grid.ndim != 1 or not (np.isfinite(grid) & (grid >= 0)).all():
         raise ValueError(f"every alpha must be a finite number, 0 or more, got {grid.tolist()}")
     check_choice("lambda_scale", lambda_scale, scales)
@@ -53,19 +53,19 @@ def check_penalties(
 
 
 def check_blocks(blocks: object) -> None:
-    """WrongParameter if row blocks cannot be gathered so."""
+    """WrongParameter if ``blocks`` is unknown, or its library is missing."""
     check_choice("blocks", blocks, (None, "dask"))
     if blocks and find_spec("distributed") is None:
         raise WrongParameter("blocks", "dask needs the library distributed; pip install 'rffbench[dask]'")
 
 
 def check_method(method: object) -> None:
-    """ValueError if ridge is not solved by ``method``."""
+    """ValueError if ridge has no such method."""
     check_choice("method", method, (None, *get_args(Method)))
 
 
 def check_for_sparse(sparse: bool, method: object, alphas: Sequence[float], path: object) -> None:
-    """WrongParameter if ridge does not solve so on ``sparse`` features, or on others."""
+    """WrongParameter if ridge cannot solve in this way on ``sparse`` features, or on dense ones."""
     if not sparse:
         if method == "cg":
             raise WrongParameter(
@@ -77,11 +77,11 @@ def check_for_sparse(sparse: bool, method: object, alphas: Sequence[float], path
     if min(alphas) == 0:
         raise WrongParameter("lambda", "must be above 0 for sparse features, got 0")
     if path:
-        raise WrongParameter("path", "must be False for sparse features: what it is for needs ZᵀZ")
+        raise WrongParameter("path", "must be False for sparse features, for which ZᵀZ is not computed")
 
 
 def check_scoring(scoring: object, task: str) -> None:
-    """ValueError where λ cannot be chosen by ``scoring`` in this task."""
+    """ValueError if λ cannot be chosen by ``scoring`` in this task."""
     check_choice("scoring", scoring, (None, "accuracy"))
     if task == "regression" and scoring:
         raise WrongParameter("scoring", f"must be null for a regression, {scoring!r} is for classification")

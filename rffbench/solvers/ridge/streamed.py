@@ -13,26 +13,30 @@ from rffbench.solvers.weights import ClassWeight
 class StreamedRidge(StreamingRegressor):
     """Ridge regression min ‖y − Zβ − c‖² + nλ‖β‖², streamed over row blocks.
 
-    Peak memory is about p² numbers and a block, p the columns of Z, for any number of rows n.
+    Peak memory is about p² numbers and a block for p columns of Z and any number of rows n.
 
     Parameters
     ----------
     alpha : float
         λ ≥ 0.
     lambda_scale : 'n', 1 or 'trace'
-        'n': the penalty on ‖β‖² is n·λ, n the training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ; 'trace':
-        it is λ·tr(ZᵀZ), n·λ times the mean of ‖z‖², so that λ means the same whatever the columns are scaled by. With
-        ``center='both'`` Z is what is left once the columns' means are taken off.
+        'n': the penalty on ‖β‖² is n·λ, with the n training rows of that fit (Liu et al. 2020, Eq. 8); 1: it is λ;
+        'trace': it is λ·tr(ZᵀZ), n·λ times the mean of ‖z‖², so that scaling all columns does not change the meaning of
+        λ. With ``center='both'`` the columns' means are subtracted from Z first.
     method : None, 'cholesky', 'svd' or 'cg'
-        'cholesky': the normal equations, ZᵀZ + nλI, which lose a λ below ε times the mean of ‖z‖², ε = 2.2e-16. 'svd':
-        the singular values of Z, by QR factors of row blocks, right down to (p·ε)² times the largest eigenvalue of
-        ZᵀZ/n; below it the solution is that of λ = 0, the one of minimum norm, where singular values below p·ε times
-        the largest count as 0. It takes several times as long. None: 'svd' where a λ is 0, or with
-        ``lambda_scale='trace'`` below ε; else 'cholesky'. Both warn (`rffbench.errors.Fallback`) of a λ that they lose.
-        'cg' is for sparse features alone, as random binning makes, and with None they are solved for so where ZᵀZ would
-        have more numbers than Z: conjugate gradients for all λ at once, in memory linear in the numbers of Z.
+        'cholesky': the normal equations, ZᵀZ + nλI, which lose a λ below ε times the mean of ‖z‖², ε = 2.2e-16.
+
+        'svd': the singular values of Z, by QR factors of row blocks, accurate down to (p·ε)² times the largest
+        eigenvalue of ZᵀZ/n. Smaller λ give the solution of λ = 0, that of minimum norm, where singular values below p·ε
+        times the largest count as 0. It takes several times as long.
+
+        'cg': only for sparse features, as from random binning: conjugate gradients for all λ together, in memory linear
+        in the numbers of Z.
+
+        None: 'svd' if a λ is 0, or below ε with ``lambda_scale='trace'``, else 'cholesky'; for sparse features 'cg' if
+        ZᵀZ would have more numbers than Z. A `rffbench.errors.Fallback` warning names a λ that is lost.
     center : True, 'target', 'both' or False
-        True or 'target': the targets' training mean is taken off and added back to predictions, as
+        True or 'target': the targets' training mean is subtracted, and added back to predictions, as
         ``Ridge(fit_intercept=False)`` on y − ȳ; 'both': an unpenalised intercept, as
         ``Ridge(fit_intercept=True)``; False: neither.
     features : transformer or None
@@ -40,7 +44,7 @@ class StreamedRidge(StreamingRegressor):
     block_rows : int or None
         Rows per block; None chooses by the number of columns.
     memory : int or None
-        Bytes the fit may use besides X. The statistics of all folds are kept if they fit (one pass over the
+        Bytes that the fit may use besides X. The statistics of all folds are kept if they fit (one pass over the
         rows), else those of one training set at a time (one pass per fold); MemoryBudgetError, before anything
         is computed, if neither fits.
 
@@ -51,22 +55,19 @@ class StreamedRidge(StreamingRegressor):
     alpha_ : float
         The λ of the fit.
     accuracy_ : tuple
-        The ``method`` used, ``smallest_alpha``, the smallest λ that rounding leaves apart from 0, and ``unit``, the
-        penalty at λ = 1.
+        The ``method``, ``smallest_alpha``, the smallest λ that rounding does not hide, and ``unit``, the penalty at
+        λ = 1.
     features_ : the fitted feature map, if ``features`` is given.
     timing_ : dict
-        Seconds in 'feature_s' (fitting and applying the feature map), 'gram_s' and 'solve_s'; the time a lazy
-        X says it spent on fetching rows (its ``seconds``) is not counted.
+        Seconds in 'feature_s' (fitting and applying the feature map), 'gram_s' and 'solve_s', without the time in which
+        a lazy X fetched rows (its ``seconds``).
 
-    Notes
-    -----
-    ``partial_fit`` adds rows to the statistics, (folds + 1)/2·p² numbers that the model keeps, and solves for all rows
-    so far: the parts together give what ``fit`` gives for all rows at once. A feature map is fitted to the first part;
-    one that learns from the data knows no other. The estimators that choose λ divide each part among the folds. A
-    ``fit`` forgets the parts, and a ``partial_fit`` after it begins anew.
+    Notes ----- ``partial_fit`` adds rows to the statistics, (folds + 1)/2·p² numbers that the model keeps, and solves
+    for all rows so far, with the result of a ``fit`` to all rows. A feature map is fitted to the first part only. The
+    estimators that choose λ divide each part among the folds. ``fit`` forgets the parts.
 
-    A CSR matrix is mapped as it is, and never made dense. Without ``features`` row blocks of it are; or, with fewer
-    rows than columns, only its kernel matrix.
+    Feature maps never make a CSR matrix dense. Without ``features``, row blocks of it are made dense, or only its
+    kernel matrix if there are fewer rows than columns.
 
     Examples
     --------
@@ -103,21 +104,19 @@ class StreamedRidge(StreamingRegressor):
 class StreamedRidgeCV(StreamingCV, StreamingRegressor):
     """Streamed ridge regression with λ from ``alphas`` by cross-validation on mean squared error.
 
-    Without ``alphas`` it chooses among the powers of ten from 1e-6 to 1.
+    Without ``alphas`` it chooses among the powers of ten from 1e-6 to 1. ``path=True`` also keeps the solution at every
+    λ, for `predict_path`.
 
-    ``path=True`` also keeps the solution at every λ, for `predict_path`.
-
-    Folds are contiguous blocks of the training rows, sized as scikit-learn's ``KFold(folds)``; the λ of the
-    smallest mean over folds of the held-out mean squared error is refitted on all rows. Peak memory is about
-    (folds + 1)/2·p² numbers and a block. Other parameters and attributes as in `StreamedRidge`.
+    Folds are contiguous blocks of the training rows, with the sizes of scikit-learn's ``KFold(folds)``. The λ with the
+    smallest held-out mean squared error, averaged over folds, is fitted to all rows. Peak memory is about
+    (folds + 1)/2·p² numbers and a block. Other parameters and attributes are as in `StreamedRidge`.
 
     Attributes
     ----------
     alpha_ : float
-        The λ chosen.
+        The chosen λ.
     cv_results_ : dict
-        'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,); with one alpha nothing is
-        cross-validated and the latter two are empty.
+        'alpha' (a,), 'fold_test_error' (a, folds), 'mean_test_error' (a,); with one alpha the latter two are empty.
     """
 
     def __init__(
@@ -148,17 +147,17 @@ class StreamedRidgeClassifier(StreamingClassifier):
     """The sign of a streamed ridge regression on targets −1/+1; one against the rest for more classes.
 
     Labels may be text, numbers or anything that sorts. All classes share one Gram matrix, and one factor of it.
-    Parameters and attributes as in `StreamedRidge`, and
+    Parameters and attributes are as in `StreamedRidge`, and
 
     Parameters
     ----------
     class_weight : None, 'balanced' or a dictionary from label to weight
-        What a row's ``sample_weight`` is multiplied by. 'balanced': n/(classes·rows of its class), n and rows
-        counted by ``sample_weight``, so that all classes count alike; not for ``partial_fit``.
+        The factor of a row's ``sample_weight``. 'balanced': n/(classes·rows of its class), where n and rows are sums of
+        ``sample_weight``, so that all classes have the same total weight; not for ``partial_fit``.
 
     Attributes
     ----------
-    classes_ : the labels, sorted; the second is the positive one where there are two.
+    classes_ : the labels, sorted; of two, the second is the positive one.
     """
 
     def __init__(
@@ -189,8 +188,8 @@ class StreamedRidgeClassifier(StreamingClassifier):
 class StreamedRidgeClassifierCV(StreamingCV, StreamingClassifier):
     """`StreamedRidgeClassifier` with λ from ``alphas`` by cross-validation, as in `StreamedRidgeCV`.
 
-    λ is chosen by mean squared error on the −1/+1 targets; with ``scoring='accuracy'`` by the share of wrong labels,
-    which takes a second pass over the rows.
+    λ is chosen by mean squared error on the −1/+1 targets, or with ``scoring='accuracy'`` by the share of wrong labels,
+    which needs a second pass over the rows.
     """
 
     def __init__(

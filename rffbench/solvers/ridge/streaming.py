@@ -1,8 +1,8 @@
-"""The engine of streamed ridge regression: the feature matrix Z is never whole in memory.
+"""The engine of streamed ridge regression, which never holds the whole feature matrix Z.
 
-β = (ZᵀZ + nλI)⁻¹Zᵀy (Liu et al. 2020, Eq. 8) needs of Z only its Gram matrix and right side. One pass over
-the rows gathers them for each cross-validation fold; a fold's training Gram matrix is the sum of the others,
-and its held-out error follows from its own, so that the whole (λ, fold) grid needs no second pass.
+β = (ZᵀZ + nλI)⁻¹Zᵀy (Liu et al. 2020, Eq. 8) needs only ZᵀZ and Zᵀy. One pass over the rows sums them for each
+cross-validation fold. The Gram matrix to train without a fold is the sum of the others, and the fold's held-out error
+follows from its own, so the whole (λ, fold) grid needs no second pass.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ from rffbench.solvers.ridge.svd import FoldFactors, solve_svd_cv
 from rffbench.solvers.ridge.unmixed import Unmixed, UnmixedColumns
 from rffbench.solvers.weights import ClassWeight, check_class_weight, class_row_weights, row_weights
 
-MOST_ROWS_READ, NUMBERS_READ = 1 << 16, 1 << 20  # to predict: rows read at a time, and the numbers in them
-TILES = 4  # to predict: parts of a block, which threads share out
-WORTH_UNMIXING = 2  # rows, in units of folds times columns, from which on mixing sums is quicker than mixing rows
-WORTH_THREADS = 1 << 17  # features of which to make a part each pays
+MOST_ROWS_READ, NUMBERS_READ = 1 << 16, 1 << 20  # predictions read at most these rows, or numbers, at a time
+TILES = 4  # predictions divide a block into these parts for threads
+WORTH_UNMIXING = 2  # from this number of rows on, per fold and column, mixing sums is faster than mixing rows
+WORTH_THREADS = 1 << 17  # features: fewer are not divided among threads
 
 
 class Streaming:
-    """What the four estimators share: streaming, the choice of strategy, the fit, the linear predictor."""
+    """Base of the estimators: streaming, the choice of strategy, the fit, the linear predictor."""
 
     lambda_scale: RidgeScale
     center: Center
@@ -84,23 +84,23 @@ class Streaming:
     path: bool = False
     accepts_sparse = True
 
-    _weights: NDArray[np.float64] | None = None  # of the rows of the fit that is under way
-    _origin: NDArray[np.float64] | float = 0.0  # what is taken off the columns, where there is an intercept
-    _map: Any  # what makes the columns that are solved for: ``features_``, or that without equal columns
+    _weights: NDArray[np.float64] | None = None  # the rows' weights, during a fit
+    _origin: NDArray[np.float64] | float = 0.0  # subtracted from the columns if there is an intercept
+    _map: Any  # makes the columns that are solved for: ``features_``, or this without equal columns
     _distinct: Any
-    _unmixes = True  # whether rows are gone through here, so that sums may be of columns before they are mixed
-    _root: NDArray[np.float64] | None = None  # R, where they are
-    _unmapped: int  # rows that have not been mapped once
+    _unmixes = True  # whether sums may be over columns before they are mixed
+    _root: NDArray[np.float64] | None = None  # R, if they are
+    _unmapped: int  # rows that have not been mapped yet
     _again_s: float  # seconds of mapping rows again
     _statistics: FoldStatistics | FoldFactors | None = None  # of the rows so far, between calls of partial_fit
-    _parts: int  # such calls so far
+    _parts: int  # calls of partial_fit so far
 
     def _grid(self) -> tuple[list[float], int]:
-        """The alphas to try, and the folds to choose among them by."""
+        """The alphas to try, and the number of folds to choose among them."""
         raise NotImplementedError
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties(self._grid()[0], self.lambda_scale, self.center, get_args(RidgeScale))
         check_method(self.method)
         check_scoring(self.scoring, "classification")
@@ -112,10 +112,10 @@ class Streaming:
             check_count("block_rows", self.block_rows, least=1)
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        """Fit to the targets Y (n, t); ``y`` is what a supervised feature map gets to see."""
+        """Fit to the targets Y (n, t); ``y`` is for a supervised feature map."""
         alphas, folds = self._begin(X, Y)
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
-        if known is not None:  # so that what cannot fit is refused before the map is fitted
+        if known is not None:  # to refuse before the map is fitted
             self._plan(self._size(X), known, Y.shape[1], folds, len(alphas))
         self._fit_map(X, Y, y)
         kept = held_bytes(getattr(self, "features_", None)) + self._unmix(X, alphas, folds)
@@ -126,7 +126,8 @@ class Streaming:
         self._become(alphas, solution, single=y.ndim == 1 and Y.shape[1] == 1)
 
     def _begin(self, X: Any, Y: NDArray[np.float64]) -> tuple[list[float], int]:
-        """Check what can be before anything is computed, and forget an earlier fit; the alphas, and the folds."""
+        """Check parameters and weights before anything is computed, and forget an earlier fit. Returns the alphas and
+        the number of folds."""
         self.check_parameters()
         alphas, folds = self._grid()
         n, alphas = X.shape[0], [float(alpha) for alpha in alphas]
@@ -138,8 +139,8 @@ class Streaming:
             for fold, (start, stop) in enumerate(pairwise(fold_bounds(n, folds))):
                 if not self._weights[start:stop].any():
                     raise ValueError(
-                        f"the rows of fold {fold + 1} of {folds}, {start} to {stop - 1}, all have weight 0, and say "
-                        f"nothing about alpha: leave such rows out, or shuffle the rows"
+                        f"the rows of fold {fold + 1} of {folds}, {start} to {stop - 1}, all have weight 0, so alpha "
+                        f"cannot be chosen by them: leave such rows out, or shuffle the rows"
                     )
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
         self._unmapped, self._again_s = n, 0.0
@@ -155,8 +156,8 @@ class Streaming:
         self._columns = self._count_columns(X)
 
     def _unmix(self, X: Any, alphas: list[float], folds: int) -> int:
-        """Have sums be of a map's columns before they are mixed, `UnmixedColumns`, where that is quicker, and as exact
-        as λ asks for. The bytes that this takes."""
+        """Sum over a map's columns before they are mixed, `UnmixedColumns`, if that is faster, and accurate enough for
+        λ. Returns the bytes that this takes."""
         values = hook(getattr(self, "features_", None), "unmixed")
         if values is None or not self._unmixes or self._by_svd:
             return 0
@@ -169,11 +170,11 @@ class Streaming:
         return int(found.root.nbytes)
 
     def _raw(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coefficients of the columns solved for as those of the columns that blocks of rows have."""
+        """The coefficients for the columns of blocks, from those of the columns that are solved for."""
         return coef if self._root is None else solve_triangular(self._root, coef, lower=True, trans="T")
 
     def _become(self, alphas: list[float], solution: RidgeSolution, *, single: bool) -> None:
-        """Become fitted with a solution on the columns mapped, of one target or of several."""
+        """Set the fitted attributes from a solution on the mapped columns, for a single target or several."""
         if self._distinct is not None:
             spread = self._distinct.columns.spread
             solution.coef = spread(solution.coef)
@@ -189,7 +190,7 @@ class Streaming:
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
     def _fit_part(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        """Add these rows to those that are known, each fold its share of them, and solve again."""
+        """Add a share of these rows to each fold, and solve again."""
         alphas, folds = self._grid()
         if makes_sparse(self.features):
             raise WrongParameter(
@@ -210,7 +211,7 @@ class Streaming:
         else:
             self._unmapped += X.shape[0]
         statistics, bounds = self._statistics, fold_bounds(X.shape[0], self._statistics.folds)
-        # Another fold begins each time, so that parts of few rows do not all go to the first.
+        # Each part begins at another fold, so that small parts do not all go to the first.
         at = (np.arange(statistics.folds) + self._parts) % statistics.folds
         parts = zip(at.tolist(), bounds[:-1], bounds[1:], strict=True)
         self._gather(statistics, X, Y, list(parts), default_block_rows(self._columns))
@@ -224,7 +225,7 @@ class Streaming:
     def _with_weights(
         self, weights: NDArray[np.float64] | None, targets: tuple[Any, NDArray, NDArray], fit: Callable[..., None]
     ) -> Any:
-        """Do ``fit(*targets)`` with weights of the rows, which are kept for as long as that takes."""
+        """Call ``fit(*targets)`` with weights of the rows, which are kept during the call."""
         self._weights = weights
         try:
             fit(*targets)
@@ -233,14 +234,14 @@ class Streaming:
         return self
 
     def _take(self, features: Any) -> None:
-        """Map with the fitted ``features``, each of equal columns once where they can tell."""
+        """Use the fitted map ``features``, without equal columns if it can find them."""
         self.features_, self._root = features, None
         distinct = hook(features, "distinct")
         self._distinct = distinct() if distinct is not None else None
         self._map = features if self._distinct is None else self._distinct.features
 
     def set_features(self, features: Any) -> None:
-        """Take the fitted map ``features``, for a solution found elsewhere."""
+        """Use the fitted map ``features``, for a solution that is found elsewhere."""
         self._take(features)
         self.n_features_in_ = features.n_features_in_
         self._columns = self._map.n_components
@@ -248,7 +249,8 @@ class Streaming:
         self._unmapped, self._again_s = 0, 0.0
 
     def set_solution(self, alphas: Sequence[float], solution: RidgeSolution, y: NDArray) -> None:
-        """Become fitted with a solution found elsewhere on the columns of the map taken; y (n,): labels or values."""
+        """Set the fitted attributes from a solution that was found elsewhere, on the columns of the map of
+        `set_features`; y (n,): labels or values."""
         single = solution.coef.shape[1] == 1
         self.coef_ = solution.coef[:, 0] if single else solution.coef.T
         self.intercept_ = float(solution.intercept[0]) if single else solution.intercept
@@ -257,7 +259,7 @@ class Streaming:
             self.classes_ = np.unique(y)
 
     def collapse(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coefficients of the columns of ``features_`` as those of the columns mapped, equal ones together."""
+        """The coefficients of the mapped columns, without equal ones, from those of the columns of ``features_``."""
         return coef if self._distinct is None else self._distinct.columns.collapse(coef)
 
     def _count_columns(self, X: Any) -> int:
@@ -266,15 +268,15 @@ class Streaming:
     # --- Memory: which strategy fits ---
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """About what a fit to (n, d) rows and one target comes to hold, besides the rows."""
+        """About the bytes that a fit to (n, d) rows and one target needs besides the rows."""
         alphas, folds = self._grid()
         columns = d if self.features is None else most_columns(self.features, n)
         plan = self._plan((n, d), columns, 1, folds if len(alphas) > 1 else 1, len(alphas))
         return max(plan.bytes, hook(self.features, "bytes_to_fit"))
 
     def _plan(self, shape: tuple[int, int], p: int, targets: int, folds: int, alphas: int, kept: int = 0) -> Plan:
-        """How to fit within the memory budget. ``shape`` is the rows, and the numbers to read in one; p are the columns
-        to solve for, and ``kept`` the bytes of the fitted map."""
+        """The plan of a fit within the memory budget. ``shape``: the rows, and the numbers to read per row; p: the
+        columns to solve for; ``kept``: the bytes of the fitted map."""
         size = Size(*shape, p, targets, folds, alphas)
         if makes_sparse(self.features) and self._by_cg(size.rows, p):
             return sparse_plan(size, self.features, kept=kept, memory=self.memory)
@@ -284,26 +286,26 @@ class Streaming:
         )  # fmt: skip
 
     def _follow(self, plan: Plan, X: Any, Y: NDArray[np.float64], alphas: list[float], folds: int) -> RidgeSolution:
-        """Fit in the way that the plan says."""
+        """Fit in the way of the plan."""
         fit: Callable[..., RidgeSolution] = getattr(self, f"_fit_{plan.way}")
         return fit(X, Y, alphas, folds, plan.block_rows, plan.work_bytes)
 
     def _by_cg(self, n: int, p: int) -> bool:
-        """Whether sparse features of n rows and p columns are solved for by conjugate gradients, unless ``method``
-        says: where ZᵀZ would have more numbers than Z has."""
+        """Whether conjugate gradients solve for sparse features of n rows and p columns: if ``method`` says so, or if
+        it is None and ZᵀZ would have more numbers than Z."""
         return p * p > most_columns(self.features, n) if self.method is None else self.method == "cg"
 
     def _size(self, X: Any) -> tuple[int, int]:
-        """The rows of X, and the numbers to read in one."""
+        """The number of X's rows, and of the numbers to read per row."""
         return X.shape[0], read_numbers(X)
 
     # --- Streaming ---
 
     def _blocks(self, X: Any, start: int, stop: int, rows: int) -> Iterator[tuple[slice, NDArray]]:
-        """The features of rows start…stop−1, block by block, in a buffer that is used again.
+        """The features of rows start…stop−1, block by block, in one buffer.
 
-        Generating the features is mapping as many rows as there are, once. What is mapped again to choose λ, or to save
-        memory, is time of the fit.
+        'feature_s' is the time of mapping each row once. Mapping rows again, to choose λ or to save memory, counts as
+        time of the fit.
         """
         fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
         buffer: NDArray | None = None
@@ -335,12 +337,12 @@ class Streaming:
         return chosen_method(self.method, self._grid()[0], self.lambda_scale) == "svd"
 
     def _shifted(self, Z: Any) -> NDArray:
-        """A block of features as an array, about the origin where there is an intercept."""
+        """A block of features as an array, minus the origin if there is an intercept."""
         Z = dense_rows(Z) if issparse(Z) else Z
         return Z - self._origin if self.center == "both" else Z
 
     def _new_statistics(self, folds: int, targets: int) -> FoldStatistics | FoldFactors:
-        """The statistics of the rows of this number of folds: their Gram matrices, or their R factors."""
+        """Empty statistics for this number of folds: Gram matrices, or R factors."""
         return (FoldFactors if self._by_svd else FoldStatistics)(self._columns, folds, targets)
 
     def _gather(
@@ -374,8 +376,9 @@ class Streaming:
         rows: int,
         spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
     ) -> HeldOut | None:
-        """What chooses λ otherwise than by squared error: another pass over a fold's rows, which counts the wrong
-        labels. ``spread`` turns the coefficients of a solution found elsewhere into those of the columns mapped."""
+        """The function that counts wrong labels in another pass over a fold's rows, if λ is chosen by these; None for
+        squared errors. ``spread`` gives the coefficients of the mapped columns for a solution that is found
+        elsewhere."""
         if self.scoring is None:
             return None
         bounds = fold_bounds(X.shape[0], folds)
@@ -400,14 +403,14 @@ class Streaming:
         return errors
 
     def _summed_error(self, outputs: NDArray[np.float64], Y: NDArray[np.float64], block: slice) -> float:
-        """What λ is chosen by, summed over a block's outputs (rows, t), each as often as its row's weight says."""
+        """The error that chooses λ, summed over a block's outputs (rows, t) with the rows' weights."""
         if self._weights is None:
             return wrong_share(outputs, Y) * outputs.size if self.scoring else float(np.square(outputs - Y).sum())
         errors = wrong_rows(outputs, Y) * Y.shape[1] if self.scoring else np.square(outputs - Y).sum(axis=1)
         return float(self._weights[block] @ errors)
 
     def _set_origin(self, X: Any, rows: int) -> None:
-        """A point near the columns' means: taken off first, so that an intercept loses no digits."""
+        """Set the origin, a point near the columns' means. It is subtracted first, so that an intercept is accurate."""
         self._origin = 0.0
         if self.center == "both":
             _, Z = next(self._blocks(X, 0, min(rows, X.shape[0]), rows))
@@ -426,7 +429,7 @@ class Streaming:
         memory: int | None = None,
         held_out: HeldOut | None = None,
     ) -> RidgeSolution:
-        """For every λ, from what the folds' rows come to."""
+        """The solution from the folds' statistics."""
         if isinstance(statistics, FoldFactors):
             return solve_svd_cv(
                 statistics, alphas, lambda_scale=self.lambda_scale, center=self.center, held_out=held_out,
@@ -455,10 +458,8 @@ class Streaming:
     def _fit_in_passes(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
-        """The same with one Gram matrix, or R factor, in memory: a pass for each fold and one for the fit.
-
-        Held-out errors come from predictions.
-        """
+        """The same with one Gram matrix, or R factor, in memory: a pass for each fold and one for the fit. Held-out
+        errors come from predictions."""
         n = X.shape[0]
         bounds = fold_bounds(n, folds)
         self._set_origin(X, rows)
@@ -493,7 +494,7 @@ class Streaming:
             if isinstance(statistics, FoldFactors):
                 solved = statistics.solve([0], alphas, lambda_scale=self.lambda_scale, center=self.center)
             else:
-                # One fold leaves a spare triangle in its square: no further memory.
+                # One fold leaves a spare triangle in its square, so no more memory is needed.
                 work = statistics.work(len(alphas), memory=0)
                 solved = solve_folds(
                     statistics, [0], alphas, lambda_scale=self.lambda_scale, center=self.center, work=work
@@ -504,10 +505,10 @@ class Streaming:
     def _fit_dual(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
-        """The same from ZZᵀ (n, n), with Z whole in memory: for fewer rows than columns."""
+        """The same from ZZᵀ (n, n), with all of Z in memory, for fewer rows than columns."""
         n = X.shape[0]
         kernel, work = TriangleStack(2, n)
-        if self.features is None and issparse(X):  # Z is X: no row but of K becomes dense, and no column is shifted
+        if self.features is None and issparse(X):  # Z is X, which stays sparse, and so is not shifted
             Z, self._origin = X.astype(np.float64, copy=False), np.zeros(self._columns)
             with Stopwatch() as multiplying:
                 for start in range(0, n, rows):
@@ -543,7 +544,7 @@ class Streaming:
     def _fit_by_cg(
         self, X: Any, Y: NDArray, alphas: list[float], folds: int, rows: int, budget: int | None
     ) -> RidgeSolution:
-        """The same on sparse features, which are held, by conjugate gradients."""
+        """The same on sparse features, which are stored, by conjugate gradients."""
         with Stopwatch(X) as mapping:
             Z = mapped(self._map, X, self._columns)
         check_finite(self.features, Z)
@@ -571,8 +572,8 @@ class Streaming:
     def _apply(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Z·coef, block by block: (n,) or (n, t).
 
-        Each thread makes features of rows of its own and multiplies them, which takes less than both in all threads,
-        one after the other.
+        Each thread maps some rows and multiplies their features. That is faster than mapping in all threads, and then
+        multiplying in all threads.
         """
         (n, d), coef = X.shape, self.collapse(coef)
         output = np.empty((n, *coef.shape[1:]))
@@ -587,9 +588,9 @@ class Streaming:
             finally:
                 self.timing_, self._again_s = kept  # predicting does not count as fitting
             return output
-        # The same tiles for any number of threads: a product's last digits depend on how many rows it has.
+        # The same tiles for any number of threads, because rounding depends on the number of rows of a product.
         tile = max(1, (self.block_rows or default_block_rows(self._columns)) // TILES)
-        buffers: list[NDArray] = []  # that no thread is using
+        buffers: list[NDArray] = []  # those that no thread uses
         for read in row_blocks(n, tile * max(TILES, min(MOST_ROWS_READ, NUMBERS_READ // d) // tile)):
             rows, products = rows_of(X, read), output[read]
 
@@ -607,17 +608,17 @@ class Streaming:
 
 
 class StreamingRegressor(Streaming, Regressor):
-    """What the two regressors have in common: how rows are given, all at once or part by part."""
+    """Base of the regressors: rows are given at once, or in parts."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to y (n,) or (n, t). X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row slices.
 
-        ``sample_weight`` (n,): a row of weight w counts as w equal rows, in n·λ too.
+        ``sample_weight`` (n,): a row of weight w counts as w equal rows, also in n·λ.
         """
         return self._fitted(sample_weight, self._targets(X, y), self._fit_targets)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Add these rows to those of the calls before, and solve again. See `StreamedRidge`."""
+        """Add these rows to those of earlier calls, and solve again. See `StreamedRidge`."""
         targets = self._targets(X, y, reset=self._statistics is None)
         return self._fitted(sample_weight, targets, self._fit_part)
 
@@ -626,7 +627,7 @@ class StreamingRegressor(Streaming, Regressor):
 
 
 class StreamingClassifier(Streaming, Classifier):
-    """What the two classifiers have in common: how rows are given, all at once or part by part."""
+    """Base of the classifiers: rows are given at once, or in parts."""
 
     class_weight: ClassWeight
 
@@ -635,16 +636,16 @@ class StreamingClassifier(Streaming, Classifier):
         check_class_weight(self.class_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to the labels y (n,), of any kind, as targets −1/+1. X and ``sample_weight`` as for the regressor."""
+        """Fit to the labels y (n,), of any type, as targets −1/+1. X and ``sample_weight`` as for the regressor."""
         return self._fitted(sample_weight, self._targets(X, y), self._fit_targets)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Add these rows to those of the calls before, and solve again. See `StreamedRidge`.
+        """Add these rows to those of earlier calls, and solve again. See `StreamedRidge`.
 
-        ``classes``: all labels there will be; needed in the first call where its y has not every one.
+        ``classes``: all labels; the first call needs them if its y does not have every one.
         """
         if self.class_weight == "balanced":
-            raise WrongParameter("class_weight", "must be None or a dictionary for partial_fit: what is balanced "
+            raise WrongParameter("class_weight", "must be None or a dictionary for partial_fit: balanced weights "
                                                  "would change with each part")  # fmt: skip
         first = self._statistics is None
         targets = self._targets(X, y, reset=first, classes=classes if first else self.classes_)
@@ -658,7 +659,7 @@ class StreamingClassifier(Streaming, Classifier):
 
 
 class StreamingCV(Streaming):
-    """What the two that choose λ have in common."""
+    """Base of the estimators that choose λ."""
 
     alphas: Sequence[float]
     folds: int

@@ -1,9 +1,9 @@
-"""Ridge regression by the singular values of Z, right at penalties that the normal equations lose, 0 among them.
+"""Ridge regression by the singular values of Z, accurate at penalties that the normal equations lose, including 0.
 
-ZᵀZ added up in float64 says nothing of its eigenvalues below ε·σ², σ the largest singular value of Z, and neither does
-any factor of it. A QR factorisation of Z has its singular values right to about ε·σ, and so the penalties down to
-(ε·σ)². The rows are gone through once, as for the normal equations: each fold keeps R of [1 | Z | y], the R of a
-training set is that of the others' stacked R, and its singular values give the solutions at every λ.
+Rounding of ZᵀZ in float64 hides its eigenvalues below ε·σ², where σ is the largest singular value of Z. A QR
+factorisation of Z has singular values right to about ε·σ, and so honours penalties down to (ε·σ)². One pass over the
+rows gives each fold's R of [1 | Z | y]. The R of a training set is that of the other folds' stacked R, and its singular
+values give the solutions at every λ.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from rffbench.solvers.ridge.fold_statistics import (
 from rffbench.solvers.ridge.settings import Center, RidgeScale
 
 EPS = float(np.finfo(np.float64).eps)
-WORK_MATRICES = 8  # p×p that solving takes: R of the training rows, one merged, U, V, and what LAPACK works in
+WORK_MATRICES = 8  # p×p matrices of a solution: R of the training rows, one merged, U, V, and LAPACK's arrays
 
 
 class FoldFactors:
     """R of the rows [1 | Z | y] of ``folds`` groups of rows, gathered block by block.
 
-    Memory is folds·(p + t + 1)² numbers, p the columns of Z and t those of y, for any number of rows.
+    Memory is folds·(p + t + 1)² numbers for p columns of Z and t of y, and any number of rows.
     """
 
     def __init__(self, columns: int, folds: int, targets: int = 1) -> None:
@@ -43,10 +43,8 @@ class FoldFactors:
         self._counts = np.zeros(folds)
 
     def add(self, fold: int, Z: NDArray, y: NDArray, *, weights: NDArray[np.float64] | None = None) -> None:
-        """Add the rows Z (rows, columns) with targets y (rows, targets) to ``fold``, each as often as its weight says.
-
-        float32 features are factored in float64.
-        """
+        """Add the rows Z (rows, columns) with targets y (rows, targets) and ``weights`` to ``fold``; float32 features
+        are factored in float64."""
         rows = np.empty((len(Z), 1 + self.columns + self.targets), order="F")
         rows[:, 0], rows[:, 1 : 1 + self.columns] = 1.0, Z
         rows[:, 1 + self.columns :] = np.reshape(y, (len(Z), self.targets))
@@ -57,22 +55,22 @@ class FoldFactors:
 
     @property
     def finite(self) -> bool:
-        """Whether all features added so far, and their squares' sums, are finite."""
+        """Whether all features so far, and the sums of their squares, are finite."""
         return all(np.isfinite(np.square(factor.matrix).sum()) for factor in self._factors)
 
     def solve(
         self, folds: Sequence[int], alphas: Sequence[float], *, lambda_scale: RidgeScale, center: Center
     ) -> Solved:
-        """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; of minimum norm where that is 0.
+        """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; of minimum norm if alpha is 0.
 
-        With Z = UΣVᵀ the coefficients are V(Σ² + cI)⁻¹ΣUᵀy for the penalty c. A singular value below p·ε times the
-        largest is rounding and taken for 0, as in `numpy.linalg.lstsq`; penalties below its square are thus all alike.
+        With Z = UΣVᵀ the coefficients are V(Σ² + cI)⁻¹ΣUᵀy for the penalty c. Singular values below p·ε times the
+        largest count as 0, as in `numpy.linalg.lstsq`, so all penalties below their square are the same.
         """
         merged = RFactor(1 + self.columns + self.targets)
         for fold in folds:
             merged.merge(self._factors[fold])
         R, p, n = merged.matrix, self.columns, float(self._counts[list(folds)].sum())
-        # Row 0 has what the rows have along 1, √n times the means; the rows below what is left of them.
+        # Row 0 has the rows' component along 1, √n times the means; the rows below have the rest.
         means = R[0, 1:] / R[0, 0]
         y_mean = means[p:] if center else np.zeros(self.targets)
         if center == "both":
@@ -91,7 +89,7 @@ class FoldFactors:
         return Solved(solutions, Accuracy.of("svd", cut**2, penalty(1.0, n, lambda_scale, trace)))
 
     def held_out_mse(self, fold: int, solutions: Solutions) -> list[float]:
-        """Each solution's mean squared error on the rows of ``fold``: ‖R(−c; −β; 1)‖² over their number."""
+        """Each solution's mean squared error on the rows of ``fold``: ‖R(−c; −β; 1)‖² divided by their number."""
         errors = []
         for coef, intercept in (solution for solution in solutions if solution is not None):
             residual = self._factors[fold].matrix @ np.vstack([-intercept[None, :], -coef, np.eye(self.targets)])
@@ -100,15 +98,15 @@ class FoldFactors:
 
     @staticmethod
     def bytes_needed(columns: int, folds: int, targets: int = 1) -> int:
-        """Of the folds' factors and of solving."""
+        """The bytes of the folds' factors and of a solution."""
         return (folds + WORK_MATRICES) * RFactor.bytes_needed(1 + columns + targets)
 
 
 def _right_side(
     A: NDArray[np.float64], B: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """UᵀB, the singular values Σ, largest first, and Vᵀ, of A = UΣVᵀ."""
-    for driver in ("gesdd", "gesvd"):  # the first is quicker, and fails on matrices that are rare
+    """UᵀB, the singular values Σ, largest first, and Vᵀ, for A = UΣVᵀ."""
+    for driver in ("gesdd", "gesvd"):  # the first is faster, and fails on some rare matrices
         try:
             U, sigma, Vt = svd(A, full_matrices=False, check_finite=False, lapack_driver=driver)
             return U.T @ B, sigma, Vt
@@ -126,7 +124,7 @@ def solve_svd_cv(
     held_out: HeldOut | None = None,
     path: bool = False,
 ) -> RidgeSolution:
-    """As `rffbench.solvers.ridge.fold_statistics.solve_ridge_cv`, by singular values: right at any alpha."""
+    """As `rffbench.solvers.ridge.fold_statistics.solve_ridge_cv`, by singular values, accurate at any alpha."""
 
     def solve(folds: Sequence[int], alphas: Sequence[float]) -> Solved:
         return factors.solve(folds, alphas, lambda_scale=lambda_scale, center=center)

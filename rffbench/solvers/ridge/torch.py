@@ -1,8 +1,8 @@
-"""Ridge regression on Fourier features with the arrays on a PyTorch device: the same trial, computed there.
+"""Ridge regression on Fourier features, with the arrays on a PyTorch device.
 
-Frequencies are drawn, and columns chosen by their scores, on the host, by the code and with the random numbers
-that serve the CPU. The device does what is large: the features of a row block, the Gram matrices of the folds
-in float64, and the factorisations. Nothing here is particular to CUDA.
+The host draws frequencies, and chooses columns by their scores, with the same code and random numbers as on the CPU.
+The device computes the features of row blocks, the folds' Gram matrices in float64, and the factorisations. Nothing is
+specific to CUDA.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rffbench.solvers.ridge.settings import (
     chosen_method,
 )
 
-BLOCK_ELEMENTS = 1 << 24  # numbers in a block of features: more than on a CPU, for larger products
+BLOCK_ELEMENTS = 1 << 24  # numbers in a block of features, more than on a CPU, for larger products
 MOST_BLOCK_ROWS = 1 << 16
 
 
@@ -65,7 +65,7 @@ class DeviceMatrix:
         return self.values.diagonal()
 
     def copy_from(self, other: DeviceMatrix) -> None:
-        """Become equal to ``other``, of the same size."""
+        """Set the matrix to ``other``, of the same size."""
         self.values.copy_(other.values)
 
     def add_gram(self, Z: NDArray[np.float64] | torch.Tensor, factor: float = 1.0) -> None:
@@ -74,18 +74,18 @@ class DeviceMatrix:
         self.values.addmm_(Z.T, Z, alpha=factor)
 
     def cholesky(self) -> None:
-        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError when not positive definite."""
+        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError if it is not positive definite."""
         factor, info = torch.linalg.cholesky_ex(self.values)
         if order := int(info):
             raise LinAlgError(f"not positive definite: the leading minor of order {order} is not positive")
         self.values = factor
 
     def solve(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A⁻¹B, where this holds the Cholesky factor of A."""
+        """A⁻¹B, if this holds the Cholesky factor of A."""
         return to_host(torch.cholesky_solve(self._there(B), self.values))
 
     def inverse_diagonal(self) -> NDArray[np.float64]:
-        """diag(A⁻¹), where this holds the Cholesky factor of A: the squared norms of the columns of L⁻¹."""
+        """diag(A⁻¹), if this holds the Cholesky factor of A: the squared norms of the columns of L⁻¹."""
         identity = torch.eye(len(self.values), dtype=torch.float64, device=self.values.device)
         inverse = torch.linalg.solve_triangular(self.values, identity, upper=False)
         return to_host(inverse.square_().sum(dim=0))
@@ -96,12 +96,12 @@ class DeviceMatrix:
 
 
 class DeviceStatistics:
-    """`rffbench.solvers.ridge.fold_statistics.FoldStatistics` with the Gram matrices on a device, whole, in float64."""
+    """`rffbench.solvers.ridge.fold_statistics.FoldStatistics` with whole float64 Gram matrices on a device."""
 
     def __init__(self, columns: int, folds: int, targets: int, device: torch.device) -> None:
         self.columns, self.folds, self.device = columns, folds, device
         self._grams = [DeviceMatrix(columns, device) for _ in range(folds)]
-        # Zᵀ[y | 1] of each fold, and of y alone what is small.
+        # Zᵀ[y | 1] of each fold, and on the host the sums over y.
         self._right = torch.zeros((folds, columns, targets + 1), dtype=torch.float64, device=device)
         self._n = np.zeros(folds, dtype=np.int64)
         self._y_sums, self._y_squares = np.zeros((2, folds, targets))
@@ -116,7 +116,7 @@ class DeviceStatistics:
         self._y_squares[fold] += np.square(Y).sum(axis=0)
 
     def moments(self, folds: Sequence[int]) -> Moments:
-        """The moments of the rows of ``folds`` together."""
+        """The moments of all rows of ``folds``."""
         chosen = list(folds)
         right = to_host(self._right[chosen].sum(dim=0))
         y_sums, y_squares = self._y_sums[chosen].sum(axis=0), self._y_squares[chosen].sum(axis=0)
@@ -133,17 +133,17 @@ class DeviceStatistics:
         return np.einsum("ij,ij->j", coef, self._grams[fold].multiply(coef))
 
     def work(self, penalties: int, memory: int | None = None) -> Work:
-        """The matrices to solve in; what memory they take is checked before."""
+        """The working matrices; their memory was checked before the fit."""
         return Work([DeviceMatrix(self.columns, self.device)], DeviceMatrix(self.columns, self.device))
 
     @staticmethod
     def bytes_needed(columns: int, folds: int) -> int:
-        """Of a fit: the folds' matrices, two to work in, and one while a factor is computed."""
+        """The bytes of a fit: the folds' matrices, two working matrices, and one while a factor is computed."""
         return 8 * (folds + 3) * columns**2
 
 
 class DeviceMap:
-    """A Fourier feature map as it is now, its frequencies on the device in the data's dtype."""
+    """The present state of a Fourier feature map, with frequencies on the device in the data's dtype."""
 
     def __init__(self, features: FourierFeatures, columns: int, dtype: np.dtype, device: torch.device) -> None:
         def there(array: NDArray) -> torch.Tensor:
@@ -194,7 +194,7 @@ class _TorchRidge:
         self.device = device
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_penalties(self.alphas, self.lambda_scale, self.center, get_args(RidgeScale))
         if chosen_method(None, list(self.alphas), self.lambda_scale) == "svd":
             least = min(self.alphas)
@@ -219,7 +219,7 @@ class _TorchRidge:
         with self._timed("feature_s", X):
             self._fit_features(X, Y, y)
             self._map = DeviceMap(self.features_, self._columns, X.dtype, self._device)
-        # With an intercept a point near the columns' means is taken off first, so that no digits are lost.
+        # With an intercept, a point near the columns' means is subtracted first, for accuracy.
         origin = torch.zeros(self._columns, dtype=torch.float64, device=self._device)
         if self.center == "both":
             origin = self._map(X[: min(n, block_rows(self._columns))]).double().mean(dim=0)
@@ -241,7 +241,7 @@ class _TorchRidge:
         self.cv_results_ = cv_results(alphas, solution.fold_error)
 
     def _fit_features(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
-        """Fit the map; one that looks at the data has its statistics gathered on the device."""
+        """Fit the map. If it chooses from a pool, the device computes the statistics for that."""
         features, (n, d) = self.features_, X.shape
         if not isinstance(features, PooledFeatures):
             features.fit(X, y)
@@ -278,7 +278,7 @@ class _TorchRidge:
         return output + self.intercept_
 
     def _check_memory(self, folds: int) -> None:
-        """MemoryBudgetError, before anything is computed, where the device has too little memory free."""
+        """MemoryBudgetError, before anything is computed, if the device has too little free memory."""
         free = free_bytes(self._device)
         needed = DeviceStatistics.bytes_needed(self._columns, folds)
         widest = self._columns
@@ -293,7 +293,7 @@ class _TorchRidge:
 
     @contextmanager
     def _timed(self, part: Literal["feature_s", "gram_s", "solve_s"], X: Any = None) -> Iterator[None]:
-        """Count the seconds until the device is done, less those a lazy X spends on fetching rows."""
+        """Count the seconds until the device is done, without those in which a lazy X fetches rows."""
         synchronise(self._device)
         with Stopwatch(X) as watch:
             yield
@@ -304,23 +304,22 @@ class _TorchRidge:
 class TorchRidgeCV(_TorchRidge, Regressor):
     """`rffbench.StreamedRidgeCV` on Fourier features, computed on a PyTorch device.
 
-    The same frequencies, folds and penalties, and solutions equal up to rounding. Features have the dtype of
-    X; the Gram matrices and all that follows are float64. Memory on the device is (folds + 3)·p² numbers, p
-    the columns of the features, and a block of rows; MemoryBudgetError, before anything is computed, where a
-    CUDA device has less free.
+    Frequencies, folds and penalties are the same, and solutions are equal up to rounding. Features have the dtype of X;
+    the Gram matrices and everything after them are float64. Memory on the device is (folds + 3)·p² numbers for p
+    columns of features, and a block of rows; MemoryBudgetError, before anything is computed, if a CUDA device has less.
 
     Parameters
     ----------
     alphas, folds, lambda_scale, center : as in `rffbench.StreamedRidgeCV`.
     features : a Fourier feature map (`rffbench.features.base.FourierFeatures`), cloned and fitted.
-    device : what ``torch.device`` takes: 'cuda', 'cuda:1', 'cpu'.
+    device : an argument of ``torch.device``: 'cuda', 'cuda:1', 'cpu'.
 
     Attributes
     ----------
     coef_, intercept_, alpha_, cv_results_, features_ : as in `rffbench.StreamedRidgeCV`, numpy arrays.
     timing_ : dict
-        Seconds in 'feature_s' (drawing, choosing and mapping, copying rows to the device included), 'gram_s' and
-        'solve_s', each taken when the device has finished.
+        Seconds in 'feature_s' (drawing, choosing and mapping, and copying rows to the device), 'gram_s' and 'solve_s',
+        each measured until the device has finished.
     """
 
 
@@ -334,18 +333,18 @@ def _blocks(start: int, stop: int, columns: int) -> Iterator[slice]:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until the device has done all it was given; PyTorch only hands work to one that is not the CPU."""
+    """Wait until the device has finished its work; on devices other than the CPU, PyTorch's calls return early."""
     if device.type != "cpu":
         getattr(torch, device.type).synchronize(device)
 
 
 def free_bytes(device: torch.device) -> int | None:
-    """Memory free on a CUDA device; None where PyTorch does not say."""
+    """The free memory of a CUDA device; None for other devices."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else None
 
 
 def warm_up(device: torch.device, dtype: np.dtype) -> None:
-    """Have the device started and its libraries loaded before anything is timed."""
+    """Start the device and load its libraries before timing."""
     matrix = DeviceMatrix(64, device)
     phase: Any = torch.tensor(np.eye(64, dtype=dtype), device=device)
     matrix.add_gram(torch.cos(phase @ phase).mul_(2.0).double() + torch.sin(phase).double())

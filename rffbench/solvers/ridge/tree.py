@@ -1,7 +1,7 @@
-"""The sum over row blocks as a tree that the rows alone determine: so are its digits, whoever adds, in whatever order.
+"""Sums over rows by a tree that depends only on the rows, so that results do not depend on the workers.
 
-The rows of each fold are cut into leaves of at most LEAF_ROWS. A leaf is one task: its Gram triangle, right side and
-sums are gathered in one place. Neighbours are then added in pairs, the sums again, until one is left.
+The rows of each fold are divided into leaves of at most LEAF_ROWS. A leaf is one task: one worker computes its Gram
+triangle, right side and sums. Then neighbours are added in pairs, and these sums again, until one is left.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 LEAF_ROWS = 1 << 14
-"""Rows of a leaf: enough that sending its triangle, 4p² bytes, takes a twentieth of computing it, rows·p²/2
-multiply-adds, where a node does 10¹¹ of them a second and the network moves 10⁹ bytes."""
+"""Rows of a leaf. Sending its triangle, 4p² bytes at 10⁹ bytes per second, then takes a twentieth of the time of
+computing it, rows·p²/2 multiply-adds at 10¹¹ per second."""
 
 
 class Node(NamedTuple):
-    """A sum of two: of the nodes numbered ``left`` and ``right``, leaves being numbered first."""
+    """The sum of the nodes with numbers ``left`` and ``right``; leaves have the first numbers."""
 
     left: int
     right: int
 
 
 def leaves(start: int, stop: int, most: int = LEAF_ROWS) -> list[slice]:
-    """Rows start…stop−1 in slices of at most ``most`` rows, whose lengths differ by one at most."""
+    """Rows start…stop−1 in slices of at most ``most`` rows, with lengths that differ by at most one."""
     count = -(-(stop - start) // most)
     bounds = [start + (stop - start) * leaf // count for leaf in range(count + 1)] if count else []
     return [slice(*pair) for pair in pairwise(bounds)]
 
 
 def pairs(count: int) -> list[Node]:
-    """The sums over ``count`` leaves: node number count + i is the i-th of them, the last one the sum of all."""
+    """The sums over ``count`` leaves: sum i is the node with number count + i, and the last one is the sum of all."""
     nodes: list[Node] = []
     level = list(range(count))
     while len(level) > 1:
@@ -41,7 +41,7 @@ def pairs(count: int) -> list[Node]:
 
 
 def depth_first(count: int, nodes: Sequence[Node]) -> list[int]:
-    """All numbers in the order in which one process holds the fewest sums at a time: each right after its parts."""
+    """All numbers in the order in which one process holds the fewest sums at a time: each sum right after its parts."""
     order: list[int] = []
 
     def visit(number: int) -> None:
@@ -56,23 +56,22 @@ def depth_first(count: int, nodes: Sequence[Node]) -> list[int]:
     return order
 
 
-Work = Callable[..., Any]  # a module's function: it goes by name
+Work = Callable[..., Any]  # a function of a module, so that it can be pickled
 
 
 class Engine(Protocol):
-    """What calls functions on workers. ``shared`` is sent to each of them once, and is their first argument. It, and
-    anything in a part, may be what `keep` gave."""
+    """Calls functions on workers. ``shared`` is sent to each worker once, and is the first argument. It, and values in
+    a part, may be results of `keep`."""
 
     @property
     def threads(self) -> int:
-        """How many parts are worked on at a time, at least 1."""
+        """The number of parts that are worked on at a time, at least 1."""
 
     def keep(self, value: Any) -> Any:
-        """The value on the workers, for several calls: it is sent once."""
+        """A handle of ``value``, which is sent to the workers once, for several calls."""
 
     def sums(self, work: Work, add: Work, shared: Any, groups: Sequence[Sequence[tuple]]) -> Iterator[Any]:
-        """Of each group of parts the sum by the tree over ``work(shared, *part)``, of two at a time by
-        ``add(left, right)``."""
+        """For each group of parts, the sum of ``work(shared, *part)`` by the tree, with ``add(left, right)``."""
 
     def each(self, work: Work, shared: Any, parts: Sequence[tuple]) -> Iterator[Any]:
-        """``work(shared, *part)`` of every part, in their order."""
+        """``work(shared, *part)`` for every part, in order."""

@@ -1,1 +1,1 @@
-"""Sparse random features and boosting: ℓ1-penalised models that draw features of their own."""
+"""Sparse random features and boosting: ℓ1-penalised models that draw their own features."""

@@ -1,8 +1,9 @@
-"""The basis functions φ_h of the kernels, unscaled: what ℓ1-penalised machines choose among.
+"""The basis functions φ_h of the kernels, unscaled, among which ℓ1-penalised machines choose.
 
-A cosine is cos(wᵀx + b), w from the kernel's spectral density and b uniform on [0, 2π); a perceptron sign(θᵀx − α),
-θ uniform on the unit sphere and α on ±1/γ, with sign(0) = 1. Either is a function of directionᵀx + offset. Draws
-nest, and are those of `RandomFourierFeatures` (form 'offset') and `PerceptronFeatures` on the same stream.
+A cosine is cos(wᵀx + b), with w from the kernel's spectral density and b uniform on [0, 2π). A perceptron is
+sign(θᵀx − α), with θ uniform on the unit sphere, α uniform on [−1/γ, 1/γ], and sign(0) = 1. Both are functions of
+directionᵀx + offset. Draws nest, and are those of `RandomFourierFeatures` (form 'offset') and `PerceptronFeatures` on
+the same stream.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from rffbench.features.base import draw_frequencies, draw_phases
 from rffbench.kernels import HalfSpaceKernel, Kernel, SpectralKernel, make_kernel, with_trait
 from rffbench.linalg.trigonometric import fourier_columns
 
-BLOCK_ELEMENTS = 1 << 20  # values computed at a time, where they need a place besides the one they are written to
+BLOCK_ELEMENTS = 1 << 20  # values per block if they need a temporary array
 
 
 class Functions(NamedTuple):
-    """Some functions of a basis: ``directions`` (m, d) and ``offsets`` (m,), float64."""
+    """Functions of a basis: ``directions`` (m, d) and ``offsets`` (m,), float64."""
 
     directions: NDArray[np.float64]
     offsets: NDArray[np.float64]
 
     def part(self, which: NDArray | slice) -> Functions:
-        """Those at the positions ``which``."""
+        """The functions at the positions ``which``."""
         return Functions(self.directions[which], self.offsets[which])
 
     @staticmethod
@@ -40,12 +41,12 @@ class Functions(NamedTuple):
 
 
 def with_ones(X: NDArray) -> NDArray:
-    """[X | 1]ᵀ, (d + 1, n) in C order: inputs as `Basis.evaluate` takes them."""
+    """[X | 1]ᵀ, (d + 1, n) in C order, the inputs of `Basis.evaluate`."""
     return np.vstack([X.T, np.ones((1, len(X)), X.dtype)])
 
 
 class Basis:
-    """The basis of the kernel called ``kernel`` with parameter γ = ``gamma``; ValueError if there is none."""
+    """The basis of ``kernel`` with γ = ``gamma``; ValueError if the kernel has none."""
 
     def __init__(self, kernel: str | Kernel, gamma: float) -> None:
         self.kernel = make_kernel(kernel, gamma)
@@ -55,7 +56,7 @@ class Basis:
             raise ValueError(f"the {self.kernel.name} kernel has no basis of functions; {', '.join(served)} have")
 
     def column_dtype(self, dtype: np.dtype) -> np.dtype:
-        """What training values are kept in: signs in a byte, cosines in the data's dtype."""
+        """The dtype of stored values: a byte for signs, the data's dtype for cosines."""
         return np.dtype(np.int8) if self.signs else np.dtype(dtype)
 
     def draw(self, count: int, d: int, sequence: SeedSequence) -> Functions:
@@ -67,10 +68,8 @@ class Basis:
         return Functions(self.kernel.fold(directions).T, -thresholds)
 
     def evaluate(self, functions: Functions, inputs: NDArray, out: NDArray) -> None:
-        """Write φ_j(x_i) into out[j, i], (m, n); ``inputs`` is [X | 1]ᵀ, float32 or float64.
-
-        A sign may be written as any number; cosines are of the inputs' dtype.
-        """
+        """Write φ_j(x_i) into out[j, i], (m, n); ``inputs`` is [X | 1]ᵀ, float32 or float64. ``out`` has the inputs'
+        dtype for cosines, and any dtype for signs."""
         rows = np.column_stack(functions).astype(inputs.dtype)  # an offset is the coefficient of the input 1
         if not self.signs:
             fourier_columns(rows, inputs, cos=out)

@@ -1,4 +1,5 @@
-"""Boosting (Yen et al. 2014, Section 3.3): the same objective, with the steepest function found at every step."""
+"""Boosting (Yen et al. 2014, Section 3.3): the objective of sparse random features; each step adds the steepest
+function."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge
 from rffbench.solvers.sparse.working_set import WorkingSet
 
 Threshold = Literal["surrogate", "best"]
-SURROGATE_C = 1e4  # the inverse penalty of the logistic surrogate, beside a loss that is a mean: hardly any
+SURROGATE_C = 1e4  # the inverse penalty of the logistic surrogate, beside a mean loss: hardly any penalty
 SURROGATE_TOL = 1e-4
 
 
@@ -62,7 +63,7 @@ class _Boosting(FullyCorrective):
             function = self._steepest_candidate(step, working, pull)
         values = np.empty((1, working.n), dtype=working.inputs.dtype)
         self._basis.evaluate(function, working.inputs, values)
-        if step and abs(values[0] @ pull) <= (1 + self.tol) * problem.penalty:  # its weight would stay about 0
+        if step and abs(values[0] @ pull) <= (1 + self.tol) * problem.penalty:  # its weight would be about 0
             return None
         return Proposal(function, np.array([step]))
 
@@ -87,15 +88,15 @@ class _Boosting(FullyCorrective):
 
 
 def steepest_perceptron(X: NDArray, pull: NDArray[np.float64], threshold: str) -> Functions:
-    """About the perceptron with the largest |Σ pullₙ·sign(θᵀxₙ − α)|, θ of length 1: one function; X is (n, d).
+    """Approximately the perceptron with the largest |Σ pullₙ·sign(θᵀxₙ − α)|, ‖θ‖ = 1; X is (n, d).
 
-    That is the least weighted error of a linear classifier of the labels sign(pullₙ), weights |pullₙ|, which is hard;
-    the logistic loss in its place is convex (as the boosting literature does it: S.-T. Chen et al., ICML 2012). With
-    the ``threshold`` 'best' α is then the best one there is for that θ.
+    It is the linear classifier of the labels sign(pullₙ) with the least error, weighted by |pullₙ|, which is hard to
+    find. The logistic loss replaces that error, and is convex (S.-T. Chen et al., ICML 2012). With the ``threshold``
+    'best', α is then the best one for this θ.
     """
     pulled = pull != 0
     labels, weights = pull[pulled] > 0, np.abs(pull[pulled])
-    if labels.all() or not labels.any():  # the constant function is the steepest
+    if labels.all() or not labels.any():  # then a constant function is the steepest
         return Functions(np.zeros((1, X.shape[1])), np.ones(1))
     surrogate = LogisticRegression(C=SURROGATE_C, tol=SURROGATE_TOL, max_iter=1000)
     surrogate.fit(X[pulled], labels, sample_weight=weights / weights.sum())
@@ -110,7 +111,7 @@ def _best_threshold(along: NDArray[np.float64], pull: NDArray[np.float64]) -> fl
     """The α with the largest |Σ pullₙ·sign(alongₙ − α)|, midway between two neighbouring points."""
     order = np.argsort(along)
     along, below = along[order], np.cumsum(pull[order])
-    between = np.flatnonzero(along[1:] > along[:-1])  # no threshold parts equal points
+    between = np.flatnonzero(along[1:] > along[:-1])  # no threshold separates equal points
     if not len(between):
         return float(along[0])
     best = between[np.abs(below[-1] - 2 * below[between]).argmax()]
@@ -120,29 +121,28 @@ def _best_threshold(along: NDArray[np.float64], pull: NDArray[np.float64]) -> fl
 class BoostedFeaturesRegressor(_Boosting, Regressor):
     """Boosting for regression: f(x) = Σ_h w(h)·φ_h(x), the steepest φ_h joining at each of T steps (Yen et al. 2014).
 
-    The objective, the basis and the minimisation over all weights are those of `SparseRandomFeaturesRegressor`; the
-    parameters and attributes that aren't described here are described there.
+    The objective, the basis and the minimisation over all weights are those of `SparseRandomFeaturesRegressor`, which
+    also describes the other parameters and attributes.
 
-    The steepest function can only be found approximately. Perceptrons: by weighted logistic regression of the sign of
-    −L′ on the inputs, with |L′| as weights. Cosines: the steepest of ``candidates`` draws. Where what is found is not
-    steep enough to get a weight the steps end: the approximation can do no more, though the objective may be above its
-    least value.
+    The steepest function is found approximately. Perceptrons: by logistic regression of the sign of −L′ on the inputs,
+    weighted by |L′|. Cosines: the steepest of ``candidates`` draws. The steps end if the function that is found is too
+    flat to get a weight, even if the objective is above its minimum.
 
     Parameters
     ----------
-    steps : T, at most; a function a step.
-    candidates : cosines drawn a step; without effect for perceptrons.
+    steps : T, the most steps; each adds one function.
+    candidates : cosines drawn per step; not used for perceptrons.
     threshold : 'surrogate' or 'best'
         The threshold of a perceptron: the logistic regression's, as in the paper, or the steepest for its direction,
-        which is found exactly. Without effect for cosines.
+        which is found exactly. Not used for cosines.
 
     Attributes
     ----------
-    indices_ : the steps that the functions joined at, (m,).
+    indices_ : the steps at which the functions joined, (m,).
 
     Notes
     -----
-    A saved file holds 'directions' and 'offsets'.
+    A saved file also has 'directions' and 'offsets'.
     """
 
     loss = Lasso
@@ -165,19 +165,19 @@ def make_boosting(
     validation: float = 0.1, target_score: float | None = None, record: bool = False,
     candidates: int = 100, threshold: Threshold = "surrogate",
 ) -> BoostedFeaturesRegressor | BoostedFeaturesClassifier:  # fmt: skip
-    """Boosting: the steepest function at each step, then minimised over all with an ℓ1 penalty.
+    """Boosting: each step adds the steepest function, and minimises over all weights with an ℓ1 penalty.
 
     Parameters
     ----------
     lambda_ : λ of the ℓ1 penalty, or values to choose from on held-out rows.
-    lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
-    steps : functions that are tried, however many n_features says.
+    lambda_scale : 1: the number is Nλ, the penalty beside a summed loss; n: it is λ, beside a mean loss.
+    steps : the most functions; n_features has no effect.
     tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
     validation : the share of rows held out to choose among several λ.
-    target_score : the held-out score that the chosen λ is to come nearest to; null: the best.
-    record : whether a row is kept of every step.
-    candidates : cosines drawn at a step; of no effect for perceptrons.
-    threshold : a perceptron's: the logistic regression's, or the best for its direction.
+    target_score : λ is chosen by the held-out score nearest to this; null: by the best score.
+    record : whether every step is recorded.
+    candidates : cosines drawn per step; not used for perceptrons.
+    threshold : of a perceptron: the logistic regression's, or the best for its direction.
     """
     estimator = BoostedFeaturesClassifier if task == "classification" else BoostedFeaturesRegressor
     return estimator(

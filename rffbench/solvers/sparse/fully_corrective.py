@@ -1,7 +1,7 @@
-"""Algorithm 1 of Yen et al. 2014, for any way to propose functions: propose, minimise over all, drop zeros.
+"""Algorithm 1 of Yen et al. 2014: propose functions (in any way), minimise over all weights, drop zeros.
 
-The function is f(x) = Σ_h w(h)·φ_h(x) over a basis (`rffbench.solvers.sparse.basis`), without an intercept, and the
-objective λ‖w‖₁ + (1/N) Σ L(f(xₙ), yₙ) (their Eq. 8), L = ½(z − y)² for regression and max(0, 1 − yz)² for two classes.
+f(x) = Σ_h w(h)·φ_h(x) over a basis (`rffbench.solvers.sparse.basis`), without an intercept. The objective is
+λ‖w‖₁ + (1/N) Σ L(f(xₙ), yₙ) (their Eq. 8), with L = ½(z − y)² for regression and max(0, 1 − yz)² for two classes.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from rffbench.solvers.sparse.l1 import L1Problem, Lasso, SquaredHinge, minimise
 from rffbench.solvers.sparse.quadratic import RowGram
 from rffbench.solvers.sparse.working_set import WorkingSet
 
-FILE_FORMAT = 1  # of what ``save`` writes
-PREDICTED_ELEMENTS = 1 << 20  # values computed at a time for predictions
+FILE_FORMAT = 1  # of saved models
+PREDICTED_ELEMENTS = 1 << 20  # values per block of predictions
 VECTORS = 8  # arrays of N float64 numbers that a step needs besides the values
 
 Listener = Callable[[WorkingSet, float], object]
 
 
 class Proposal(NamedTuple):
-    """Functions for the working set to take, and their names there, numbers."""
+    """Functions that join the working set, and the numbers that name them there."""
 
     functions: Functions
     names: NDArray[np.int64]
 
 
 class FullyCorrective(Bandwidth):
-    """What the estimators share. Subclasses add ``_propose``, and say in ``_stored`` what of a model must be kept."""
+    """Base of the estimators. Subclasses implement ``_propose``, and ``_stored`` and ``_restored`` for saved models."""
 
     loss: ClassVar[type[L1Problem]]
     n_features_in_: int
@@ -73,25 +73,25 @@ class FullyCorrective(Bandwidth):
         return Basis(self.kernel, self.bandwidth)
 
     def _begin(self, d: int) -> None:
-        """Get ready to propose functions of d inputs."""
+        """Prepare to propose functions of d inputs."""
 
     def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal | None:
-        """What joins at a step; None if nothing can and the descent ends, but not at step 0."""
+        """The functions that join at a step. None ends the descent; step 0 may not return None."""
         raise NotImplementedError
 
     @property
     def _proposed_at_once(self) -> int:
-        """Functions a proposal holds at most."""
+        """The most functions of a proposal."""
         raise NotImplementedError
 
     def _minimise(self, problem: L1Problem, working: WorkingSet, rng: np.random.Generator) -> None:
-        """Minimise over the weights of the working set, from where they are."""
+        """Minimise over the weights of the working set, starting at the present ones."""
         minimise(problem, working.values, working.weights, tol=self.tol, rng=rng)
 
     # --- Parameters ---
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         self._check_kernel()
         for alpha in self._alphas():
             check_positive("alpha", alpha)
@@ -108,14 +108,14 @@ class FullyCorrective(Bandwidth):
         check_choice("record", self.record, (True, False))
 
     def _alphas(self) -> list[Any]:
-        """What ``alpha`` lists, or its one value; not yet checked."""
+        """``alpha`` as a list, not yet checked."""
         alphas = list(self.alpha) if isinstance(self.alpha, (list, tuple, np.ndarray)) else [self.alpha]
         if not alphas:
             raise WrongParameter("alpha", "must be a positive number or a list of them, got an empty list")
         return alphas
 
     def _check_budget(self, when: str, inputs: tuple[int, int], dtype: np.dtype, features: int) -> None:
-        """MemoryBudgetError if a working set of this number of ``features`` of (n, d) inputs does not fit."""
+        """MemoryBudgetError if a working set of ``features`` functions on (n, d) ``inputs`` does not fit."""
         n, d = inputs
         a_value = self._basis.column_dtype(dtype).itemsize
         needed = n * (features * a_value + 2 * (d + 1) * dtype.itemsize + 8 * VECTORS) + RowGram.bytes_needed(features)
@@ -127,7 +127,7 @@ class FullyCorrective(Bandwidth):
     def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Any:
         """Fit to y (n,). X: (n, d) array, or a lazy array with shape, dtype and row slices.
 
-        ``eval_set``, rows and targets, is what 'test_error' is measured on, in ``curves_`` and for the callback.
+        ``eval_set``, rows and targets, gives 'test_error' in ``curves_`` and for the callback.
         """
         self._eval_set = eval_set
         try:
@@ -140,7 +140,7 @@ class FullyCorrective(Bandwidth):
         self._learn_gamma(X)
         target = self._single_target(Y, y)
         dtype = np.dtype(X.dtype)
-        self._check_budget("to begin with", X.shape, dtype, self._proposed_at_once)
+        self._check_budget("at the start", X.shape, dtype, self._proposed_at_once)
         inputs = self._inputs(X, slice(0, len(target)))
         warm_up(self.kernel, dtype)
         self.timing_ = {"feature_s": 0.0, "gram_s": 0.0, "solve_s": 0.0}
@@ -170,7 +170,7 @@ class FullyCorrective(Bandwidth):
         self, inputs: NDArray, target: NDArray[np.float64], alpha: float, *, start: WorkingSet | None = None,
         listener: Listener = lambda *_: None,
     ) -> WorkingSet:  # fmt: skip
-        """The working set after ``steps`` steps, begun with the functions and weights of ``start``."""
+        """The working set after ``steps`` steps, starting with the functions and weights of ``start``."""
         n, d = len(target), len(inputs) - 1
         problem = self.loss(target, alpha if self.lambda_scale == "n" else alpha / n)
         working = WorkingSet(self._basis, inputs)
@@ -200,8 +200,8 @@ class FullyCorrective(Bandwidth):
         self.timing_[part] += watch.seconds
 
     def _recorder(self, rows: list[dict[str, float]]) -> Listener:
-        """Appends to ``rows`` what a step came to and tells the callback; what that takes is no part of 'time'."""
-        before = self.timing_["solve_s"]  # choosing alpha is no part of it either
+        """A listener that appends each step to ``rows`` and calls the callback. 'time' excludes the time for that."""
+        before = self.timing_["solve_s"]  # 'time' also excludes choosing alpha
         spent = sum(self.timing_.values()) if before else 0.0
 
         def listen(working: WorkingSet, objective: float) -> None:
@@ -224,14 +224,12 @@ class FullyCorrective(Bandwidth):
         return float(np.sqrt(np.mean((np.asarray(y) - predicted) ** 2)))
 
     def _choose(self, inputs: NDArray, target: NDArray[np.float64], alphas: list[float]) -> float:
-        """The alpha with the best score on held-out rows, or the nearest to ``target_score``; the larger of equals.
-
-        Each begins with the functions and weights of the one before, the larger.
-        """
+        """The alpha with the best score on held-out rows, or with the one nearest to ``target_score``; the larger of
+        equals. Each fit starts with the functions and weights of the next larger alpha."""
         n = len(target)
         held = max(1, round(self.validation * n))
         if held >= n:
-            raise ValueError(f"choosing among {len(alphas)} alphas takes 2 rows or more, got n_samples = {n}")
+            raise ValueError(f"choosing among {len(alphas)} alphas needs 2 rows or more, got n_samples = {n}")
         order = generator(self.seed_, "validation").permutation(n)
         training, validating = np.sort(order[held:]), np.sort(order[:held])
         inside, outside, right = inputs[:, training], inputs[:, validating], target[validating]
@@ -266,9 +264,9 @@ class FullyCorrective(Bandwidth):
         return out
 
     def _inputs(self, X: Any, rows: slice) -> NDArray:
-        """[X[rows] | 1]ᵀ; ValueError if numbers in it are not finite, or too large for a function's value."""
+        """[X[rows] | 1]ᵀ; ValueError if numbers are not finite, or so large that values of functions overflow."""
         part = checked_rows(X, rows)
-        if self._basis.signs:  # a cosine tells by being no number
+        if self._basis.signs:  # for cosines, NaN shows an overflow later
             check_squares(part)
         return with_ones(part)
 
@@ -281,18 +279,18 @@ class FullyCorrective(Bandwidth):
     # --- Files ---
 
     def _stored(self) -> dict[str, NDArray]:
-        """The arrays from which ``_restored`` makes the functions again."""
+        """The arrays from which ``_restored`` makes the functions."""
         raise NotImplementedError
 
     def _restored(self, arrays: Mapping[str, NDArray]) -> Functions:
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to an .npz file: no pickle in it, and only what predictions take.
+        """Write the model to an .npz file, without pickles, and only the parts that predictions need.
 
-        'header' is a JSON object in a string: 'format', 'estimator', 'parameters' (kernel and gamma), 'seed' (entropy
+        'header' is a JSON object as a string: 'format', 'estimator', 'parameters' (kernel and gamma), 'seed' (entropy
         and spawn key of the random stream), 'n_features_in' and 'alpha'. 'coef' (m,) are the weights, 'classes' the
-        two labels of a classifier. What says which functions these are the weights of depends on the estimator.
+        two labels of a classifier. Other arrays, which depend on the estimator, identify the functions.
         """
         check_is_fitted(self)
         header = {
@@ -307,20 +305,20 @@ class FullyCorrective(Bandwidth):
         if isinstance(self, Classifier):
             arrays["classes"] = self.classes_
         if any(array.dtype.hasobject for array in arrays.values()):
-            raise ValueError("labels that are Python objects can't be saved; use numbers or strings of one array type")
+            raise ValueError("labels that are Python objects cannot be saved; use an array of numbers or strings")
         with open(path, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
 
     @classmethod
     def load(cls: Any, path: str | os.PathLike[str]) -> Any:
-        """The model that ``save`` wrote; ValueError if the file holds no such model."""
+        """The model that ``save`` wrote; ValueError if the file has none of this class."""
         with np.load(path, allow_pickle=False) as file:
             if "header" not in file:
-                raise ValueError(f"{os.fspath(path)} holds no model: it has no 'header'")
+                raise ValueError(f"{os.fspath(path)} is not a saved model: it has no 'header'")
             header = json.loads(str(file["header"]))
             if (header.get("format"), header.get("estimator")) != (FILE_FORMAT, cls.__name__):
                 raise ValueError(
-                    f"{os.fspath(path)} holds format {header.get('format')} of {header.get('estimator')}, "
+                    f"{os.fspath(path)} has format {header.get('format')} of {header.get('estimator')}, "
                     f"not format {FILE_FORMAT} of {cls.__name__}"
                 )
             seed = SeedSequence(header["seed"]["entropy"], spawn_key=header["seed"]["spawn_key"])
@@ -344,17 +342,17 @@ class FullyCorrective(Bandwidth):
 
 
 def _written(kernel: str | Kernel) -> str | dict[str, Any]:
-    """The kernel as JSON holds it: its name, with its parameters if it was given as a Kernel."""
+    """The kernel for JSON: its name, with its parameters if it was given as a Kernel."""
     if isinstance(kernel, str):
         return kernel
     if type(kernel) is not KERNELS.get(kernel.name):
-        raise ValueError(f"a model of the kernel {kernel.called()} can't be saved: it is not built in")
+        raise ValueError(f"a model of the kernel {kernel.called()} cannot be saved: the kernel is not built in")
     return {"name": kernel.name, **kernel.parameters}
 
 
 @cache
 def warm_up(kernel: str | Kernel, dtype: np.dtype) -> None:
-    """Have what is compiled compiled, or loaded from numba's cache, before anything is timed."""
+    """Compile the kernels, or load them from numba's cache, before timing."""
     rng = np.random.default_rng(0)
     inputs = with_ones(rng.uniform(size=(32, 2)).astype(dtype))
     working = WorkingSet(Basis(make_kernel(kernel).without_lengths(), 1.0), inputs)

@@ -1,17 +1,16 @@
-"""min λ‖w‖₁ + (1/N) Σ L(zₙᵀw, yₙ) for losses that are squares: what the LASSO and the ℓ1-penalised SVM share.
+"""min λ‖w‖₁ + (1/N) Σ L(zₙᵀw, yₙ) for the losses of the LASSO and the ℓ1-penalised SVM, which are squares.
 
-Both losses are c·r² of the residual r = y − Zw on the points that have a loss: ½r² at all of them, or r² where a
-label ±1 is not yet cleared, y·r > 0, which is the squared hinge max(0, 1 − y·zᵀw)². With a = r there and 0
-elsewhere, loss, gradient and dual are
+Both losses are c·r² of the residual r = y − Zw at the points that have a loss: ½r² at all points, or r² at those with
+y·r > 0, labels y = ±1, which is the squared hinge max(0, 1 − y·zᵀw)². With a = r at these points and 0 elsewhere, loss,
+gradient and dual are
 
     c‖a‖²/N,    −(2c/N) Zᵀa,    max over s of (2c/N)·s·aᵀy − (c/N)·s²‖a‖²,  |s|·‖(2c/N) Zᵀa‖_∞ ≤ λ,
 
-so that a duality gap costs one gradient. The descent is a proximal Newton method (newGLMNET's: G.-X. Yuan, C.-H. Ho
-and C.-J. Lin, JMLR 13, 2012): the quadratic model is minimised by randomised coordinate descent in Gram space (the
-covariance updates of J. Friedman et al., J. Stat. Software 33, 2010), a line search maintains the residual. For the
-LASSO the model is the problem.
+so a duality gap costs one gradient. The descent is a proximal Newton method (newGLMNET: G.-X. Yuan, C.-H. Ho and C.-J.
+Lin, JMLR 13, 2012). Randomised coordinate descent minimises the quadratic model by its Gram matrix (the covariance
+updates of J. Friedman et al., J. Stat. Software 33, 2010); a line search follows. For the LASSO, the model is exact.
 
-Features are the rows of a C-ordered array Z (p, N) here, so that each is contiguous.
+Here features are the rows of a C-ordered array Z (p, N), so that each is contiguous.
 """
 
 from __future__ import annotations
@@ -30,16 +29,17 @@ from sklearn.svm import LinearSVC
 from rffbench.linalg.threads import in_threads
 from rffbench.solvers.sparse.quadratic import RowGram, minimise_quadratic
 
-SUMS = {"reassoc", "contract", "nsz"}  # how the compiled sums may be re-ordered, to use vector units
-ADDED_AT_ONCE = 100  # features without a weight that join the model at a time, or as many as have one
+SUMS = {"reassoc", "contract", "nsz"}  # compiled sums may be re-ordered, to use vector units
+ADDED_AT_ONCE = 100  # features without a weight that join the model at a time, or as many as have a weight
 MODEL_TOL = 0.05  # the model is minimised to this share of the largest violation of optimality
-SUFFICIENT = 0.01  # share of the decrease the model foresees that a step has to bring
+SUFFICIENT = 0.01  # a step must bring this share of the decrease that the model predicts
 MOST_HALVINGS = 30
 MOST_STEPS = 200
 
 
 class Minimum(NamedTuple):
-    """Where a descent stopped: the objective, how far at most it is from its least value, and the steps taken."""
+    """The end of a descent: the objective, the duality gap, which bounds its distance from the minimum, and the number
+    of steps."""
 
     objective: float
     gap: float
@@ -47,7 +47,7 @@ class Minimum(NamedTuple):
 
 
 class L1Problem(ABC):
-    """A target y (N,), a penalty λ, and the residual y − Zw (N,) float64, which every change of w maintains."""
+    """A target y (N,), a penalty λ, and the residual y − Zw (N,) float64, which is updated with w."""
 
     factor: ClassVar[float]
     """c: the loss of a point is c·r²."""
@@ -60,20 +60,20 @@ class L1Problem(ABC):
 
     @abstractmethod
     def points(self, residual: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which points have a loss (N,)."""
+        """The mask of the points that have a loss, (N,)."""
 
     def objective(self, w: NDArray[np.float64]) -> float:
         """λ‖w‖₁ + (1/N) Σ L."""
         return self._value(w, self.residual)
 
     def loss_gradient(self) -> NDArray[np.float64]:
-        """∂/∂f of (1/N) Σ L(f, y) at every point, f = Zw the predictions: (N,)."""
+        """The derivatives (N,) of (1/N) Σ L(f, y) by the predictions f = Zw."""
         gradient: NDArray[np.float64] = np.where(self.points(self.residual), self.residual, 0.0)
         gradient *= -2 * self.factor / len(self.y)
         return gradient
 
     def shift(self, Z: NDArray, weights: NDArray[np.float64]) -> None:
-        """Take features and weights as given: the residual without them becomes the one with them."""
+        """Subtract the combination of the features with these weights from the residual."""
         self.residual -= _combination(Z, np.arange(len(Z)), weights)
 
     def _value(self, w: NDArray[np.float64], residual: NDArray[np.float64]) -> float:
@@ -81,7 +81,7 @@ class L1Problem(ABC):
         return float(self.penalty * np.abs(w).sum() + self.factor * (a @ a) / len(self.y))
 
     def _gap(self, objective: float, steepest: float) -> float:
-        """Objective less the dual's value, at the multiple of the loss's gradient that is best and feasible."""
+        """The objective minus the dual's value at the best feasible multiple of the loss's gradient."""
         points = self.points(self.residual)
         a = self.residual[points]
         share = self.factor / len(self.y)
@@ -95,7 +95,8 @@ class L1Problem(ABC):
         self, w: NDArray[np.float64], features: NDArray[np.int64], target: NDArray[np.float64],
         change: NDArray[np.float64], foreseen: float,
     ) -> bool:  # fmt: skip
-        """Move w[features] towards ``target``, and the residual by −``change``, as far as it pays; whether it does."""
+        """Move w[features] towards ``target``, and the residual by −``change``, until the objective decreases enough.
+        Returns whether it does."""
         before, start = self._value(w, self.residual), w[features]
         for halving in range(MOST_HALVINGS):
             share = 0.5**halving
@@ -112,11 +113,11 @@ def minimise(
     problem: L1Problem, Z: NDArray, w: NDArray[np.float64], *, tol: float, rng: Generator,
     most_steps: int = MOST_STEPS,
 ) -> Minimum:  # fmt: skip
-    """Improve w (p,) in place, from where it is, until the duality gap is ``tol`` times the objective or less.
+    """Improve w (p,) in place until the duality gap is at most ``tol`` times the objective.
 
-    Z is (p, N), one feature per row, of float64, float32 or int8; sums are of float64. Only features with a weight,
-    and the steepest of those whose gradient exceeds λ, are in the model of a step. The objective never increases;
-    where rounding lets it decrease no more the descent ends too.
+    Z is (p, N), one feature per row, float64, float32 or int8; sums are float64. The model of a step has the features
+    with a weight, and the steepest of those with a gradient above λ. The objective never increases; the descent also
+    ends if rounding prevents a decrease.
     """
     steps, moved = 0, True
     while True:
@@ -126,14 +127,14 @@ def minimise(
         reached = gap <= tol * objective
         if reached or steps >= most_steps or not moved:
             if not reached:
-                warnings.warn("the descent ended above its duality gap, tol", ConvergenceWarning, stacklevel=2)
+                warnings.warn("the descent ended with a duality gap above tol", ConvergenceWarning, stacklevel=2)
             return Minimum(objective, gap, steps)
         features = working_set(gradient, w, problem.penalty)
         points = problem.points(problem.residual)
         H = problem.gram.update(Z, features, points)
         slope, weights = gradient[features], w[features]
         tolerance = MODEL_TOL * _violation(slope, weights, problem.penalty)
-        scale = len(points) / (2 * problem.factor)  # of the model, so that H needs no factor and no copy
+        scale = len(points) / (2 * problem.factor)  # the model times this needs no factor, and so no copy, of H
         target = minimise_quadratic(H, scale * slope, weights, scale * problem.penalty, scale * tolerance, rng)
         step = target - weights
         foreseen = slope @ step + problem.penalty * (np.abs(target).sum() - np.abs(weights).sum())
@@ -142,7 +143,7 @@ def minimise(
 
 
 def working_set(gradient: NDArray, w: NDArray, penalty: float) -> NDArray[np.int64]:
-    """Positions, sorted: all that have a weight and the steepest of the others."""
+    """The positions, sorted, of the features with a weight and of the steepest others."""
     weighted = np.flatnonzero(w)
     steep = np.flatnonzero((w == 0) & (np.abs(gradient) > penalty))
     steepest = steep[np.argsort(-np.abs(gradient[steep]), kind="stable")]
@@ -213,10 +214,10 @@ def solve_by_liblinear(
     Z: NDArray, y: ArrayLike, penalty: float, *, tol: float = 1e-4, most_iterations: int = 1000, seed: int = 0
 ) -> NDArray[np.float64]:
     """The weights w (p,) of `SquaredHinge` for features Z (N, p) and labels y (N,), −1 and 1, by LIBLINEAR's coordinate
-    descent (its solver 5), which begins at 0 each time.
+    descent (solver 5), which starts at 0.
 
-    LIBLINEAR minimises ‖w‖₁ + C Σ max(0, …)², so C = 1/(λN). ``tol`` is its own ε, relative to the violation of
-    optimality at 0; it copies Z, at 16 bytes per number.
+    LIBLINEAR minimises ‖w‖₁ + C Σ max(0, …)², so C = 1/(λN). ``tol`` is LIBLINEAR's ε, relative to the violation of
+    optimality at 0. LIBLINEAR copies Z, at 16 bytes per number.
     """
     machine = LinearSVC(
         penalty="l1", loss="squared_hinge", dual=False, C=1 / (penalty * len(Z)), tol=tol, fit_intercept=False,

@@ -1,4 +1,4 @@
-"""The quadratic subproblem of ℓ1-penalised least squares: its Gram matrix, kept up to date, and its minimum."""
+"""The quadratic subproblem of ℓ1-penalised least squares: its Gram matrix, updated step by step, and its minimum."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 BLOCK_ELEMENTS = 1 << 21  # features are gathered in float64 blocks of about this many numbers (16 MB)
 SWEEPS_A_SUPPORT_STEP = 10
 MOST_SUPPORT_STEPS = 50
-JITTER = 1e-12  # share of the diagonal that is added to it: columns may be equal
+JITTER = 1e-12  # share of the diagonal that is added to it, because columns may be equal
 
 
 class RowGram:
     """ZZᵀ for some features (rows of Z) over some of the N points, updated when either set changes.
 
-    Between two steps of a descent few points change sides and few features come and go: those are all that
-    is multiplied, in float64, by BLAS, for every dtype of Z.
+    Between two steps of a descent, few points and features change. Only these are multiplied, by BLAS, in float64 for
+    every dtype of Z.
     """
 
     def __init__(self, n: int) -> None:
@@ -30,14 +30,14 @@ class RowGram:
 
     @staticmethod
     def bytes_needed(features: int) -> int:
-        """Bytes in use at most for this many features: the old matrix, the new one, a factor and the blocks."""
+        """The most bytes in use for this number of features: the old and the new matrix, a factor, and blocks."""
         return 8 * (3 * features**2 + 2 * BLOCK_ELEMENTS)
 
     def update(self, Z: NDArray, features: NDArray[np.int64], points: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The Gram matrix (m, m) of the rows ``features`` (sorted) of Z over the ``points`` (a mask)."""
         come, gone = points & ~self.points, self.points & ~points
         if 2 * (np.count_nonzero(come) + np.count_nonzero(gone)) > np.count_nonzero(points):
-            self.features = self.features[:0]  # it is less work to begin again
+            self.features = self.features[:0]  # starting afresh is less work
         kept, before, now = np.intersect1d(self.features, features, assume_unique=True, return_indices=True)
         matrix = np.empty((len(features), len(features)))
         if len(kept):
@@ -57,7 +57,7 @@ class RowGram:
         return matrix
 
     def renumber(self, kept: NDArray[np.int64]) -> None:
-        """Z's rows ``kept`` (sorted) have become its rows 0, 1, …; the others are gone."""
+        """Adapt to a Z of which only the rows ``kept`` (sorted) are left, as rows 0, 1, …"""
         here = np.isin(self.features, kept)
         self.matrix = self.matrix[np.ix_(here, here)]
         self.features = np.searchsorted(kept, self.features[here])
@@ -67,12 +67,12 @@ def minimise_quadratic(
     H: NDArray[np.float64], gradient: NDArray[np.float64], w: NDArray[np.float64], penalty: float,
     tol: float, rng: Generator,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """The v that minimises gᵀ(v − w) + ½(v − w)ᵀH(v − w) + λ‖v‖₁, from w on; a new array (m,).
+    """The v that minimises gᵀ(v − w) + ½(v − w)ᵀH(v − w) + λ‖v‖₁, starting at w; a new array (m,).
 
-    Coordinates are minimised over exactly, in a fresh random order each sweep, until the largest change of slope
-    in a sweep is ``tol``. Random features are so alike that descent alone would take 1e4 sweeps: every few
-    sweeps the support with its signs gets a Newton step, along which weights that come to 0 stay there (after the
-    feature-sign search of H. Lee et al., "Efficient sparse coding algorithms", NIPS 2006).
+    Sweeps minimise exactly over one coordinate after another, in a new random order each, until the largest change of
+    slope in a sweep is at most ``tol``. Random features are so similar that sweeps alone would take 1e4: after every
+    few sweeps there is a Newton step on the support, along which weights that reach 0 stay 0 (as in the feature-sign
+    search of H. Lee et al., "Efficient sparse coding algorithms", NIPS 2006).
     """
     v, slope = w.copy(), gradient.copy()
     curvature = H.diagonal() * (1 + JITTER) + np.finfo(float).tiny
@@ -87,7 +87,7 @@ def minimise_quadratic(
 
 
 def _support_step(H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, penalty: float) -> NDArray[np.float64]:
-    """The change (m,) of v along the Newton step of its support, signs kept, as far as that decreases the model."""
+    """The change (m,) of v along the Newton step on its support, with signs kept, up to the first minimum."""
     change = np.zeros_like(v)
     support = np.flatnonzero(v)
     within = H[np.ix_(support, support)]
@@ -95,7 +95,7 @@ def _support_step(H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, pe
     ascent = slope[support] + penalty * np.sign(v[support])
     try:
         factor = cho_factor(within, check_finite=False)
-    except LinAlgError:  # equal features, and rounding: the sweeps go on
+    except LinAlgError:  # equal features and rounding; sweeps continue
         return change
     step = -cho_solve(factor, ascent, check_finite=False)
     change[support] = _bent(within, within @ step, v[support], ascent, step)
@@ -104,9 +104,9 @@ def _support_step(H: NDArray, curvature: NDArray, slope: NDArray, v: NDArray, pe
 
 @numba.njit(nogil=True, cache=True)
 def _bent(H, bend, v, gradient, step):
-    """The change of v along ``step``, in which a weight that comes to 0 stays there, to the first minimum.
+    """The change of v along ``step`` up to the first minimum; weights that reach 0 stay 0.
 
-    ``gradient`` is the model's at v, ``bend`` = H·step how it changes on the way; both are worked in.
+    ``gradient`` is the model's at v, and ``bend`` = H·step is its change along the step; both are overwritten.
     """
     m = len(v)
     until_zero = np.full(m, np.inf)
@@ -141,7 +141,7 @@ def _bent(H, bend, v, gradient, step):
 
 
 def _gathered(Z: NDArray, features: NDArray, points: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-    """Blocks of Z[features][:, points] as float64; each is gone when the next comes."""
+    """Blocks of Z[features][:, points] as float64; each overwrites the one before."""
     size = max(64, BLOCK_ELEMENTS // max(1, len(features)))
     buffer = np.empty((len(features), min(size, len(points))))
     for start in range(0, len(points), size):
@@ -160,7 +160,7 @@ def _gather(Z, features, points, block):
 
 @numba.njit(nogil=True, cache=True)
 def _sweep(H, curvature, slope, v, order, penalty):
-    """Minimise over each coordinate in turn; the largest change of slope that one made."""
+    """Minimise over each coordinate in turn. Returns the largest change of slope."""
     largest = 0.0
     for j in order:
         target = v[j] - slope[j] / curvature[j]

@@ -1,4 +1,4 @@
-"""Sparse random features: descent on the weights of functions drawn at random, a few more at every step."""
+"""Sparse random features: descent on the weights of random functions, some of which are added at every step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Subproblem = Literal["descent", "liblinear"]
 
 
 class _SparseRandomFeatures(FullyCorrective):
-    """Step t proposes draws tR … (t + 1)R − 1 of the basis."""
+    """Step t proposes the draws tR … (t + 1)R − 1 of the basis."""
 
     def __init__(
         self, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, *, alpha: float | Sequence[float] = 1.0,
@@ -50,7 +50,7 @@ class _SparseRandomFeatures(FullyCorrective):
 
     def _propose(self, step: int, working: WorkingSet, problem: L1Problem) -> Proposal:
         names = np.arange(self.features_per_step * step, self.features_per_step * (step + 1))
-        names = np.setdiff1d(names, working.names, assume_unique=True)  # along a path some are there already
+        names = np.setdiff1d(names, working.names, assume_unique=True)  # an earlier alpha may have left some
         return Proposal(self._drawn.part(names), names)
 
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
@@ -70,10 +70,10 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     """Sparse random features for regression: f(x) = Σ_h w(h)·φ_h(x), most w(h) = 0 (Yen et al. 2014, Algorithm 1).
 
     T times: R functions are drawn and join the working set; λ‖w‖₁ + (1/2N) Σ (f(xₙ) − yₙ)² is minimised over its
-    weights, from where they are; functions whose weight is 0 leave. The φ_h are cos(wᵀx + b) for the kernels with a
-    spectral density, sign(θᵀx − α) for the perceptron kernel, without a factor: √2·cos, whose mean products are the
-    kernel, has the same minimum at √2·λ. There is no intercept. The draws are those of `RandomFourierFeatures`
-    (form 'offset') and `PerceptronFeatures` with the same ``random_state``, so that both choose among the same.
+    weights, starting at the present ones; functions with weight 0 leave. φ_h is cos(wᵀx + b) for kernels with a
+    spectral density, and sign(θᵀx − α) for the perceptron kernel, without a factor: for √2·cos, with products that
+    average to the kernel, the minimum is the same at √2·λ. There is no intercept. The draws are those of
+    `RandomFourierFeatures` (form 'offset') and `PerceptronFeatures` with the same ``random_state``.
 
     Parameters
     ----------
@@ -81,30 +81,30 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
     gamma : γ > 0, as in `rffbench.kernels`; or 'scale' or 'median', of the rows
         (`rffbench.kernels.bandwidth.gamma_of_rows`), but for the perceptron kernel.
     alpha : float or list of floats
-        λ > 0. Among several, one is chosen on held-out rows, then all rows are fitted with it.
+        λ > 0. Of several, held-out rows choose one, which is then fitted to all rows.
     lambda_scale : 1 or 'n'
-        What ``alpha`` is: with 1, Nλ, the penalty next to a summed loss, which the paper calls λN; with 'n', λ.
+        ``alpha`` is Nλ with 1, the penalty beside a summed loss (λN in the paper), and λ with 'n'.
     features_per_step, steps : R and T.
     tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
     validation : the share of rows held out to choose among several ``alpha``, which are fitted from the largest down,
-        each begun with the one before.
-    target_score : the score on the held-out rows (accuracy, as a share, or −RMSE) to which that of the chosen alpha is
-        nearest, as the paper chooses the one nearest to random features' score. None: the best score is chosen.
+        each starting at the last solution.
+    target_score : None: the alpha with the best score on the held-out rows is chosen. A number: the one with a score
+        (accuracy, as a share, or −RMSE) nearest to it, as the paper does with the score of random features.
     record : whether ``curves_`` are kept.
-    callback : None, or what is called after each step with that step's row of ``curves_``, a dictionary.
+    callback : None, or a function that is called after each step with the step's row of ``curves_``, a dictionary.
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState.
-    memory : bytes, or None. MemoryBudgetError, before the fit starts or before a step, where the working set would
-        take more: its values (N numbers of X's dtype per function, or N bytes for a perceptron), the inputs and the
-        Gram matrix of the functions with a weight.
+    memory : bytes, or None. MemoryBudgetError, before the fit or a step, if the working set would take more: its
+        values (N numbers of X's dtype per function, or N bytes for a perceptron), the inputs, and the Gram matrix of
+        the functions with a weight.
 
     Attributes
     ----------
-    coef_ : the weights that aren't 0, (m,) float64.
-    indices_ : which draws they belong to, (m,).
-    directions_, offsets_ : the functions themselves, (m, d) and (m,): φ is of directionᵀx + offset.
-    alpha_ : the λ taken. path_ : 'alpha', 'score', 'nonzeros' of those tried, where there are several.
+    coef_ : the weights other than 0, (m,) float64.
+    indices_ : their numbers among the draws, (m,).
+    directions_, offsets_ : the functions, (m, d) and (m,): φ is a function of directionᵀx + offset.
+    alpha_ : the chosen λ. path_ : 'alpha', 'score', 'nonzeros' of all λ, if there are several.
     metrics_ : 'model_size', m, and 'objective'.
-    curves_ : lists 'time' (seconds, measuring left out), 'objective', 'nonzeros', and with an ``eval_set`` in ``fit``
+    curves_ : lists 'time' (seconds, without measuring), 'objective', 'nonzeros', and with an ``eval_set`` in ``fit``
         'test_error'; one entry per step.
     timing_ : as in `StreamedRidge`; 'solve_s' is the minimisation.
     gamma_ : γ as a number.
@@ -112,8 +112,8 @@ class SparseRandomFeaturesRegressor(_SparseRandomFeatures, Regressor):
 
     Notes
     -----
-    X is (n, d), float64 or float32, y (n,). A saved file (``save``, ``load``) also holds
-    'indices': the functions are drawn again from the seed.
+    X is (n, d), float64 or float32, y (n,). A saved file (``save``, ``load``) also has 'indices': the functions are
+    drawn again from the seed.
 
     References
     ----------
@@ -141,8 +141,8 @@ class SparseRandomFeaturesClassifier(_SparseRandomFeatures, Classifier):
     Parameters
     ----------
     subproblem : 'descent' or 'liblinear'
-        How a step is minimised: by this package's descent from the weights there are, or by LIBLINEAR's (solver 5)
-        from 0, as the paper did; its ε is ``tol`` then, and the objective may rise.
+        A step's minimisation: by this package's descent, starting at the present weights, or by LIBLINEAR (solver 5),
+        starting at 0, as in the paper. ``tol`` is then LIBLINEAR's ε, and the objective may rise.
     """
 
     loss = SquaredHinge
@@ -193,13 +193,13 @@ def make_sparse_rf(
     Parameters
     ----------
     lambda_ : λ of the ℓ1 penalty, or values to choose from on held-out rows.
-    lambda_scale : what λ is: 1: Nλ, the penalty beside a loss that is summed; n: λ, beside a mean.
-    steps : an equal part of n_features joins at each.
+    lambda_scale : 1: the number is Nλ, the penalty beside a summed loss; n: it is λ, beside a mean loss.
+    steps : the number of steps; each adds an equal part of n_features.
     tol : the duality gap, as a share of the objective, at which a step's minimisation stops.
     validation : the share of rows held out to choose among several λ.
-    target_score : the held-out score that the chosen λ is to come nearest to; null: the best.
-    record : whether a row is kept of every step.
-    subproblem : what minimises, for two classes: descent from the weights there are, or LIBLINEAR from 0.
+    target_score : λ is chosen by the held-out score nearest to this; null: by the best score.
+    record : whether every step is recorded.
+    subproblem : the minimisation for two classes: descent from the present weights, or LIBLINEAR from 0.
     """
     check_count("steps", steps, least=1)
     if n_features is None or n_features % steps:

@@ -11,8 +11,8 @@ from rffbench.solvers.sparse.basis import Basis, Functions
 class WorkingSet:
     """Functions of ``basis`` with their weights, and their values at the points of ``inputs``, [X | 1]ᵀ.
 
-    Values are kept with one function per row. Room for more is made in place where the system can (realloc), so the
-    peak of memory is that of the largest working set.
+    The array of values has one row per function. It grows in place if the system can do that (realloc), so the peak of
+    memory is the largest working set.
     """
 
     def __init__(self, basis: Basis, inputs: NDArray) -> None:
@@ -28,7 +28,7 @@ class WorkingSet:
 
     @property
     def values(self) -> NDArray:
-        """φ_j(x_i), (m, N): a view, not to be held while the set changes."""
+        """φ_j(x_i), (m, N): a view, invalid once the set changes."""
         return self._values[: len(self)]
 
     def add(self, functions: Functions, names: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
@@ -40,13 +40,13 @@ class WorkingSet:
         values = self._values[before:after]
         self.basis.evaluate(functions, self.inputs, values)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValueError("numbers in X are too large for the functions drawn to have values; scale it first")
+            raise ValueError("numbers in X are so large that values of the drawn functions overflow; scale X first")
         self.functions = Functions.joined([self.functions, functions])
         self.names = np.concatenate([self.names, names])
         self.weights = np.concatenate([self.weights, np.zeros(len(names)) if weights is None else weights])
 
     def drop_zeros(self) -> NDArray[np.int64]:
-        """Let the functions without a weight go; the positions of those that stay, sorted."""
+        """Remove the functions with weight 0. Returns the positions of the others, sorted."""
         kept = np.flatnonzero(self.weights)
         for position, old in enumerate(kept):
             if position != old:

@@ -1,22 +1,23 @@
-"""The squared-hinge kernel machine by coordinate descent in the dual, without ever holding K. Compiled.
+"""The squared-hinge kernel machine by coordinate descent in the dual, without storing K. Compiled.
 
 In β = y∘α the dual of min ½‖f‖² + C·Σ max(0, 1 − yᵢ(f(xᵢ) + b))² is
 
-    min ½βᵀ(K + I/(2C))β − yᵀβ,   yᵢβᵢ ≥ 0,   and Σβ = 0 where there is a bias b.
+    min ½βᵀ(K + I/(2C))β − yᵀβ,   yᵢβᵢ ≥ 0,   and Σβ = 0 if there is a bias b.
 
-β has no upper bound, so this is what LIBSVM solves on K + I/(2C) with its C infinite (its FAQ's recipe for the
-squared hinge). The gradient F = (K + I/(2C))β − y is kept up to date.
+β has no upper bound, so this is LIBSVM's problem on K + I/(2C) with an infinite C (its FAQ's recipe for the squared
+hinge). The gradient F = (K + I/(2C))β − y is updated in every step.
 
-Coordinates are worked on a block at a time, drawn at random from those that violate optimality by more than a
-fifth of the worst: the worst alone are often neighbours, whose violations a single step resolves. Within a block a
-step moves two coordinates: with a bias the pair of Fan, Chen & Lin (JMLR 6, 2005), the one that violates optimality
-most and the one that then decreases the objective most to second order; without one the same pair unconstrained
-(Steinwart, Hush & Scovel, JMLR 12, 2011), moved to its exact optimum. Then the rows of K of those that moved bring
-all of F up to date together: the points pass through the processor's cache once for all, and threads share them.
+A block of coordinates is worked on at a time. It is drawn at random from those that violate optimality by more than a
+fifth of the worst, because the worst ones are often neighbours, and one step resolves the violations of several. A step
+in a block moves two coordinates. With a bias it is the pair of Fan, Chen & Lin (JMLR 6, 2005): the coordinate with the
+largest violation, and the one that then decreases the objective most, to second order. Without a bias it is the same
+pair without the constraint (Steinwart, Hush & Scovel, JMLR 12, 2011), moved to its exact optimum. Then the rows of K of
+the moved coordinates update all of F together, so that the points pass through the processor's cache once; threads
+share this work.
 
-These rows are kept in a bounded cache while there is room. Coordinates at 0 whose gradient says they will stay are
-left out: the problem is compacted, so that rows get shorter and more of them fit the cache. Their gradients are
-computed again before the end.
+A cache of fixed size keeps rows of K while there is room. Coordinates at 0 that, by their gradient, will stay there are
+left out: the problem is compacted, rows become shorter, and more of them fit the cache. Their gradients are computed
+again before the end.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from rffbench.kernels import Kernel
 from rffbench.linalg.kernel_rows import add_kernel_rows, add_known_rows, kernel_product, kernel_rows, unit_columns
 
 UP, DOWN = 1, 2  # β may grow; β may fall
-TILE = 256  # coordinates whose scores are computed together before their maximum is looked for
+TILE = 256  # scores of this many coordinates are computed before their maximum is sought
 BLOCKS = 32  # in a pass over all coordinates
 SMALLEST_BLOCK, LARGEST_BLOCK = 64, 2048
-VIOLATORS = 0.2  # of the largest violation makes a coordinate one of those a block is drawn from
-LEFT_IN_BLOCK = 0.3  # of the largest violation before, when a block is left
-STEPS_A_COORDINATE = 100  # at most
+VIOLATORS = 0.2  # coordinates with at least this share of the largest violation may be drawn
+LEFT_IN_BLOCK = 0.3  # a block is done at this share of the largest violation before it
+STEPS_A_COORDINATE = 100  # the most steps in a block, per coordinate
 SHRINK_EVERY = 10  # blocks
-WORTH_COMPACTING = 0.1  # of the coordinates
-MOST_REVIVALS = 5  # times that shrunk coordinates come back before shrinking stops
+WORTH_COMPACTING = 0.1  # share of the coordinates that must be left out for it
+MOST_REVIVALS = 5  # shrinking stops after coordinates that were left out have come back this many times
 
 
 class DualSolution(NamedTuple):
-    """β (n,), the bias b, f(x) + b at the training points (n,), the dual objective, and the steps taken."""
+    """β (n,), the bias b, f(x) + b at the training points (n,), the dual objective, and the number of steps."""
 
     coefficients: NDArray[np.float64]
     bias: float
@@ -60,12 +61,12 @@ def solve_squared_hinge(
     X: NDArray[np.float64], y: NDArray[np.float64], kernel: Kernel, *, C: float, bias: bool, tolerance: float,
     cache_bytes: int,
 ) -> DualSolution:  # fmt: skip
-    """Solve for the points X (n, d) and labels y (n,) of −1 and 1, both present.
+    """Solve for the points X (n, d) and labels y (n,) −1 and 1, both present.
 
-    ``tolerance``: the violation of optimality that is left, as LIBSVM's: with a bias the largest difference of
-    −F between a coordinate that may grow and one that may fall, else the largest |F| of one that may move so.
-    K is computed in single precision, sums with it in double. Needs besides X about ``cache_bytes`` and
-    ``working_bytes``.
+    ``tolerance``: the remaining violation of optimality, as LIBSVM's: with a bias the largest difference of −F between
+    a coordinate that may grow and one that may fall, else the largest |F| of a coordinate that may move against it. K
+    is computed in single precision, sums with it in double. It needs about ``cache_bytes`` and `working_bytes` besides
+    X.
     """
     n = len(y)
     kernel, columns = unit_columns(kernel, X)
@@ -97,21 +98,22 @@ def solve_squared_hinge(
                 cache.compact(keep, active.columns)
                 violation = _violation(active, bias)
         block = _draw_block(active, violation, bias, rng)
-        enough = max(tolerance / 2, LEFT_IN_BLOCK * violation.gap)  # the worst are in the block
+        enough = max(tolerance / 2, LEFT_IN_BLOCK * violation.gap)  # the worst coordinates are in the block
         steps += _descend(active, block, cache, kernel, ridge, bias, enough)
         blocks += 1
     return _solution(whole, ridge, bias, steps)
 
 
 def working_bytes(n: int, d: int) -> int:
-    """What ``solve_squared_hinge`` needs besides X and the cache, about: X′ three times, vectors, and a block."""
+    """About the bytes that `solve_squared_hinge` needs besides X and the cache: X′ three times, vectors, and a
+    block."""
     block = _block_size(n)
     return (3 * 4 * d + 120) * n + 4 * block * (block + 2 * d)
 
 
 @dataclass
 class _Problem:
-    """The coordinates still worked on: where they are in the whole problem, and their part of every array."""
+    """The coordinates that are still worked on: their ``index`` in the whole problem, and their part of every array."""
 
     index: NDArray[np.int64]
     columns: NDArray[np.float32]
@@ -128,16 +130,17 @@ class _Problem:
 
 
 class RowCache:
-    """Rows of K, float32, in a fixed amount of memory: the first that were asked for, and what fits where some left.
+    """Rows of K, float32, in a fixed amount of memory: the first ones that are computed, until it is full.
 
-    Blocks are drawn at random, so that no row is likelier to be asked for again than another: none makes room.
+    Rows are not replaced: blocks are drawn at random, so all rows are equally likely to be needed again. `compact`
+    makes room for more.
     """
 
     def __init__(
         self, kernel: Kernel, columns: NDArray[np.float32], size: int, storage: NDArray[np.float32] | None = None
     ) -> None:
         n = columns.shape[1]
-        # Untouched pages of it take no memory.
+        # Pages that are never written take no memory.
         self.storage = np.empty(min(size // 4, n * n), np.float32) if storage is None else storage
         self._kernel = kernel
         self._set_width(columns)
@@ -147,7 +150,7 @@ class RowCache:
         slots = min(len(self.storage) // n, n)
         self._columns = columns
         self.rows = self.storage[: slots * n].reshape(slots, n)
-        self.slot_of = np.full(n, -1, np.int64)  # −1 for those not here
+        self.slot_of = np.full(n, -1, np.int64)  # −1 for rows that are not in the cache
         self.owner = np.empty(0, np.int64)
 
     def add_rows(self, indices: NDArray[np.int64], weights: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
@@ -162,7 +165,7 @@ class RowCache:
         add_kernel_rows(self._kernel, self._columns, points, weights, self.rows, self.slot_of[new], sums)
 
     def compact(self, keep: NDArray[np.int64], columns: NDArray[np.float32]) -> None:
-        """Leave out all points but ``keep``, whose X′ is ``columns``: the cached rows become shorter."""
+        """Keep only the points ``keep``, with ``columns`` as their X′: the cached rows become shorter."""
         owner, old = self.owner, self.rows
         new_index = np.full(len(self.slot_of), -1)
         new_index[keep] = np.arange(len(keep))
@@ -174,7 +177,8 @@ class RowCache:
 
 
 class _Violation(NamedTuple):
-    """The largest −F of what may grow, the largest F of what may fall, where these are, and how far from optimal."""
+    """The largest −F of coordinates that may grow, the largest F of those that may fall, the places of both, and the
+    violation of optimality."""
 
     up: float
     down: float
@@ -193,9 +197,9 @@ def _block_size(n: int) -> int:
 
 
 def _draw_block(problem: _Problem, violation: _Violation, bias: bool, rng: Generator) -> NDArray[np.int64]:
-    """The worst coordinate that may grow, the worst that may fall, and others that violate optimality; sorted."""
+    """The worst coordinate that may grow, the worst that may fall, and a random choice of other violators; sorted."""
     gradient, moves = problem.gradient, problem.moves
-    centre = (violation.down - violation.up) / 2 if bias else 0.0  # where both have to get
+    centre = (violation.down - violation.up) / 2 if bias else 0.0  # both sides approach it
     least = VIOLATORS * (violation.gap / 2 if bias else violation.gap)
     growing = np.flatnonzero((moves & UP > 0) & (gradient < centre - least))
     falling = np.flatnonzero((moves & DOWN > 0) & (gradient > centre + least))
@@ -208,7 +212,7 @@ def _descend(
     problem: _Problem, block: NDArray[np.int64], cache: RowCache, kernel: Kernel, ridge: float, bias: bool,
     enough: float,
 ) -> int:  # fmt: skip
-    """Steps within the block until its violation is ``enough``, then F of all: how many steps."""
+    """Take steps in the block until its violation is ``enough``, and update all of F. Returns the number of steps."""
     points = np.ascontiguousarray(problem.columns[:, block].T)
     K = np.empty((len(block), len(block)), np.float32)
     kernel_rows(kernel, np.ascontiguousarray(points.T), points, K)
@@ -226,12 +230,13 @@ def _descend(
 
 @numba.njit(nogil=True, cache=True)
 def _gap(up, down, bias):
-    """How far from optimal, from the largest −F of what may grow and the largest F of what may fall."""
+    """The violation of optimality, from the largest −F of coordinates that may grow, and the largest F of those that
+    may fall."""
     return up + down if bias else max(up, down)
 
 
 def _may_still_move(problem: _Problem, violation: _Violation, bias: bool) -> NDArray[np.bool_]:
-    """Not those at 0 that no present violator would form a pair with."""
+    """The mask of coordinates without those at 0 that would form a pair with no violator."""
     only_up, only_down = problem.moves == UP, problem.moves == DOWN
     highest, lowest = (violation.down, -violation.up) if bias else (violation.gap, -violation.gap)
     return ~((only_up & (problem.gradient > highest)) | (only_down & (problem.gradient < lowest)))
@@ -243,7 +248,7 @@ def _write_back(whole: _Problem, active: _Problem) -> None:
 
 
 def _revive(whole: _Problem, active: _Problem, kernel: Kernel) -> None:
-    """Write back what is active, and compute the gradients of the coordinates, all 0, that are not."""
+    """Write back the active coordinates, and compute the gradients of the others, which are 0."""
     _write_back(whole, active)
     left_out = np.ones(len(whole.y), bool)
     left_out[active.index] = False
@@ -258,7 +263,7 @@ def _revive(whole: _Problem, active: _Problem, kernel: Kernel) -> None:
 def _solution(problem: _Problem, ridge: float, bias: bool, steps: int) -> DualSolution:
     beta, F, y = problem.beta, problem.gradient, problem.y
     b = 0.0
-    if bias:  # at the optimum F = −b where β ≠ 0, and on the right side of it elsewhere
+    if bias:  # at the optimum F = −b if β ≠ 0
         support = beta != 0
         b = -float(F[support].mean()) if support.any() else 0.0
     objective = 0.5 * float(beta @ (F - y))
@@ -267,7 +272,7 @@ def _solution(problem: _Problem, ridge: float, bias: bool, steps: int) -> DualSo
 
 @numba.njit(nogil=True, cache=True)
 def _shorten(rows, survivors, keep, storage):
-    """Write rows[survivors][:, keep] to the front of ``storage``, which ``rows`` lies in: never ahead of reading."""
+    """Write rows[survivors][:, keep] to the front of ``storage``, which contains ``rows``; writes never pass reads."""
     m = len(keep)
     buffer = np.empty(m, np.float32)
     for place in range(len(survivors)):
@@ -279,8 +284,8 @@ def _shorten(rows, survivors, keep, storage):
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
 def _run(F, beta, y, moves, K, Q, alike, ridge, bias, enough, most_steps):
-    """Take steps until the violation is ``enough``; how many. Q is the diagonal of K + I/(2C), ``alike`` whether it is
-    one number."""
+    """Take steps until the violation is ``enough``, and return their number. Q is the diagonal of K + I/(2C), ``alike``
+    whether its entries are equal."""
     for step_number in range(most_steps):
         up, down, i, most_down = _largest_violations(F, moves)
         if _gap(up, down, bias) < enough:
@@ -312,7 +317,7 @@ def _run(F, beta, y, moves, K, Q, alike, ridge, bias, enough, most_steps):
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
 def _largest_violations(F, moves):
-    """The largest −F of what may grow, the largest F of what may fall, and where these are."""
+    """The largest −F of coordinates that may grow, the largest F of those that may fall, and their places."""
     n = len(F)
     best_up = best_down = -1e300
     tile_up = tile_down = 0
@@ -336,7 +341,7 @@ def _largest_violations(F, moves):
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "nnan", "nsz"})
 def _best_partner(F, moves, row, i, Q, alike, bias):
-    """The coordinate with which i decreases the objective most, to second order."""
+    """The coordinate that, moved together with i, decreases the objective most, to second order."""
     n = len(F)
     g, q = F[i], Q[i]
     values = np.empty(TILE)
@@ -372,14 +377,14 @@ def _best_partner(F, moves, row, i, Q, alike, bias):
             for k in range(size):
                 if values[k] > best and start + k != i:
                     best, partner = values[k], start + k
-    # Where no other fits (a lone coordinate), any will do: it does not move.
+    # If no other coordinate may move, any one serves as the partner, and does not move.
     return partner if partner >= 0 else (i + 1) % n
 
 
 @numba.njit(nogil=True, cache=True)
 def _pair_optimum(y_i, y_j, beta_i, beta_j, F_i, F_j, q, r, c):
-    """The optimum of the objective over βᵢ and βⱼ, with the signs of yᵢ and yⱼ or 0; q and r are their places on the
-    diagonal."""
+    """The optimum of the objective over βᵢ and βⱼ, with the signs of yᵢ and yⱼ or 0; q and r are their diagonal
+    entries."""
     s = y_i * y_j * c
     a, b, G, H = y_i * beta_i, y_j * beta_j, y_i * F_i, y_j * F_j
     determinant = q * r - s * s
@@ -400,7 +405,7 @@ def _change(da, db, G, H, q, r, s):
 
 
 def warm_up(kernel: Kernel) -> None:
-    """Have everything compiled, or loaded from numba's cache, before anything is timed."""
+    """Compile the kernels, or load them from numba's cache, before timing."""
     X, y = np.array([[0.0], [0.1], [0.2]]), np.array([1.0, -1.0, 1.0])
     kernel = kernel.without_lengths()
     solution = solve_squared_hinge(X, y, kernel, C=1.0, bias=True, tolerance=0.1, cache_bytes=0)

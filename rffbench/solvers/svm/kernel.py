@@ -1,4 +1,4 @@
-"""Exact kernel machines for classification: the squared hinge by our own solver, the hinge by LIBSVM."""
+"""Exact kernel machines for classification: the squared hinge by this package, the hinge by LIBSVM."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rffbench.rowsource import BLOCK_ROWS, Stopwatch, row_blocks
 from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, checked_rows, read_rows
 from rffbench.solvers.svm.dual_descent import solve_squared_hinge, warm_up, working_bytes
-from rffbench.solvers.svm.libraries import heard, load, tell_of_libsvm
+from rffbench.solvers.svm.libraries import heard, load, warn_of_libsvm
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.text import BYTES, quantity
 
 Loss = Literal["squared-hinge", "hinge"]
-USUAL_STEPS = 7000  # multiply-adds over n^1.5·√d: 0.4 to 1.8 of it in the results that ship, a fifth on ijcnn1
-LIBSVM_BYTES = 120  # LIBSVM's vectors, a point
-REACH = 1e4  # of a coordinate, in widths of the kernel: single precision leaves its differences 1e-3 of a width
+USUAL_STEPS = 7000  # multiply-adds over n^1.5·√d; the shipped results have 0.4 to 1.8 times this, ijcnn1 a fifth
+LIBSVM_BYTES = 120  # LIBSVM's vectors, per point
+REACH = 1e4  # largest coordinate, in widths of the kernel: single precision then rounds to 1e-3 of a width
 
 
 def _cache_bytes(cache: int | str) -> int:
-    """The size that ``cache`` says; ValueError if it says none."""
+    """``cache`` in bytes; ValueError if it is not a size."""
     try:
         size = cast(float, quantity(BYTES, "200MB")(cache))
     except ValueError as error:
@@ -40,7 +40,7 @@ def _cache_bytes(cache: int | str) -> int:
 
 
 def _check_reach(X: NDArray[np.float64], kernel: Kernel) -> None:
-    """ValueError if points are so far from their mean, in widths of the kernel, that rounding spoils its values."""
+    """ValueError if points are so far from their mean, in widths of the kernel, that its values are mostly rounding."""
     if not kernel.of_differences:
         return
     X = kernel.scaled(X)
@@ -54,7 +54,7 @@ def _check_reach(X: NDArray[np.float64], kernel: Kernel) -> None:
 
 
 class _Machine(NamedTuple):
-    """Σᵢ βᵢk(xᵢ, ·) + b, and the values f(xᵢ) + b (None: not known) at the training points."""
+    """Σᵢ βᵢk(xᵢ, ·) + b, and its values f(xᵢ) + b at the training points, or None if unknown."""
 
     coefficients: NDArray[np.float64]
     bias: float
@@ -64,39 +64,39 @@ class _Machine(NamedTuple):
 class KernelSVM(Bandwidth, Classifier):
     """The support vector machine f = argmin ½‖f‖² + C·Σᵢ L(f(xᵢ) + b, yᵢ) over the kernel's Hilbert space.
 
-    Multiplied by 1/(CN), that is (λ/2)‖f‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 1): their λN = 1 is
-    C = 1, for either loss. K is never held: memory is the cache, the points and some numbers a point.
+    Multiplied by 1/(CN), that is (λ/2)‖f‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 1): their λN = 1 is C = 1,
+    for either loss. K is not stored: memory is the cache, the points and some numbers per point.
 
     Parameters
     ----------
     loss : 'squared-hinge' or 'hinge'
-        L = max(0, 1 − yz)², whose dual is min ½αᵀ(Q + I/(2C))α − eᵀα, α ≥ 0, Qᵢⱼ = yᵢyⱼk(xᵢ, xⱼ): by
-        `rffbench.solvers.svm.dual_descent`, for every kernel. L = max(0, 1 − yz): by LIBSVM, which computes the
-        Gaussian kernel itself; for another it must be given all n² values, 16 bytes each.
+        'squared-hinge': L = max(0, 1 − yz)², with the dual min ½αᵀ(Q + I/(2C))α − eᵀα, α ≥ 0, Qᵢⱼ = yᵢyⱼk(xᵢ, xⱼ), by
+        `rffbench.solvers.svm.dual_descent`, for every kernel. 'hinge': L = max(0, 1 − yz), by LIBSVM, which computes
+        the Gaussian kernel itself; for other kernels it needs all n² values, 16 bytes each.
     C : float
         The weight of the loss, C > 0.
     kernel, gamma : as in `rffbench.kernels.make_kernel`; or gamma is 'scale' or 'median', of the rows
         (`rffbench.kernels.bandwidth.gamma_of_rows`), as in the feature maps.
     bias : bool
-        Whether there is an unpenalised b, as in LIBSVM, which the paper's kernel machines were trained with; False,
-        as in the paper's formula, for the squared hinge only.
+        Whether there is an unpenalised b, as in LIBSVM, which trained the paper's kernel machines; False, as in the
+        paper's formula, only for the squared hinge.
     tolerance : float
-        The violation of the dual's optimality to stop at, on LIBSVM's scale.
+        The steps end at this violation of the dual's optimality, on LIBSVM's scale.
     cache : int or str
         Bytes for rows of the kernel matrix, such as '200MB'.
     memory : int or None
-        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+        Bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is too little.
     random_state : None, an integer, a SeedSequence, a Generator or a RandomState
-        Draws the rows of which 'median' is, where there are many.
+        Draws the rows for 'median' if there are many.
 
     Attributes
     ----------
     gamma_ : γ as a number.
     X_fit_ : the support vectors (m, d) float64.
-    dual_coef_ : yᵢαᵢ of these, (m,), or (m, classes) one against the rest where there are more than two classes.
+    dual_coef_ : yᵢαᵢ of these, (m,), or (m, classes), one against the rest, for more than two classes.
     intercept_ : b, a float or (classes,).
-    metrics_ : 'model_size', the support vectors m; 'objective', (λ/2)‖f‖² + (1/N)Σ L (the mean over classes).
-    timing_ : as in `StreamedRidge`; all of it is 'solve_s'.
+    metrics_ : 'model_size', m; 'objective', (λ/2)‖f‖² + (1/N)Σ L, the mean over classes.
+    timing_ : as in `StreamedRidge`; all time is 'solve_s'.
 
     References
     ----------
@@ -120,7 +120,7 @@ class KernelSVM(Bandwidth, Classifier):
         self.random_state = random_state
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("bias", self.bias, (True, False))
         self._check_kernel()
@@ -129,10 +129,10 @@ class KernelSVM(Bandwidth, Classifier):
         check_positive("tolerance", self.tolerance)
         _cache_bytes(self.cache)
         if self.loss == "hinge" and not self.bias:
-            raise WrongParameter("bias", "must be True with loss='hinge', which LIBSVM solves with one")
+            raise WrongParameter("bias", "must be True with loss='hinge', because LIBSVM has an intercept")
 
     def check_installed(self) -> None:
-        """ConfigError, with what to install, where the loss is LIBSVM's and that is not there."""
+        """ConfigError, with what to install, if the loss needs LIBSVM, and that is missing."""
         if self.loss == "hinge":
             _load_libsvm()
 
@@ -161,11 +161,11 @@ class KernelSVM(Bandwidth, Classifier):
         self.metrics_ = {"model_size": float(len(support)), "objective": float(np.mean(objectives))}
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """What a fit to (n, d) rows needs besides them; the cache takes no more than all of K, float32."""
+        """The bytes that a fit to (n, d) rows needs besides the rows; the cache is at most all of K, float32."""
         return self._needed(n, d)[1] - max(0, _cache_bytes(self.cache) - 4 * n * n)
 
     def _needed(self, n: int, d: int) -> tuple[str, int]:
-        """What needs memory, and how much it may take."""
+        """The part that needs the memory, in words, and the most bytes that it needs."""
         cache = _cache_bytes(self.cache)
         if self.loss == "squared-hinge":
             return "squared-hinge kernel machine", cache + 2 * 8 * d * n + working_bytes(n, d)
@@ -173,7 +173,7 @@ class KernelSVM(Bandwidth, Classifier):
         if isinstance(kernel, GaussianKernel):
             return "LIBSVM", max(cache, 8 * n) + ((8 + 12 + NODE.itemsize) * d + LIBSVM_BYTES) * n
         matrix = NODE.itemsize * n * (n + 2) + 8 * n * min(n, BLOCK_ROWS)
-        what = f"LIBSVM, which needs the {kernel.called()} kernel matrix whole,"
+        what = f"LIBSVM, which needs the whole {kernel.called()} kernel matrix,"
         return what, max(cache, 8 * n) + matrix + LIBSVM_BYTES * n
 
     def _squared_hinge(self, X: NDArray[np.float64], y: NDArray[np.float64], kernel: Kernel) -> _Machine:
@@ -190,7 +190,7 @@ class KernelSVM(Bandwidth, Classifier):
         gaussian = isinstance(kernel, GaussianKernel)
         if gaussian:
             problem = library.svm_problem(y, csr_matrix(kernel.scaled(X)))
-        else:  # LIBSVM wants the row's number, then its values
+        else:  # LIBSVM needs the row's number, then its values
             nodes = dense_nodes(len(y), len(y) + 1, first_index=0)
             nodes["value"][:, 0] = np.arange(1, len(y) + 1)
             for rows in row_blocks(len(y)):
@@ -200,13 +200,13 @@ class KernelSVM(Bandwidth, Classifier):
         options = f"-q -s 0 -t {2 if gaussian else 4} -g {kernel.gamma!r} -c {self.C!r} -e {self.tolerance!r}"
         parameter = library.svm_parameter(f"{options} -m {megabytes!r}")
         with (
-            threadpool_limits(numba.get_num_threads(), user_api="openmp"),  # it has threads of its own for rows
-            heard(library.libsvm.svm_set_print_string_function) as said,
+            threadpool_limits(numba.get_num_threads(), user_api="openmp"),  # it computes rows in threads
+            heard(library.libsvm.svm_set_print_string_function) as printed,
         ):
             model = library.toPyModel(library.libsvm.svm_train(problem, parameter))
-        tell_of_libsvm(said, len(y))
+        warn_of_libsvm(printed, len(y))
         support = np.array(model.get_sv_indices()) - 1
-        coefficients = np.zeros(len(y))  # yᵢαᵢ, whichever label it met first
+        coefficients = np.zeros(len(y))  # yᵢαᵢ, also if the first label is −1
         coefficients[support] = np.array(model.get_sv_coef())[:, 0]
         return _Machine(coefficients, -model.rho[0], None)
 
@@ -251,14 +251,14 @@ def make_kernel_svm(
     loss: Loss = "squared-hinge", C: float = 1.0, bias: bool = True, tolerance: float = 1e-3,
     cache: int | str = "200MB",
 ) -> KernelSVM:  # fmt: skip
-    """Exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM; K is never held.
+    """Exact support vector machine: squared hinge for every kernel, or hinge by LIBSVM, without storing K.
 
     Parameters
     ----------
     loss : the hinge max(0, 1 − yf), or its square.
     C : the weight of the loss.
-    bias : whether there is an intercept; the hinge has one.
-    tolerance : the violation of the dual's optimality to stop at.
-    cache : memory for rows of the kernel matrix: bytes, or such as 200MB.
+    bias : whether there is an intercept; the hinge always has one.
+    tolerance : the steps end at this violation of the dual's optimality.
+    cache : memory for rows of the kernel matrix: bytes, or with a unit, as 200MB.
     """
     return KernelSVM(loss, C, kernel=kernel, gamma=gamma, bias=bias, tolerance=tolerance, cache=cache, memory=memory)

@@ -1,4 +1,4 @@
-"""Rows as LIBSVM and LIBLINEAR want them: nodes of an index and a value, 16 bytes each, ended by an index of −1."""
+"""Rows for LIBSVM and LIBLINEAR: nodes of an index and a value, 16 bytes each; the index −1 ends a row."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ NODE = np.dtype([("index", np.int32), ("value", np.float64)], align=True)
 
 
 def dense_nodes(n: int, columns: int, first_index: int = 1) -> NDArray:
-    """Nodes (n, columns + 1) with indices from ``first_index`` on; the values of the first ``columns`` are to be set.
-
-    LIBLINEAR and LIBSVM read them where they are, so that they are all the memory that such data take.
-    """
+    """Nodes (n, columns + 1) with indices from ``first_index`` on; the caller sets the values of the first ``columns``.
+    LIBLINEAR and LIBSVM read them in place, without a copy."""
     nodes = np.empty((n, columns + 1), NODE)
     nodes["index"][:, :columns] = np.arange(first_index, first_index + columns)
     nodes["index"][:, columns] = -1
@@ -33,5 +31,5 @@ def problem_of(kind: type[ctypes.Structure], nodes: NDArray, y: NDArray[np.float
     problem.x = rows.ctypes.data_as(types["x"])
     for name, value in fields.items():
         setattr(problem, name, value)
-    problem.kept = (nodes, y, rows)  # the C library has only their addresses
+    problem.kept = (nodes, y, rows)  # keeps them alive: the C library has only their addresses
     return problem

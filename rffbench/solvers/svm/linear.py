@@ -1,4 +1,4 @@
-"""Linear machines on features, for classification: LIBLINEAR, or our own Newton steps on Z held or streamed."""
+"""Linear machines on features, for classification: Newton steps on Z, held or streamed, or LIBLINEAR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.solvers.base import Classifier, default_block_rows
 from rffbench.solvers.feature_rows import FeatureRows
-from rffbench.solvers.svm.libraries import heard, load, tell_of_liblinear
+from rffbench.solvers.svm.libraries import heard, load, warn_of_liblinear
 from rffbench.solvers.svm.libsvm_nodes import NODE, dense_nodes, problem_of
 from rffbench.solvers.svm.primal_newton import (
     PARTS,
@@ -41,10 +41,10 @@ from rffbench.solvers.weights import (
 
 Loss = Literal["squared-hinge", "hinge"]
 Method = Literal["auto", "held", "streamed", "liblinear", "liblinear-dual"]
-# LIBLINEAR's solver (its -s) for a loss and a method; the methods that are not here are our own.
+# LIBLINEAR's solver (its -s) for a loss and a method; the other methods are this package's.
 LIBLINEAR = {("squared-hinge", "liblinear"): 2, ("squared-hinge", "liblinear-dual"): 1, ("hinge", "liblinear-dual"): 3}
 OURS = ("held", "streamed")
-VECTORS = 12  # of n and of p numbers, that a solver keeps besides Z
+VECTORS = 12  # a solver holds this many vectors (n,) and (p,) besides Z
 
 
 class _Machine(NamedTuple):
@@ -55,7 +55,7 @@ class _Machine(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How a fit goes: the method, whether a sample's Hessian preconditions it, and the bytes it will need."""
+    """The method of a fit, whether a sample's Hessian preconditions it, and the bytes that it needs."""
 
     method: str
     preconditioned: bool
@@ -66,7 +66,7 @@ class LinearSVM(Classifier):
     """The linear machine min ½(‖w‖² + b²) + C·Σ L(zᵢᵀw + B·b, yᵢ) on features z, with an intercept B·b.
 
     Multiplied by 1/(CN) that is (λ/2)‖w‖² + (1/N)Σ L with λN = 1/C (Yen et al. 2014, Eq. 6): their λN = 1 is C = 1.
-    Where rows have weights c, it is C·Σ cᵢL and N = Σc: a row of weight c counts as c equal rows.
+    With weights c it is C·Σ cᵢL and N = Σc: a row of weight c counts as c equal rows.
 
     Parameters
     ----------
@@ -78,29 +78,29 @@ class LinearSVM(Classifier):
         The weight of the loss, C > 0.
     bias : float
         B: a constant column of this value joins the features, as with LIBLINEAR's ``-B``; 0: no intercept.
-    method : 'auto', 'held', 'streamed', 'liblinear' or 'liblinear-dual'
-        'liblinear' is its Newton method in the primal (``-s 2``), which the paper used, 'liblinear-dual' its
-        coordinate descent (``-s 1``, hinge ``-s 3``). Both hold Z as sparse nodes, 16 bytes a number. The others are
-        `rffbench.solvers.svm.primal_newton`: 'held' keeps Z in X's dtype, 'streamed' maps the rows again in each pass
-        over them, and 'auto' is 'held' where ``memory`` allows, else 'streamed'. To need fewer passes 'streamed' keeps
-        the Hessian of a sample too, 8(D+1)² bytes, where there are four rows a feature and ``memory`` allows it. A CSR
-        matrix X without features is held as it is, and so are sparse features, by 'auto' and 'held' alone.
+    method : 'auto', 'held', 'streamed', 'liblinear' or 'liblinear-dual' 'liblinear' is LIBLINEAR's Newton method in the
+        primal (``-s 2``), which the paper used; 'liblinear-dual' is its coordinate descent (``-s 1``, hinge ``-s 3``).
+        Both hold Z as sparse nodes, 16 bytes per number. The others are `rffbench.solvers.svm.primal_newton`: 'held'
+        keeps Z in X's dtype, 'streamed' maps the rows again in each pass, and 'auto' is 'held' if ``memory`` allows,
+        else 'streamed'. To need fewer passes, 'streamed' also keeps the Hessian of a sample, 8(D+1)² bytes, if there
+        are four rows per feature and ``memory`` allows it. Sparse features, and a CSR matrix X without features, stay
+        sparse and are held; only 'auto' and 'held' take them.
     tolerance : float
-        When to stop, in LIBLINEAR's way: its ``-e``. Ours stops as its ``-s 2``.
+        LIBLINEAR's ``-e``; the methods of this package stop as its ``-s 2``.
     class_weight : None, 'balanced' or a dictionary from label to weight
-        What a row's ``sample_weight`` is multiplied by, as in `StreamedRidgeClassifier`. LIBLINEAR has no weights for
-        rows; scikit-learn's changed copy of it, which has, stands in for it then.
+        The factor of a row's ``sample_weight``, as in `StreamedRidgeClassifier`. LIBLINEAR has no weights for rows;
+        with weights, scikit-learn's modified copy of it is used.
     memory : int or None
-        Bytes the fit may use besides X; MemoryBudgetError, before anything is computed, where that is too little.
+        Bytes that the fit may use besides X; MemoryBudgetError, before anything is computed, if that is too little.
 
     Attributes
     ----------
-    coef_ : w, (D,), or (classes, D) one against the rest where there are more than two classes.
+    coef_ : w, (D,), or (classes, D), one against the rest, for more than two classes.
     intercept_ : B·b, a float or (classes,).
-    features_ : the fitted feature map, where there is one.
-    metrics_ : 'model_size', D; 'objective', (λ/2)(‖w‖² + b²) + (1/N)Σ L; 'training_bytes', the memory that was told
-        beforehand; 'newton_steps' and 'passes' over the rows where the method is ours.
-    timing_ : seconds; mapping each row once is 'feature_s', all else 'solve_s'.
+    features_ : the fitted feature map, if there is one.
+    metrics_ : 'model_size', D; 'objective', (λ/2)(‖w‖² + b²) + (1/N)Σ L; 'training_bytes', the memory as computed
+        beforehand; for 'held' and 'streamed' also 'newton_steps' and 'passes' over the rows.
+    timing_ : seconds; 'feature_s' for mapping each row once, 'solve_s' for the rest.
 
     References
     ----------
@@ -109,7 +109,7 @@ class LinearSVM(Classifier):
 
     accepts_sparse = True
 
-    _weights: NDArray[np.float64] | None = None  # of the rows of the fit that is under way
+    _weights: NDArray[np.float64] | None = None  # the rows' weights, during a fit
 
     def __init__(
         self, features: Any = None, loss: str = "squared-hinge", C: float = 1.0, *, bias: float = 1.0,
@@ -125,7 +125,7 @@ class LinearSVM(Classifier):
         self.memory = memory
 
     def check_parameters(self) -> None:
-        """Raise ValueError, naming the parameter and what would be right, where one is wrong."""
+        """ValueError for a wrong parameter, naming it and what would be right."""
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("method", self.method, get_args(Method))
         check_positive("C", self.C)
@@ -141,14 +141,14 @@ class LinearSVM(Classifier):
             self._check_sparse("sparse features")
 
     def _check_sparse(self, what: str) -> None:
-        """WrongParameter if a sparse Z, said in words, is not learnt on so."""
+        """WrongParameter if loss or method do not take a sparse Z, which ``what`` names."""
         if self.loss == "hinge":
             raise WrongParameter("loss", f"must be 'squared-hinge' for {what}, got 'hinge'")
         if self.method not in ("auto", "held"):
             raise WrongParameter("method", f"must be 'auto' or 'held' for {what}, got {self.method!r}")
 
     def check_installed(self) -> None:
-        """ConfigError, with what to install, where the method is a library's that is not there."""
+        """ConfigError, with what to install, if the method's library is missing."""
         if "liblinear" in self.method and self.class_weight is None:
             _load_liblinear()
 
@@ -158,7 +158,7 @@ class LinearSVM(Classifier):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
-        """Fit to the labels y (n,), of any kind. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
+        """Fit to the labels y (n,), of any type. X: (n, d) array, CSR matrix, or a lazy array with shape, dtype and row
         slices. ``sample_weight`` (n,): a row of weight w counts as w equal rows."""
         self.check_parameters()
         X, Y, y = self._targets(X, y)
@@ -172,7 +172,7 @@ class LinearSVM(Classifier):
     def _fit_targets(self, X: Any, Y: NDArray[np.float64], y: NDArray) -> None:
         check_counted(Y, self._weights, self.classes_)
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
-        if known is not None:  # so that what cannot fit is refused before the map is fitted
+        if known is not None:  # to refuse before the map is fitted
             self._plan(X.shape[0], known, X.dtype, self._entries(X))
         columns = int(X.shape[1])
         with Stopwatch(X) as fitting:
@@ -201,20 +201,20 @@ class LinearSVM(Classifier):
             self.metrics_[name] = float(np.mean([machine.counts[name] for machine in machines]))
 
     def bytes_to_fit(self, n: int, d: int) -> int:
-        """What a fit to (n, d) float64 rows needs besides them."""
+        """The bytes that a fit to (n, d) float64 rows needs besides the rows."""
         columns = d if self.features is None else most_columns(self.features, n)
         entries = columns if makes_sparse(self.features) else None
         needed = self._plan(n, columns, np.dtype(np.float64), entries).training_bytes
         return max(needed, hook(self.features, "bytes_to_fit"))
 
     def _entries(self, X: Any) -> int | None:
-        """The entries of a sparse Z, the features or a CSR matrix itself; None of what is, or becomes, dense."""
+        """The number of entries of a sparse Z, sparse features or a CSR matrix X; None for a dense Z."""
         if makes_sparse(self.features):
             return most_columns(self.features, X.shape[0])
         return int(X.nnz) if self.features is None and issparse(X) else None
 
     def _plan(self, n: int, columns: int, dtype: np.dtype, entries: int | None = None) -> _Plan:
-        """How the fit will go; MemoryBudgetError if it would need too many bytes."""
+        """The plan of the fit; MemoryBudgetError if it needs too many bytes."""
         p = columns + (self.bias != 0)
         block_rows = min(n, default_block_rows(p))
         block = block_rows * p * dtype.itemsize
@@ -248,7 +248,7 @@ class LinearSVM(Classifier):
         return _Plan(method, False, needed[method])
 
     def _newton(self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan) -> tuple[list[_Machine], float]:
-        """A machine for each column of Y, and the seconds that mapping took."""
+        """A machine for each column of Y, and the seconds of mapping."""
         roots = None if self._weights is None else np.sqrt(self._weights)
         rows = FeatureRows(
             X, getattr(self, "features_", None), columns, float(self.bias), hold=plan.method == "held",
@@ -286,10 +286,10 @@ class LinearSVM(Classifier):
         machines = []
         for y in Y.T:
             data = problem_of(library.problem, nodes, y, n=p, bias=float(self.bias) if self.bias else -1.0)
-            with heard(library.liblinear.set_print_string_function) as said:
+            with heard(library.liblinear.set_print_string_function) as printed:
                 model = library.liblinear.train(data, options)
-            tell_of_liblinear(said)
-            w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for the label 1, whichever it met first
+            warn_of_liblinear(printed)
+            w = np.ctypeslib.as_array(model.contents.w, (p,)).copy()  # positive for 1, also if the first label is −1
             library.liblinear.free_and_destroy_model(pointer(model))
             decision = np.concatenate([values[part] @ w for part in row_blocks(n)])
             machines.append(_Machine(w, {"objective": self._objective(w, decision, y)}))
@@ -298,7 +298,7 @@ class LinearSVM(Classifier):
     def _weighted_liblinear(
         self, X: Any, Y: NDArray[np.float64], columns: int, plan: _Plan
     ) -> tuple[list[_Machine], float]:
-        """The same by scikit-learn's copy of LIBLINEAR, which has a C for each row."""
+        """The same by scikit-learn's copy of LIBLINEAR, which has a C per row."""
         from sklearn.svm import LinearSVC
 
         weights = np.asarray(self._weights)
@@ -318,7 +318,7 @@ class LinearSVM(Classifier):
         return machines, rows.feature_s
 
     def _objective(self, w: NDArray[np.float64], decision: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-        """(λ/2)(‖w‖² + b²) + (1/N)Σ L, b the last of w."""
+        """(λ/2)(‖w‖² + b²) + (1/N)Σ L, where b is the last entry of w."""
         slack = np.maximum(0, 1 - y * decision)
         loss = slack if self.loss == "hinge" else slack**2
         total = len(y) if self._weights is None else self._weights.sum()
@@ -340,12 +340,12 @@ def _load_liblinear() -> Any:
     return load("LIBLINEAR", "method", "method: auto with loss: squared-hinge")
 
 
-# Multiply-adds of a fit over the numbers in Z: half to twice of it in most of the results that ship.
+# Multiply-adds of a fit per number in Z; most of the shipped results have half to twice as many.
 _USUAL, _USUAL_OF_LIBLINEAR = 1500, 3600
 
 
 def _letters(config: Mapping[str, Any]) -> dict[str, float]:
-    """i of the formula: the usual count of the method that is asked for."""
+    """i of the formula: the usual number for the config's method."""
     return {"i": _USUAL_OF_LIBLINEAR if str(config.get("method")).startswith("liblinear") else _USUAL}
 
 
@@ -365,13 +365,13 @@ def make_linear_svm(
 
     Parameters
     ----------
-    loss : the hinge max(0, 1 − yf), by liblinear-dual alone, or its square.
+    loss : the hinge max(0, 1 − yf), only by liblinear-dual, or its square.
     C : the weight of the loss.
     bias : the value of a constant column that joins the features; 0: no intercept.
-    method : Newton steps on the features held, or mapped anew at each pass (auto: held where memory allows), or
+    method : Newton steps on features that are held, or mapped again in each pass (auto: held if memory allows); or
         LIBLINEAR, in the primal or the dual.
-    tolerance : when to stop, as LIBLINEAR's -e.
-    class_weight : null, or balanced: all classes count alike, however many rows they have.
+    tolerance : the tolerance, as LIBLINEAR's -e.
+    class_weight : null; or balanced: all classes have the same total weight.
     """
     check_balanced(class_weight, task)
     return LinearSVM(

@@ -1,12 +1,12 @@
 """The linear squared-hinge machine by truncated Newton steps in the primal; Z is held, or mapped again in each pass.
 
-min over w of ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² has the gradient w + 2C·Σ_I (zᵢᵀw − yᵢ)zᵢ and the generalised Hessian
-1 + 2C·Σ_I zᵢzᵢᵀ, I the rows with yᵢzᵢᵀw < 1 (Lin, Weng & Keerthi, JMLR 9, 2008). A step is solved by conjugate
-gradients, whose products need a pass over the rows of I alone, and its length by an exact search. Where a pass is
-dear, the Hessian of a sample of the rows preconditions them.
+min over w of ½‖w‖² + C·Σ max(0, 1 − yᵢzᵢᵀw)² has the gradient w + 2C·Σ_I (zᵢᵀw − yᵢ)zᵢ and the generalised Hessian 1 +
+2C·Σ_I zᵢzᵢᵀ, where I are the rows with yᵢzᵢᵀw < 1 (Lin, Weng & Keerthi, JMLR 9, 2008). Conjugate gradients solve for a
+step, with passes over the rows of I only, and an exact search finds its length. If passes are expensive, the Hessian of
+a sample of the rows preconditions them.
 
-A row of weight c has √c·zᵢ and √c·yᵢ in the place of zᵢ and yᵢ: so c·max(0, 1 − yᵢzᵢᵀw)² is the square of how far the
-decision falls short of its label, for rows with weights and without.
+For a row of weight c, √c·zᵢ and √c·yᵢ replace zᵢ and yᵢ. Then c·max(0, 1 − yᵢzᵢᵀw)² is the square of the gap between
+label and decision, with and without weights.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from rffbench.linalg.threads import in_threads
 from rffbench.linalg.triangles import Triangle, TriangleStack
 from rffbench.solvers.feature_rows import FeatureRows
 
-PARTS = 8  # sums over rows have this many parts for any number of threads: these change no digit
+PARTS = 8  # sums over rows have this many parts for any number of threads, so that results do not depend on it
 WORTH_A_THREAD = 1 << 20  # numbers of Z
 MOST_STEPS = 1000
-MOST_PRODUCTS = 200  # conjugate-gradient products a Newton step
-SAMPLED = 4  # rows a column in the sample that preconditions: half as many cost half as many passes again
+MOST_PRODUCTS = 200  # conjugate-gradient products per Newton step
+SAMPLED = 4  # rows per column in the sample that preconditions; with 2, there are half as many passes again
 
 
 class Minimum(NamedTuple):
-    """w (p,), Zw (n,), the objective, and the Newton steps and conjugate-gradient products it took."""
+    """w (p,), Zw (n,), the objective, and the numbers of Newton steps and of conjugate-gradient products."""
 
     w: NDArray[np.float64]
     decision: NDArray[np.float64]
@@ -45,10 +45,10 @@ class Minimum(NamedTuple):
 
 
 def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
-    """The Cholesky factor of 1 + 2C·(n/m)·Σ zᵢzᵢᵀ over a sample of m rows, the Hessian at w = 0 but for chance.
+    """The Cholesky factor of 1 + 2C·(n/m)·Σ zᵢzᵢᵀ over a sample of m rows, an estimate of the Hessian at w = 0.
 
-    As a preconditioner it leaves conjugate gradients some five times fewer passes over all rows, for one over the
-    sample and ``sampled_bytes`` of memory. No label is in it, so that the machines of several classes share it.
+    With this preconditioner conjugate gradients need about a fifth of the passes over all rows. It costs a pass over
+    the sample and `sampled_bytes` of memory. It does not depend on labels, so several classes share it.
     """
     hessian = TriangleStack(1, Z.p)[0]
     rows = Z.sample(SAMPLED * Z.p)
@@ -63,18 +63,18 @@ def sampled_hessian(Z: FeatureRows, C: float) -> Triangle:
 
 
 def sampled_bytes(p: int, block_rows: int, dtype: np.dtype) -> int:
-    """What ``sampled_hessian`` needs of a streamed Z besides its block: the factor, and a block that is float64."""
+    """The bytes that `sampled_hessian` needs besides a block of a streamed Z: the factor, and a float64 block."""
     return TriangleStack.bytes_needed(1, p) + (8 * block_rows * p if dtype != np.float64 else 0)
 
 
 def minimise_squared_hinge(
     Z: FeatureRows, y: NDArray[np.float64], C: float, tolerance: float, preconditioner: Triangle | None = None
 ) -> Minimum:
-    """Minimise ½‖w‖² + C·Σ max(0, |yᵢ| − sign(yᵢ)·zᵢᵀw)² for labels y (n,): −1 and 1, or √c times that for a row of
-    weight c, which Z has √c times as long.
+    """Minimise ½‖w‖² + C·Σ max(0, |yᵢ| − sign(yᵢ)·zᵢᵀw)² for labels y (n,) −1 and 1. For a row of weight c, its label
+    and its row of Z are multiplied by √c.
 
-    Stops, as LIBLINEAR's ``-s 2``, where the gradient's norm is at most ``tolerance``·(the smaller class's share of
-    the weights) times what it is at w = 0. ``preconditioner``: the Cholesky factor of about the Hessian.
+    Like LIBLINEAR's ``-s 2``, it stops when the gradient's norm is at most ``tolerance``·(the smaller class's share of
+    the weights) times that at w = 0. ``preconditioner``: the Cholesky factor of an approximate Hessian.
     """
     w, decision = np.zeros(Z.p), np.zeros(Z.n)
     products = 0
@@ -85,10 +85,10 @@ def minimise_squared_hinge(
         norm = float(np.linalg.norm(gradient))
         if step == 0:
             weights = np.square(y)
-            least = weights[weights > 0].min()  # where there is one class only
+            least = weights[weights > 0].min()  # for a single class
             share = max(min(weights[y > 0].sum(), weights[y < 0].sum()), least) / weights.sum()
             first_norm, goal = norm, tolerance * share * norm
-            if not np.isfinite(norm):  # every row is in it
+            if not np.isfinite(norm):  # it sums over every row
                 raise ValueError(not_finite(Z.features))
         if norm <= goal:
             break
@@ -110,7 +110,7 @@ def minimise_squared_hinge(
 
 
 def _short(residual: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Of each row, with the ``residual`` decision − y, whether it has a loss: its decision falls short of y."""
+    """The mask of rows with a loss, for the ``residual`` decision − y: their decision falls short of y."""
     return y * residual < 0
 
 
@@ -118,7 +118,7 @@ def _conjugate_gradients(
     product: Callable[[NDArray[np.float64]], NDArray[np.float64]], right: NDArray[np.float64], goal: float,
     preconditioner: Triangle | None,
 ) -> tuple[NDArray[np.float64], int]:  # fmt: skip
-    """x with ‖Hx − right‖ ≤ ``goal``, and the products with H it took."""
+    """x with ‖Hx − right‖ ≤ ``goal``, and the number of products with H."""
 
     def conditioned(residual: NDArray[np.float64]) -> NDArray[np.float64]:
         return residual if preconditioner is None else preconditioner.solve(residual[:, None])[:, 0]
@@ -147,10 +147,8 @@ def _exact_length(
     w: NDArray[np.float64], direction: NDArray[np.float64], decision: NDArray[np.float64], change: NDArray[np.float64],
     y: NDArray[np.float64], C: float,
 ) -> float:  # fmt: skip
-    """The minimum of the objective along ``direction``: a root of its increasing, piecewise linear derivative.
-
-    Newton's steps on it end in the root's own piece; a bracket keeps them from cycling.
-    """
+    """The minimum of the objective along ``direction``: the root of its increasing, piecewise linear derivative, by
+    Newton steps in a bracket, which prevents cycles."""
     linear, square = float(w @ direction), float(direction @ direction)
 
     def slope_and_curvature(t: float) -> tuple[float, float]:
@@ -175,7 +173,7 @@ def _products(Z: FeatureRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Zv (n,)."""
     out = np.empty(Z.n)
     for place, block, rows in Z.visit(np.arange(Z.n)):
-        if issparse(block):  # of rows that are all of Z
+        if issparse(block):  # which has all rows of Z
             out[place] = block @ v
         else:
             _in_parts(_dot_rows, block, rows, v, out[place])
@@ -205,14 +203,15 @@ def _hessian_product(Z: FeatureRows, rows: NDArray[np.int64], C: float, v: NDArr
 
 
 def _spread(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """``values`` at ``rows``, 0 at the other of n rows: for products with all of a CSR matrix, which copy nothing."""
+    """``values`` at ``rows``, 0 at the other of n rows, to multiply all of a CSR matrix without copying rows."""
     all_rows = np.zeros(n)
     all_rows[rows] = values
     return all_rows
 
 
 def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int64], *arrays: NDArray) -> None:
-    """``work(block, rows, first, last, k, *arrays)`` for first…last−1 the k-th of PARTS parts, in threads."""
+    """``work(block, rows, first, last, k, *arrays)`` for each of PARTS parts k of the rows, first…last−1, in
+    threads."""
     bounds = [len(rows) * part // PARTS for part in range(PARTS + 1)]
 
     def do(first: int, last: int) -> None:
@@ -222,7 +221,7 @@ def _in_parts(work: Callable[..., object], block: NDArray, rows: NDArray[np.int6
     in_threads(do, PARTS, worthwhile=len(rows) * block.shape[1] > WORTH_A_THREAD)
 
 
-# Four rows at a time, so that the vectors that go with all of them are read and written a quarter as often.
+# Four rows at a time: vectors that all rows use are then read and written a quarter as often.
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
 def _dot_rows(Z, rows, first, last, part, v, out):
     """out ← Z[rows]·v, entries first…last−1."""
@@ -299,6 +298,6 @@ def _add(row, weight, total):
 
 
 def warm_up(dtype: np.dtype) -> None:
-    """Have everything compiled, or loaded from numba's cache, before anything is timed."""
+    """Compile the kernels, or load them from numba's cache, before timing."""
     Z = FeatureRows(np.eye(5, dtype=dtype), None, 5, 0.0, hold=True, block_rows=5)
     minimise_squared_hinge(Z, np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0, 0.01)

@@ -109,14 +109,14 @@ def test_a_budget_of_seconds_is_kept():
 def test_a_tolerance_beyond_the_precision_is_told_with_the_smallest_that_can_be_had():
     single = X.astype(np.float32)
     model = PCGRidgeCV([1e-2], features=FEATURES, rank=40, budget={"tolerance": 1e-8}, random_state=1)
-    with pytest.warns(Fallback, match="1e-08 is beyond the precision of float32: 1e-06 was asked for, the smallest"):
+    with pytest.warns(Fallback, match="1e-08 is below the precision of float32: 1e-06, the smallest"):
         model.fit(single, Y)
     np.testing.assert_allclose(model.predict(NEW.astype(np.float32)), model.fit(X, Y).predict(NEW), atol=1e-3)
 
 
 def test_what_rounding_keeps_from_converging_is_told():
     model = PCGRidgeCV([1e-9], features=FEATURES, rank=80, random_state=1)
-    with pytest.warns(ConvergenceWarning, match="rounding keeps it there: take a larger tolerance or lambda"):
+    with pytest.warns(ConvergenceWarning, match="rounding prevents a smaller one: take a larger tolerance or lambda"):
         model.fit(X.astype(np.float32), Y)
 
 

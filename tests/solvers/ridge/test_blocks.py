@@ -107,7 +107,7 @@ def test_the_client_needs_the_folds_and_no_more_and_says_so_beforehand(problem):
     X, _, y = problem
     needed = BlockedRidgeCV(ALPHAS, features=MAP).bytes_to_fit(10**9, 7)
     assert needed == BlockedRidgeCV(ALPHAS, features=MAP).bytes_to_fit(10**4, 7) < 10**5
-    with pytest.raises(MemoryBudgetError, match="its blocks elsewhere"):
+    with pytest.raises(MemoryBudgetError, match="with blocks on workers"):
         BlockedRidgeCV(ALPHAS, features=MAP, memory=needed - 1).fit(X, y)
 
 

@@ -93,5 +93,5 @@ def test_more_parts_than_rows_are_refused():
 
 
 def test_rows_cannot_be_added_in_parts():
-    with pytest.raises(ValueError, match="all rows are taken at once"):
+    with pytest.raises(ValueError, match="need all rows at once"):
         PartitionedRidgeClassifierCV(partitions=2).partial_fit(X, y > 1)

@@ -350,7 +350,7 @@ def test_a_singular_matrix_without_a_penalty_is_an_error_that_says_so():
     ("parameters", "message"),
     [
         ({"alphas": [-1.0]}, "every alpha"),
-        ({"alphas": []}, "alphas must hold one number at least"),
+        ({"alphas": []}, "alphas must have at least one number"),
         ({"alphas": [float("nan")]}, "every alpha"),
         ({"folds": 1}, "folds must be a whole number, 2 or more"),
         ({"folds": 1000}, "folds must lie between 2"),

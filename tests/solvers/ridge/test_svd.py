@@ -67,7 +67,7 @@ def test_the_normal_equations_lose_what_the_singular_values_keep():
     exact = exact_ridge(X, y, 1e-17, center=False)
     svd = StreamedRidge(1e-17, lambda_scale=1, center=False, method="svd").fit(X, y).predict(X)
     assert np.abs(svd - exact).max() < 1e-6
-    with pytest.warns(Fallback, match="lambda=1e-17 is lost in the rounding of ZᵀZ, below .*; method: svd honours it"):
+    with pytest.warns(Fallback, match="lambda=1e-17 is lost in the rounding of ZᵀZ, below .*; use method: svd for it"):
         plain = StreamedRidge(1e-17, lambda_scale=1, center=False, method="cholesky").fit(X, y).predict(X)
     assert np.abs(plain - exact).max() > 1e-3
 
@@ -217,7 +217,7 @@ def test_what_memory_the_factors_take_is_planned_and_a_budget_too_small_is_refus
 @pytest.mark.parametrize(("config", "message"), [
     ({"lambda": -1e-3}, "must be a number, 0 or more, or a list of them, got -0.001"),
     ({"lambda": [0, 1], "method": "qr"}, "method must be one of None, 'cholesky', 'svd', 'cg', got 'qr'"),
-    ({"lambda": [0, 1], "blocks": "dask"}, "lambda 0 needs the singular values of Z, which blocks: dask has not"),
+    ({"lambda": [0, 1], "blocks": "dask"}, "lambda 0 needs the singular values of Z, which blocks: dask lacks"),
     ({"lambda": [1, 2], "blocks": "dask", "method": "svd"}, "method must be null or cholesky with blocks: dask"),
 ])  # fmt: skip
 def test_what_cannot_be_honoured_is_refused(config, message):

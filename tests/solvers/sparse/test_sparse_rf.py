@@ -156,7 +156,7 @@ def test_a_saved_model_is_its_weights_draws_and_seed(classes, kernel, seed, tmp_
 
 def test_a_file_of_something_else_is_refused(regression, tmp_path):
     np.savez(tmp_path / "other.npz", a=np.ones(3))
-    with pytest.raises(ValueError, match="holds no model"):
+    with pytest.raises(ValueError, match="is not a saved model"):
         SparseRandomFeaturesRegressor.load(tmp_path / "other.npz")
     SparseRandomFeaturesRegressor(**SMALL).fit(*regression).save(tmp_path / "regressor.npz")
     with pytest.raises(ValueError, match="Regressor, not format 1 of SparseRandomFeaturesClassifier"):
@@ -225,7 +225,7 @@ def test_the_path_keeps_what_the_larger_penalty_found(regression, monkeypatch):
 @pytest.mark.parametrize("kernel", ["gaussian", "perceptron"])
 def test_what_cannot_fit_is_refused_before_and_while_the_set_grows(regression, kernel):
     X, y = regression
-    with pytest.raises(MemoryBudgetError, match="working set of 20 features on 300 rows, to begin with, needs"):
+    with pytest.raises(MemoryBudgetError, match="working set of 20 features on 300 rows, at the start, needs"):
         SparseRandomFeaturesRegressor(kernel, memory=1000, **SMALL).fit(X, y)
     tight = SparseRandomFeaturesRegressor(kernel, alpha=1e-4, memory=0, **SMALL)
     tight.memory = 1

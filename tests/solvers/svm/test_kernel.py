@@ -316,7 +316,7 @@ def test_more_classes_are_one_against_the_rest(loss):
             r"squared-hinge kernel machine on 400 rows needs \d+ MB, more than the budget of 8 MB",
         ),
         ({"loss": "hinge", "cache": "8MB"}, 8_000_000, "LIBSVM on 400 rows needs"),
-        ({"loss": "hinge", "kernel": "laplacian", "cache": "1MB"}, 2_500_000, "the laplacian kernel matrix whole"),
+        ({"loss": "hinge", "kernel": "laplacian", "cache": "1MB"}, 2_500_000, "the whole laplacian kernel matrix"),
     ],
 )
 def test_what_cannot_fit_the_budget_is_refused_with_the_figure_before_it_starts(parameters, memory, message):
