@@ -365,7 +365,7 @@ def _reason(error: Any) -> str:
     if isinstance(error, requests.ConnectionError):
         return "cannot be reached"
     if isinstance(error, requests.TooManyRedirects):
-        return "sends from one address to the next without end"
+        return "redirects from one address to the next too often"
     return f"its answer is not valid HTTP ({type(error).__name__}: {error})"
 
 
