@@ -4,7 +4,6 @@ row makes a folder unreadable."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any, TypeAlias, get_args
@@ -43,23 +42,6 @@ BY_PART = ("repeats", "spread")  # the entries of timing that are mappings
 PLACE = ("dataset", "n_features", "method", "multiple", "trial")  # the columns beside a curve's points
 LARGEST = 1e150  # of measured numbers: the square must be finite too, for the standard deviation
 BETTER = ("greater", "less", None)  # directions of a metric
-_SIZE = r"(?:0|[1-9]\d{0,16})(?:\.\d{1,25})?(?:e(?:-\d{1,3}|\+\d\d))?"  # a finite number, 0 or more
-_NUMBER = rf"-?{_SIZE}"
-_TEXT = r'"[^"\\\x00-\x1f\x80-\xff]*"'
-_NAME = r'"[^"\\\x00-\x1f\x7f-\xff]+"'
-_CODE = rf"{_TEXT}: (?:{_SIZE}|{_TEXT})"
-_SECONDS = rf'"\w+": {_SIZE}|"\w+(?<!_s)": (?:true|false|null)'
-PLAIN = re.compile(
-    rf', "metrics": {{(?:{_NAME}: {_NUMBER}(?:, {_NAME}: {_NUMBER})*)?}}'
-    rf'(?:, "solved": {{"method": {_NAME}, "smallest_lambda": {_SIZE}}})?'
-    rf'(?:, "columns": [1-9]\d{{0,16}})?'
-    rf', "timing": {{(?:(?:{_SECONDS})(?:, (?:{_SECONDS}))*)?}}'
-    rf', "peak_memory_bytes": (?:\d|[1-9]\d{{0,16}}|null), "lambda": (?:{_NUMBER}|null), "error": null'
-    rf'(?:, "rffbench": {_TEXT})?, "finished": {_TEXT}'
-    rf'(?:, "made_by": ({{(?:{_CODE}(?:, {_CODE})*)?}}))?}}[ \t\r\n]*'.encode()
-)
-"""The end of the line of an ok trial without curves and warnings: JSON that `check_row` accepts. The group is
-``made_by``."""
 STATUSES = get_args(Status)
 
 

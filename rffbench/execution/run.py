@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -186,7 +187,7 @@ def _told(status: str, error: Mapping[str, Any] | None) -> str:
 def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earlier:
     """The state of a grid's trials in a log; rows that other code made are moved out of it."""
     other = OtherCode(grid)
-    earlier = _Earlier(log.folder, other.specs, other.left_out_of(log.rows(brief=other.specs)))
+    earlier = _Earlier(log.folder, other.specs, other.left_out_of(log.rows()))
     if other.found:
         aside = log.keep_aside(lambda row: other.reason(row) is not None)
         if tell:
@@ -225,7 +226,7 @@ class _Earlier:
             raise ResultsError(_mixing(folder, len(mixed), *next(iter(mixed.values()))))
 
     def _stands(self, key: str, row: Row) -> None:
-        self.statuses[key] = row["status"]
+        self.statuses[key] = sys.intern(row["status"])
         self._lost.pop(key, None)
         if _not_its_own(row["status"], error := row.get("error")):
             self._lost[key] = _told(row["status"], error)

@@ -122,9 +122,9 @@ class TrialSpec:
         first, second = (canonical_json(replace(self, trial=trial).to_dict()) for trial in (0, 1))
         place = next(at for at, (one, other) in enumerate(zip(first, second, strict=True)) if one != other)
         before, after = hashlib.sha256(first[:place].encode()), first[place + 1 :].encode()
-        common = vars(replace(self))
+        common = {**vars(replace(self)), "key": ""}
         for trial in range(count):
-            spec, own, hashed = object.__new__(TrialSpec), common.copy(), before.copy()
+            spec, own, hashed = object.__new__(TrialSpec), dict(common), before.copy()
             hashed.update(b"%d" % trial + after)
             own["trial"], own["key"] = trial, hashed.hexdigest()  # the cached_property's place
             object.__setattr__(spec, "__dict__", own)  # a sixth of the constructor's time

@@ -7,8 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from rffbench.errors import ResultsError
 from rffbench.execution.log import FolderLock, TrialLog, each_row, latest, log_files, read_rows, set_aside
@@ -321,73 +319,3 @@ def test_a_damaged_compressed_log_is_named_and_nothing_is_run(tmp_path, damage):
     with pytest.raises(ResultsError, match="damaged"), TrialLog(tmp_path) as log:
         list(log.rows())
     assert packed.read_bytes() == before
-
-
-LINE = json.dumps({**row(), "made_by": {"features": 1, "solver": 1}}).encode() + b"\n"
-OTHER = json.dumps({**row(trial=12), "made_by": {"features": 1, "solver": 1}}).encode() + b"\n"
-KEYS = {json.loads(line)["key"] for line in (LINE, OTHER)}
-
-
-def told(path, brief=()):
-    """What a run is told of its log: of each row what it asks, or what is wrong."""
-    try:
-        rows = list(each_row(path, brief=brief))
-    except ResultsError as error:
-        return str(error)
-    return [(each["key"], each["status"], each.get("error"), each.get("made_by")) for each in rows]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'"trial": 12', b'"trial": 7'),
-        (b'"trial": 12', b'"trial": 012'),
-        (b'"trial": 12', b'"trial": 1.5'),
-        (b'"trial": 12', b'"trial": "12"'),
-        (b'"trial": 12', b'"trial": 12, "status": "error"'),
-        (b'"status": "ok"', b'"status": "error"'),
-        (b'"metrics": {', b'"metrics": {"a": NaN, '),
-        (b'"metrics": {', b'"metrics": {"a": 1e999, '),
-        (b'"metrics": {', b'"metrics": {"a": 01, '),
-        (b'"metrics": {', b'"metrics": {"a": true, '),
-        (b'"metrics": {', b'"metrics": {"\xff": 1, '),
-        (b'"metrics": {', b'"x": {"metrics": {'),
-        (b'"timing": {', b'"timing": {"a_s": -1.0, '),
-        (b'"timing": {', b'"timing": {"a_s": null, '),
-        (b'"timing": {', b'"timing": {"shared": null, '),
-        (b'"error": null', b'"error": {"type": "E", "message": "m"}'),
-        (b'"error": null', b'"error": null, "warnings": ["near"]'),
-        (b'"made_by": {"features": 1', b'"made_by": {"features": "a 2"'),
-        (b'"solver": 1}}', b'"solver": 1}'),
-        (b'"solver": 1}}', b'"solver": 1}} {}'),
-        (b'"solver": {', b'"solver": {"made up": [1, {"a": null}], '),
-    ],
-)
-def test_a_run_is_told_the_same_whether_lines_are_read_in_full_or_not(old, new, tmp_path):
-    assert old in OTHER
-    path = tmp_path / "trials.jsonl"
-    changed = OTHER.replace(old, new)
-    for lines in ([changed, LINE], [LINE, changed, OTHER], [changed] * 2):
-        path.write_bytes(b"".join(lines))
-        assert told(path, KEYS) == told(path)
-
-
-@given(
-    place=st.integers(0, len(OTHER)), length=st.integers(0, 3),
-    new=st.binary(max_size=3) | st.text('{}[]",: 0-e', max_size=3).map(str.encode),
-)  # fmt: skip
-@example(place=len(OTHER) - 1, length=1, new=b"")  # no end of the line
-@example(place=606, length=0, new=b" ")  # in the name of its error
-@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_damage_passes_because_a_line_is_not_read_in_full(place, length, new, tmp_path):
-    path = tmp_path / "trials.jsonl"
-    path.write_bytes(LINE + OTHER[:place] + new + OTHER[place + length :] + LINE)
-    assert told(path, KEYS) == told(path)
-
-
-def test_rows_that_need_not_be_read_in_full_are_not(tmp_path):
-    (tmp_path / "trials.jsonl").write_bytes(LINE + OTHER)
-    brief = list(each_row(tmp_path / "trials.jsonl", brief=KEYS))
-    assert [set(each) for each in brief] == [{"key", "status", "error", "made_by"}] * 2
-    first, second = each_row(tmp_path / "trials.jsonl", brief={brief[1]["key"]})
-    assert ("metrics" in first, "metrics" in second) == (True, False)

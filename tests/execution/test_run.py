@@ -122,7 +122,7 @@ def test_rows_of_earlier_runs_are_not_held(tmp_path, monkeypatch):
             yield row
             assert sum(ref() is not None for ref in held) <= 2  # this one, and the one before in the reader's hand
 
-    monkeypatch.setattr(TrialLog, "rows", lambda self, brief: rows())
+    monkeypatch.setattr(TrialLog, "rows", lambda self: rows())
     summary = carry_out(FakeExperiment(GRID), tmp_path)
     assert (summary.run, summary.ok) == (0, 6)
     assert len(held) == 300
