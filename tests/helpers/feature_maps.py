@@ -67,7 +67,10 @@ WAYS = {
         # that they are unbiased is tested given the pool.
         Way({}, ("gaussian",)), Way({"form": "eq12"}, EVERY), Way(RELEASED),
     ],
-    "sorf": [Way({"lengths": "chi"}), Way({"lengths": "fixed"}, ("gaussian",))],
+    "sorf": [
+        Way({"lengths": "chi"}), Way({"lengths": "fixed"}, ("gaussian",)), Way({"transposed": True}, ("gaussian",)),
+    ],
+    "orthogonal": [Way(), Way({"signs": "lapack"}, ("gaussian",))],
     "rom": [Way(), Way({"products": 1}), Way({"lengths": "fixed"}, ("gaussian",))],
     "compact": [Way({}, EVERY), Way({"expansion": 1}, EVERY)],
     "tefm": [Way({"sketch": sketch, "power": q}) for sketch in ("gaussian", "srht", "countsketch") for q in (0, 1)],

@@ -29,8 +29,10 @@ DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "iid": RandomFourierFeatures,
     "truncated": partial(RandomFourierFeatures, truncate=3.0),
     "orthogonal": OrthogonalRandomFeatures,
+    "lapack-orthogonal": partial(OrthogonalRandomFeatures, signs="lapack"),
     "tall-orthogonal": partial(OrthogonalRandomFeatures, block="tall"),
     "sorf": StructuredOrthogonalFeatures,
+    "transposed-sorf": partial(StructuredOrthogonalFeatures, transposed=True),
     "rom": partial(RandomOrthoMatrixFeatures, lengths="fixed"),
     "qmc": QuasiMonteCarloFeatures,
     "generalized-halton": partial(QuasiMonteCarloFeatures, scramble="digits"),
@@ -38,7 +40,9 @@ DRAWN_BY: dict[str, Callable[..., FourierFeatures]] = {
     "quadrature": QuadratureFeatures,
 }
 """The maps whose frequencies for the Gaussian kernel with γ = ½ are the weights."""
-BIASED = ("truncated", "sorf", "rom", "generalized-halton", "signs")
+BIASED = ("truncated", "lapack-orthogonal", "sorf", "transposed-sorf", "rom", "generalized-halton", "signs")
+_BY_HADAMARD = ("sorf", "transposed-sorf", "rom")
+_FACTORED = ("orthogonal", "lapack-orthogonal", "tall-orthogonal", "quadrature")
 
 
 class ActivationFeatures(FeatureMap):
@@ -53,12 +57,14 @@ class ActivationFeatures(FeatureMap):
     Parameters
     ----------
     n_components : D, the number of output columns.
-    weights : 'iid'; 'truncated', the same within three standard deviations; 'orthogonal', in groups of d, and
-        'tall-orthogonal', all at once (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose directions are
-        not quite uniform, and 'rom', the same with fixed lengths (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton
-        sequence, and 'generalized-halton', one of permuted digits (QuasiMonteCarloFeatures); 'signs', random signs, the
-        grid of two points (GaussHermiteFeatures); 'quadrature', the vertices of randomly rotated simplices, each with
-        its opposite, and the weights of their lengths (QuadratureFeatures).
+    weights : 'iid'; 'truncated', the same within three standard deviations; 'orthogonal', in groups of d,
+        'lapack-orthogonal', the same with the signs that LAPACK leaves, and 'tall-orthogonal', all at once
+        (OrthogonalRandomFeatures); 'sorf', by Hadamard matrices, whose directions are not quite uniform, and
+        'transposed-sorf' (StructuredOrthogonalFeatures); 'rom', the same with fixed lengths
+        (RandomOrthoMatrixFeatures); 'qmc', a scrambled Halton sequence, and 'generalized-halton', one of permuted
+        digits (QuasiMonteCarloFeatures); 'signs', random signs, the grid of two points (GaussHermiteFeatures);
+        'quadrature', the vertices of randomly rotated simplices, each with its opposite, and the weights of their
+        lengths (QuadratureFeatures).
     kernel : 'arc-cosine', or another `Kernel` that is a mean over activations; orders as `ArcCosineKernel(order=0)`.
     gamma : 1, because such a kernel has no bandwidth.
     random_state : as in RandomFourierFeatures. The weights are the frequencies of the Fourier map of that name for the
@@ -92,7 +98,7 @@ class ActivationFeatures(FeatureMap):
 
     serves: ClassVar[MapServes] = MapServes(
         kernels=ActivationKernel,
-        bias="weights of Hadamard matrices, of permuted digits, of signs or truncated are not quite normal",
+        bias="weights of Hadamard matrices, permuted digits or signs, truncated or with LAPACK's signs are not normal",
         unbiased_if="weights are normal", row_cost="r*D + D", fit_cost="o*d**2*D", nests=("directions_",),
         source="Cho and Saul, NIPS 2009",
     )  # fmt: skip
@@ -120,8 +126,8 @@ class ActivationFeatures(FeatureMap):
         """r and o of the formulas: multiply-adds of a projection, and whether matrices are factored."""
         transforms = 3 * (math.log2(next_power_of_two(d)) + 1)
         return {
-            "r": transforms if self.weights in ("sorf", "rom") else d,
-            "o": float(self.weights in ("orthogonal", "tall-orthogonal", "quadrature")),
+            "r": transforms if self.weights in _BY_HADAMARD else d,
+            "o": float(self.weights in _FACTORED),
         }
 
     def fit(self, X: Any, y: Any = None) -> ActivationFeatures:

@@ -34,6 +34,9 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
     ----------
     n_components : number of output columns, even.
     block : 'square', groups of d orthogonal frequencies; or 'tall', one matrix for all.
+    signs : 'haar', those of the Haar distribution; or 'lapack', those that LAPACK's QR leaves, as in released code.
+        Cosines and sines do not depend on them. Activations do: with 'lapack' directions are not uniform, and the
+        error of the arc-cosine kernel stops falling.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in RandomFourierFeatures; the first s frequencies of a larger map are those of a smaller one.
@@ -51,16 +54,19 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
 
     serves: ClassVar[MapServes] = replace(IsotropicFeatures.serves, fit_cost="d**2*s", source="Yu et al., NIPS 2016")
 
-    choices: ClassVar[dict[str, tuple[object, ...]]] = {"block": ("square", "tall")}
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
+        "block": ("square", "tall"), "signs": ("haar", "lapack"),
+    }  # fmt: skip
     of_whole_blocks: ClassVar[bool] = False
     """Whether a direction depends on all d columns of the rotation, so that whole blocks are drawn and then cut."""
 
     def __init__(
-        self, n_components: int = 100, *, block: str = "square", kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0, random_state: RandomState = None,
+        self, n_components: int = 100, *, block: str = "square", signs: str = "haar",
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.block = block
+        self.signs = signs
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -81,7 +87,7 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
         lengths = np.linalg.norm(W, axis=0)
         for first in range(0, W.shape[1], d):
             Q, R = np.linalg.qr(W[:, first : first + d])
-            W[:, first : first + d] = self._directions(np.copysign(1, np.diag(R)) * Q)
+            W[:, first : first + d] = self._directions(self._signs(R) * Q)
         self.set_pairs(kernel.fold((W * lengths)[:, :s]))
         return self
 
@@ -92,9 +98,13 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
         sequence = seed_sequence(self.random_state)
         Q, R = np.linalg.qr(generator(sequence, "frequencies").standard_normal((s, d)))
         lengths = np.sqrt(generator(sequence, "lengths").chisquare(s, s))
-        Q *= np.copysign(1, np.diag(R)) * kernel.spectral_scale
+        Q *= self._signs(R) * kernel.spectral_scale
         self.set_pairs(kernel.fold(np.asfortranarray((Q * lengths[:, None]).T)))
         return self
+
+    def _signs(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the columns of Q are multiplied by, of the decomposition QR."""
+        return np.copysign(1, np.diag(R)) if self.signs == "haar" else np.ones(len(R))
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         """The directions of a block of frequencies, as columns, from the columns Q (d, d or less) of a rotation."""

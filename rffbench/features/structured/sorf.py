@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+from numpy.random import Generator
+
+from rffbench.features.structured.hadamard import Block
 from rffbench.features.structured.rom import RandomOrthoMatrixFeatures
-from rffbench.kernels import Kernel
+from rffbench.kernels import IsotropicKernel, Kernel
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState
 
@@ -24,6 +28,8 @@ class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
     n_components : number of output columns, even.
     lengths : 'chi', drawn as those of the kernel's frequencies in N dimensions, √(2γ)·χ_N for the Gaussian kernel; or
         'fixed', the paper's, all √(2γN), only for the Gaussian kernel.
+    transposed : whether W = C·D₁·H·D₂·H·D₃·H, as in some released code. The input then meets no random sign before the
+        first H, and in few dimensions there are fewer directions.
     kernel : 'gaussian' (exp(−γ‖Δ‖²)), 'matern', 'rational-quadratic', or a `Kernel` with an isotropic density.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in FastfoodFeatures; sizes nest, and signs do not depend on ``lengths``.
@@ -45,11 +51,18 @@ class StructuredOrthogonalFeatures(RandomOrthoMatrixFeatures):
     products = 3
 
     def __init__(
-        self, n_components: int = 100, *, lengths: str = "chi", kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0, random_state: RandomState = None,
+        self, n_components: int = 100, *, lengths: str = "chi", transposed: bool = False,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.lengths = lengths
+        self.transposed = transposed
         self.kernel = kernel
         self.gamma = gamma
         self.random_state = random_state
+
+    def _block(self, kernel: IsotropicKernel, N: int, rng: Generator, of_lengths: Generator) -> Block:
+        (first, *others), permutation, lengths = super()._block(kernel, N, rng, of_lengths)
+        if self.transposed:  # the signs that come first are those of the rows
+            return [np.ones(N), *others], permutation, first * lengths
+        return [first, *others], permutation, lengths

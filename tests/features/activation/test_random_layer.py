@@ -107,7 +107,7 @@ def test_lengths_of_the_inputs_are_those_of_the_kernel(weights):
     [
         (
             ActivationFeatures(weights="sobol"),
-            "weights must be one of 'iid', 'truncated', 'orthogonal', 'tall-orthogonal', 'sorf', 'rom', 'qmc'",
+            "weights must be one of 'iid', 'truncated', 'orthogonal', 'lapack-orthogonal', 'tall-orthogonal', 'sorf'",
         ),
         (ActivationFeatures(kernel="gaussian"), "needs a kernel with an activation; gaussian has none; arc-cosine has"),
         (ActivationFeatures(gamma=2.0), "gamma must be 1: the arc-cosine kernel has no bandwidth"),
@@ -117,3 +117,12 @@ def test_lengths_of_the_inputs_are_those_of_the_kernel(weights):
 def test_what_the_map_cannot_do_is_refused_with_what_would_do(features, message):
     with pytest.raises(ValueError, match=message):
         features.fit(np.zeros((3, 2)))
+
+
+def test_with_the_signs_of_lapack_the_error_stops_falling():
+    haar, lapack = (
+        np.abs(errors(weights, 0, 3, repetitions=8, sizes=(3000,))).mean()
+        for weights in ("orthogonal", "lapack-orthogonal")
+    )
+    assert haar < 0.02
+    assert lapack > 0.06

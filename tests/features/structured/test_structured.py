@@ -336,3 +336,26 @@ def test_wrong_parameters_are_refused_with_what_would_be_right(name, parameters,
 def test_values_that_a_map_cannot_have_are_refused_with_what_would_do(features, message):
     with pytest.raises(ValueError, match=message):
         features.fit(np.zeros((2, 3)))
+
+
+def test_fourier_features_do_not_depend_on_the_signs_of_orthogonal_frequencies():
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    haar, lapack = (OrthogonalRandomFeatures(24, signs=signs, random_state=0).fit(X) for signs in ("haar", "lapack"))
+    assert not np.array_equal(haar.frequencies_, lapack.frequencies_)
+    np.testing.assert_allclose(abs(haar.frequencies_), abs(lapack.frequencies_))
+    gram, same = (Z @ Z.T for Z in (haar.transform(X), lapack.transform(X)))
+    np.testing.assert_allclose(gram, same, atol=1e-12)
+
+
+def test_transposed_sorf_has_the_transposed_product():
+    """√N·D₁·H·D₂·H·D₃·H, without signs on the inputs before the first H."""
+    fitted = StructuredOrthogonalFeatures(16, lengths="fixed", transposed=True, gamma=0.5, random_state=0)
+    fitted.fit(np.zeros((2, 3)))
+    assert (fitted.diagonals_[0] == 1).all()
+    H = hadamard(4) / 2
+    for block in range(2):
+        third, second = (np.diag(fitted.diagonals_[place, block]) for place in (1, 2))
+        first = np.diag(np.sign(fitted.lengths_[block]))
+        rows = slice(4 * block, 4 * block + 4)
+        expected = 2 * first @ H @ second @ H @ third @ H
+        np.testing.assert_allclose(fitted.frequencies_.T[rows], expected[:, :3], atol=1e-12)
