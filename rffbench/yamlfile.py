@@ -4,8 +4,7 @@ YAML is read by PyYAML's safe loader, which builds plain data only, with the num
 ``1e-3`` a number, ``1:30``, ``1_000`` and ``2020-01-01`` are text. A key given twice is refused, and so is what grows
 without limit: the values behind anchors are counted before anything is built.
 
-No library for YAML with positions is used: ruamel.yaml keeps lines for a document that is edited and written back. The
-numbers of YAML 1.2, the limits and the messages of pydantic with their lines would still be this module's.
+ruamel.yaml, which keeps lines too, would replace few of these: see "Written here, and why" in CONTRIBUTING.md.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rffbench.errors import ResultsError
-from rffbench.report.history import DRAWN, change_point, history, to_json, to_text
+from rffbench.report.history import ORDERS, change_point, history, to_json, to_text
 from tests.helpers import report_log as log
 
 
@@ -62,7 +62,7 @@ def test_a_clear_change_of_many_runs_is_found_with_a_small_p():
 
 
 def test_of_orders_that_are_drawn_p_is_never_0_as_the_series_itself_is_one_of_them():
-    assert change_point([70.0, 70.1] * 10 + [68.0, 68.1] * 10)[2] == pytest.approx(1 / (DRAWN + 1))
+    assert change_point([70.0, 70.1] * 10 + [68.0, 68.1] * 10)[2] == pytest.approx(1 / (ORDERS + 1))
 
 
 @pytest.mark.parametrize("series", [[1.0, 2.0, 3.0], [1.0] * 8, [1.0, math.nan, math.nan, 2.0, 3.0]])
