@@ -6,18 +6,14 @@ how trials run.
 
 from __future__ import annotations
 
-import itertools
-import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     StrictInt,
@@ -42,32 +38,26 @@ from rffbench.config.checks import (
     under,
 )
 from rffbench.config.grid import OF_METHOD, Grid
+from rffbench.config.sections import Kernel, Method, RunsOn, Significance, Solver, Strict
+from rffbench.config.sweep import check_sweep, combinations, named_datasets, patched
 from rffbench.config.values import (
     DEFAULT,
     USUAL_FIGURES,
-    ChosenBandwidth,
     Dataset,
-    FeaturesName,
     FigureName,
-    Gammas,
-    KernelName,
     Label,
     MeasureName,
     Memory,
     Number,
-    OwnSizes,
     PositiveInt,
     Reference,
     ScoreName,
     Seconds,
-    Sigmas,
     Sizes,
-    SolverName,
     Steps,
     by_default,
     by_key,
     check_parameters_from,
-    dataset_name,
     once,
     registered,
     spelled_out,
@@ -78,196 +68,12 @@ from rffbench.config.values import (
 from rffbench.data.cards import Card, add_card, own_card
 from rffbench.data.userfile import without_folders
 from rffbench.errors import unknown
-from rffbench.parameters import TIMES_MEDIAN
 from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec
 from rffbench.yamlfile import Misplaced, pattern
 
-if TYPE_CHECKING:
-    from rffbench.kernels import Kernel as ExactKernel
-
 # Maps that use no data: the default baselines of significance.
 BASELINE_FEATURES = ("fourier", "qmc")
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Kernel(BaseModel):
-    """The kernel to approximate, with its parameters beside its name. Its bandwidth is given as σ or as γ;
-    cross-validation chooses among several."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: KernelName = Field(
-        default="gaussian",
-        description="The kernel's name (see: rffbench methods), or ./mine.py:MyKernel for a class in your own file, "
-        "relative to the config's folder.",
-    )
-    sigma: Sigmas | None = Field(
-        default=None,
-        description="Bandwidth σ, from which the kernel computes γ, 1/(2σ²) for the gaussian. 1 if gamma is not "
-        "given. median: the median distance between training rows. {times_median: […], columns: …, rows: …}: "
-        "cross-validation chooses σ once for all sizes.",
-    )
-    gamma: Gammas | None = Field(
-        default=None,
-        description="γ itself, instead of sigma; or scale, 1/(d·Var X) of the training rows, if γ is one over a "
-        "squared length; or median, as for sigma.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _under_its_own_name(cls, kernel: Any) -> Any:
-        """Replace an alias by the name of its kernel."""
-        if not isinstance(kernel, dict):
-            return kernel
-        from rffbench.kernels import ALIASES
-
-        name = kernel.get("name")
-        if isinstance(name, str) and name in ALIASES:
-            own, given = ALIASES[name]
-            if twice := [key for key in given if key in kernel]:
-                raise Misplaced(f"is set by the name {name}; write name: {own} to choose it", twice[0])
-            return {**kernel, "name": own, **given}
-        return kernel
-
-    @model_validator(mode="after")
-    def _one_bandwidth(self) -> Kernel:
-        from rffbench.kernels.bandwidth import no_rule
-
-        if self.sigma is not None and self.gamma is not None:
-            raise Misplaced("give sigma or gamma, not both", "gamma")
-        made = self._made()
-        for key in ("sigma", "gamma"):
-            rule = getattr(self, key)
-            if isinstance(rule, str) and rule not in made.rules:
-                raise Misplaced(f"{key} {no_rule(made, rule)}", key)
-            if isinstance(rule, ChosenBandwidth) and "median" not in made.rules:
-                raise Misplaced(f"{key} {no_rule(made, 'median')}", key, TIMES_MEDIAN)
-        for key, given in (("sigma", self.sigma), ("gamma", self.gamma)):
-            for value in given if isinstance(given, list) else [given]:
-                try:
-                    if isinstance(value, (int, float)):
-                        made.with_gamma(made.gamma_from_sigma(value) if key == "sigma" else value)
-                except ValueError as error:
-                    raise Misplaced(str(error), key) from None
-        return self
-
-    def _made(self) -> ExactKernel:
-        """The kernel with γ = 1; Misplaced, at the parameter, where it cannot be made."""
-        from rffbench.kernels import NAMED, make_kernel
-
-        with located():
-            NAMED.check_names(self.name, self.model_extra or {}, besides=("sigma", "gamma"))
-            with NAMED.refusing(self.name):
-                return make_kernel(self.name, **(self.model_extra or {}))
-
-    def spec(self) -> dict[str, Any]:
-        """The name, γ, and the other parameters except null ones. γ is a number, a list of numbers, or, if it comes
-        from the data, None, the name of a rule, or a mapping (`rffbench.config.values.ChosenBandwidth`)."""
-        made = self._made()
-        gamma: Any = self.gamma
-        if isinstance(self.gamma, ChosenBandwidth):
-            gamma = self.gamma.spec()
-        elif isinstance(self.sigma, ChosenBandwidth):
-            gamma = self.sigma.spec()
-        elif isinstance(self.sigma, list):
-            gamma = [made.gamma_from_sigma(sigma) for sigma in self.sigma]
-        elif self.sigma is not None:
-            gamma = self.sigma if isinstance(self.sigma, str) else made.gamma_from_sigma(self.sigma)
-        elif gamma is None and not made.scaled_by_data:
-            gamma = made.gamma_from_sigma(1.0) if made.has_bandwidth else 1.0
-        return {"name": self.name, "gamma": gamma, **made.parameters}
-
-
-class Method(BaseModel):
-    """A feature map by its registered name, with that map's parameters, and the method's own solver, kernel and
-    sizes, if it has any."""
-
-    model_config = ConfigDict(extra="allow")
-
-    features: FeaturesName = Field(
-        description="The feature map's name (see: rffbench methods), ./mine.py:MyFeatures for a class in your own "
-        "file, relative to the config's folder, or none for solvers that need no map."
-    )
-    solver: Annotated[dict[str, Any] | None, BeforeValidator(by_key("name"))] = Field(
-        default=None,
-        description="Settings that replace those of the experiment's solver; with another name, all of them.",
-    )
-    kernel: Annotated[Kernel | None, BeforeValidator(by_key("name"))] = Field(
-        default=None, description="A kernel instead of the experiment's."
-    )
-    n_features: OwnSizes | None = Field(default=None, description="Sizes instead of the experiment's; per dataset too.")
-    datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
-        default=None, description="The datasets it is run on, if not all of the experiment's."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _parameters_beside_the_name(cls, method: Any) -> Any:
-        """``features: {name: …, parameters}`` is ``features: …`` with the parameters beside it."""
-        if not isinstance(method, dict) or not isinstance(features := method.get("features"), dict):
-            return method
-        if "name" not in features:
-            raise Misplaced("has no name", "features")
-        own = {key: value for key, value in features.items() if key != "name"}
-        if twice := [key for key in own if key in (*OF_METHOD, *method)]:
-            place = "a method's key" if twice[0] in OF_METHOD else "given beside features too"
-            raise Misplaced(f"{twice[0]} is {place}", "features", twice[0])
-        return {**method, **own, "features": features["name"]}
-
-    @model_validator(mode="after")
-    def _known_parameters(self) -> Method:
-        from rffbench.features import MAPS
-
-        with located():
-            own = [key for key in OF_METHOD if key != "features"]
-            MAPS.check_names(self.features, self.model_extra or {}, besides=own)
-        return self
-
-    def spec(self) -> dict[str, Any]:
-        return {"name": self.features, **(self.model_extra or {})}
-
-
-class Solver(BaseModel):
-    """The learner on the features: a solver by its registered name, with that solver's parameters beside it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: SolverName = Field(default="ridge", description="The solver's name (see: rffbench methods).")
-
-    @model_validator(mode="after")
-    def _known_parameters(self) -> Solver:
-        with located():
-            self.spec()
-        return self
-
-    def spec(self) -> dict[str, Any]:
-        """The solver in the form of a trial's spec: `rffbench.solvers.spec`."""
-        from rffbench.solvers import spec
-
-        return spec({"name": self.name, **(self.model_extra or {})})
-
-
-class Significance(_Strict):
-    """The "•" of the tables: a paired t-test over trials, better than every baseline."""
-
-    baselines: Annotated[list[StrictStr], AfterValidator(once)] | None = Field(
-        default=None, description="Labels of the methods to beat. [default: the methods with features fourier and qmc]"
-    )
-    level: Annotated[Number, Field(gt=0, lt=1)] = Field(default=0.05, description="The level of the test.")
-    correction: Literal["none", "holm"] = Field(default="none", description="The correction for many comparisons.")
-
-
-class RunsOn(BaseModel):
-    """Where trials run, unless the command overrides it: the name of an executor and its options. Results do not depend
-    on it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: StrictStr = Field(description="The executor's name, as for --executor.")
 
 
 def known(cards: dict[str, Card]) -> dict[str, Card]:
@@ -281,28 +87,11 @@ def known(cards: dict[str, Card]) -> dict[str, Card]:
     return cards
 
 
-def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-    """Replace the paths of datasets in a sweep by names, as in the experiment."""
-    for axis, labels in sweep.items():
-        for label, patch in labels.items():
-            for key in patch:
-                if key in NOT_SWEPT:
-                    raise Misplaced(f"no trial depends on the {key}, so that it cannot be swept", axis, label, key)
-            for i, dataset in enumerate(patch["datasets"] if isinstance(patch.get("datasets"), list) else []):
-                try:
-                    patch["datasets"][i] = dataset_name(dataset, info)
-                except ValueError as error:
-                    raise Misplaced(str(error), axis, label, "datasets", i) from None
-    return sweep
-
-
 FOLDER_NAME = pattern(
     r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-', and begin with a letter or digit"
 )
 LONGEST_NAME = 100
 AxisLabel = Annotated[StrictStr, pattern(r"\S", "text that is not blank")]
-NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
-MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
 PER_DATASET = (
     "preprocess", "preprocess_fit", "n_features", "kernel_error_points", "kernel_error_draw", "train_rows", "split",
 )  # fmt: skip
@@ -311,7 +100,7 @@ PER_DATASET = (
 # ---- The experiment ----------------------------------------------------------------------------------------
 
 
-class Experiment(_Strict):
+class Experiment(Strict):
     """One experiment: datasets × sizes × methods × trials, and how each trial is done."""
 
     name: Annotated[StrictStr, FOLDER_NAME, Field(max_length=LONGEST_NAME)] = Field(
@@ -542,26 +331,19 @@ class Experiment(_Strict):
             self._protocols = None
 
     def _combined(self) -> list[tuple[dict[str, str], Experiment]]:
-        if (combinations := math.prod(map(len, self.sweep.values()))) > MOST_PROTOCOLS:
-            raise Misplaced(f"has {combinations:,} combinations of labels; at most {MOST_PROTOCOLS:,} are run", "sweep")
-        _check_sweep(self.sweep)
+        check_sweep(self.sweep)
         base = self.model_dump(mode="json", by_alias=True, exclude={"sweep"}, exclude_unset=True)
         found = []
-        for labels in itertools.product(*self.sweep.values()):
-            config = base
-            for axis, label in zip(self.sweep, labels, strict=True):
-                config = patched(config, self.sweep[axis][label])
+        for labels, config in combinations(base, self.sweep):
             try:
-                experiment = Experiment.model_validate(config)
+                found.append((labels, Experiment.model_validate(config)))
             except ValidationError as error:
-                where = ", ".join(f"{axis}: {label}" for axis, label in zip(self.sweep, labels, strict=True))
+                where = ", ".join(f"{axis}: {label}" for axis, label in labels.items())
                 wrong = misplaced(error, model=Experiment)
                 at = f"{yamlfile.dotted(yamlfile.counted(wrong.where))}: " if wrong.where else ""
                 message = f"the combination {where} is not a valid config: {at}{wrong}"
-                from_ = [each for each in zip(self.sweep, labels, strict=True) if wrong.where[:1] and wrong.where[0] in
-                         self.sweep[each[0]][each[1]]]  # fmt: skip
-                raise Misplaced(message, "sweep", *(from_[-1] if from_ else ())) from None
-            found.append((dict(zip(self.sweep, labels, strict=True)), experiment))
+                causes = [each for each in labels.items() if {*wrong.where[:1]} & self.sweep[each[0]][each[1]].keys()]
+                raise Misplaced(message, "sweep", *(causes[-1] if causes else ())) from None
         return found
 
     def grid(self) -> list[TrialSpec]:
@@ -657,46 +439,3 @@ class Experiment(_Strict):
         if folder and self.reference and os.path.isabs(self.reference):
             resolved["reference"] = os.path.relpath(self.reference, folder.resolve())
         return yamlfile.dump(resolved)
-
-
-def _check_sweep(sweep: dict[str, dict[str, Any]]) -> None:
-    """Misplaced if two labels of an axis are equal, or if two axes change the same setting, so that one has no
-    effect."""
-    by_setting: dict[tuple[str, ...], str] = {}
-    for axis, labels in sweep.items():
-        for index, (label, patch) in enumerate(labels.items()):
-            if same := [other for other in list(labels)[:index] if labels[other] == patch]:
-                raise Misplaced(f"says the same as {same[0]}", "sweep", axis, label)
-        for setting in dict.fromkeys(each for patch in labels.values() for each in _settings(patch)):
-            if by_setting.setdefault(setting, axis) != axis:
-                message = f"sets {yamlfile.dotted(setting)}, as {by_setting[setting]} does, which then has no effect"
-                raise Misplaced(message, "sweep", axis)
-
-
-def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
-    """The paths of the settings in a patch."""
-    for key, value in patch.items():
-        if isinstance(value, dict) and value:
-            yield from _settings(value, *above, key)
-        else:
-            yield (*above, key)
-
-
-def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """``config`` with the values of ``patch`` merged into it, mapping by mapping. A bandwidth replaces the old one,
-    whether written as σ or as γ. Another solver replaces all settings of the old one; another kernel keeps only the
-    bandwidth."""
-    result = dict(config)
-    for key, value in patch.items():
-        before = result.get(key)
-        if not isinstance(value, dict) or not isinstance(before, dict):
-            result[key] = value
-            continue
-        if key == "kernel" and {"sigma", "gamma"} & value.keys():
-            before = {name: each for name, each in before.items() if name not in ("sigma", "gamma")}
-        if key == "kernel" and value.get("name", before.get("name", "gaussian")) != before.get("name", "gaussian"):
-            before = {name: each for name, each in before.items() if name in ("sigma", "gamma")}
-        if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
-            before = {}
-        result[key] = patched(before, value)
-    return result

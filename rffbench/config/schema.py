@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic_core import to_jsonable_python
 
-from rffbench.config.experiment import Experiment, Solver
+from rffbench.config.experiment import Experiment
+from rffbench.config.sections import Solver
 from rffbench.errors import ConfigError
 from rffbench.features import MAPS
 from rffbench.plugins.registry import Parameter, Registry

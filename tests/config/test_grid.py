@@ -5,9 +5,10 @@ from dataclasses import fields
 import pytest
 import yaml
 
-from rffbench.config.experiment import Experiment, Method
+from rffbench.config.experiment import Experiment
 from rffbench.config.grid import OF_METHOD, SETTINGS, Grid, Sweep
 from rffbench.config.loading import load_experiment, load_resolved
+from rffbench.config.sections import Method
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.trials.spec import LATER, TrialResult, TrialSpec

@@ -1,0 +1,88 @@
+"""The sweep of a config: settings that are run in every combination."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationInfo
+
+from rffbench import yamlfile
+from rffbench.config.values import dataset_name
+from rffbench.yamlfile import Misplaced
+
+NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
+MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
+
+
+def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Replace the paths of datasets in a sweep by names, as in the experiment."""
+    for axis, labels in sweep.items():
+        for label, patch in labels.items():
+            for key in patch:
+                if key in NOT_SWEPT:
+                    raise Misplaced(f"no trial depends on the {key}, so that it cannot be swept", axis, label, key)
+            for i, dataset in enumerate(patch["datasets"] if isinstance(patch.get("datasets"), list) else []):
+                try:
+                    patch["datasets"][i] = dataset_name(dataset, info)
+                except ValueError as error:
+                    raise Misplaced(str(error), axis, label, "datasets", i) from None
+    return sweep
+
+
+def check_sweep(sweep: dict[str, dict[str, Any]]) -> None:
+    """Misplaced if there are too many combinations, if two labels of an axis are equal, or if two axes change the same
+    setting, so that one has no effect."""
+    if (count := math.prod(map(len, sweep.values()))) > MOST_PROTOCOLS:
+        raise Misplaced(f"has {count:,} combinations of labels; at most {MOST_PROTOCOLS:,} are run", "sweep")
+    by_setting: dict[tuple[str, ...], str] = {}
+    for axis, labels in sweep.items():
+        for index, (label, patch) in enumerate(labels.items()):
+            if same := [other for other in list(labels)[:index] if labels[other] == patch]:
+                raise Misplaced(f"says the same as {same[0]}", "sweep", axis, label)
+        for setting in dict.fromkeys(each for patch in labels.values() for each in _settings(patch)):
+            if by_setting.setdefault(setting, axis) != axis:
+                message = f"sets {yamlfile.dotted(setting)}, as {by_setting[setting]} does, which then has no effect"
+                raise Misplaced(message, "sweep", axis)
+
+
+def _settings(patch: dict[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
+    """The paths of the settings in a patch."""
+    for key, value in patch.items():
+        if isinstance(value, dict) and value:
+            yield from _settings(value, *above, key)
+        else:
+            yield (*above, key)
+
+
+def combinations(
+    config: dict[str, Any], sweep: dict[str, dict[str, Any]]
+) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Every combination of one label per axis, with the config that it makes of ``config``."""
+    for chosen in itertools.product(*sweep.values()):
+        labels, changed = dict(zip(sweep, chosen, strict=True)), config
+        for axis, label in labels.items():
+            changed = patched(changed, sweep[axis][label])
+        yield labels, changed
+
+
+def patched(config: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """``config`` with the values of ``patch`` merged into it, mapping by mapping. A bandwidth replaces the old one,
+    whether written as σ or as γ. Another solver replaces all settings of the old one; another kernel keeps only the
+    bandwidth."""
+    result = dict(config)
+    for key, value in patch.items():
+        before = result.get(key)
+        if not isinstance(value, dict) or not isinstance(before, dict):
+            result[key] = value
+            continue
+        if key == "kernel" and {"sigma", "gamma"} & value.keys():
+            before = {name: each for name, each in before.items() if name not in ("sigma", "gamma")}
+        if key == "kernel" and value.get("name", before.get("name", "gaussian")) != before.get("name", "gaussian"):
+            before = {name: each for name, each in before.items() if name in ("sigma", "gamma")}
+        if key == "solver" and value.get("name", before.get("name", "ridge")) != before.get("name", "ridge"):
+            before = {}
+        result[key] = patched(before, value)
+    return result
