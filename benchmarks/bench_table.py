@@ -19,7 +19,8 @@ from rffbench.execution.channel import Channel
 from rffbench.execution.local import LocalExecutor
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
-from rffbench.trials.single import Problem, run_single
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_single
 from rffbench.trials.spec import TrialSpec
 
 CONFIG = """

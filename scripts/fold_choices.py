@@ -31,7 +31,7 @@ from rffbench.papers import load_reference
 from rffbench.report.frame import load_protocols
 from rffbench.seeds import generator, stream
 from rffbench.solvers.ridge.fold_statistics import fold_bounds
-from rffbench.trials.single import Problem
+from rffbench.trials.problem import Problem
 from rffbench.trials.spec import TrialSpec
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,7 +22,8 @@ with suppress(Exception):  # what fails here fails again in a worker, which can 
     from rffbench.data.rows import Rows
     from rffbench.linalg import threads, triangles, trigonometric
     from rffbench.solvers import spec as solver_spec
-    from rffbench.trials.single import Problem, run_trial
+    from rffbench.trials.problem import Problem
+    from rffbench.trials.single import run_trial
     from rffbench.trials.spec import TrialSpec
 
     def _small_trial() -> None:

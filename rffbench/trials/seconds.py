@@ -84,3 +84,8 @@ def _told(seconds: list[float], contended: bool | None) -> Timed:
     low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75])
     spread = float((high - low) / median) if len(seconds) > 1 and median > 0 else None
     return Timed(float(median), len(seconds), spread, contended)
+
+
+def either(*contended: bool | None) -> bool | None:
+    """Whether any of several sections was contended; None if none was, and at least one is unknown."""
+    return True if True in contended else None if None in contended else False

@@ -34,7 +34,8 @@ from rffbench.solvers.ridge.fold_statistics import FoldStatistics, RecombinedSta
 from rffbench.solvers.ridge.settings import chosen_method
 from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.memory import measuring_bytes
-from rffbench.trials.single import Problem, either, mapping_seconds
+from rffbench.trials.problem import Problem, mapping_seconds
+from rffbench.trials.seconds import either
 from rffbench.trials.spec import Channel, TrialResult, TrialSpec
 
 Member = tuple[TrialSpec, Any]  # a trial and its feature map, not yet fitted

@@ -10,6 +10,7 @@ from rffbench.process import peak_memory
 from rffbench.solvers import NONE
 from rffbench.text import canonical_json
 from rffbench.trials.edges import gain_at_edge
+from rffbench.trials.seconds import either
 from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
 # Fields on which the rows, their split and scaling do not depend: trials that are equal otherwise are one task.
@@ -30,8 +31,9 @@ def run_group(specs: Sequence[TrialSpec], channel: Channel) -> None:
 
     Trials share work if they can, unless their ``timing`` is exclusive: then each is run by itself.
     """
+    from rffbench.trials.problem import Problem
     from rffbench.trials.shared import run_shared
-    from rffbench.trials.single import Problem, run_single
+    from rffbench.trials.single import run_single
 
     if specs[0].parameters_from is not None:
         from rffbench.trials.fitted import with_fitted
@@ -97,8 +99,6 @@ class BestBandwidth:
         self._channel.fail(self._asked[self._name(spec)], error)
 
     def tell(self) -> None:
-        from rffbench.trials.single import either
-
         for spec in self.unfailed():
             results = self._results[self._name(spec)]
             best = min(results, key=lambda result: result.metrics["cv_error"])

@@ -21,7 +21,9 @@ from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
 from rffbench.trials.guards import leaving_global_seeds, naming_whose_code
-from rffbench.trials.single import Problem, either, ready_solver
+from rffbench.trials.problem import Problem
+from rffbench.trials.seconds import either
+from rffbench.trials.single import ready_solver
 from rffbench.trials.spec import Channel, Relay, TrialResult, TrialSpec
 
 

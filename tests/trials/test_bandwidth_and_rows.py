@@ -18,7 +18,8 @@ from rffbench.report import frame
 from rffbench.seeds import generator, split_stream
 from rffbench.solvers import spec as solver_spec
 from rffbench.trials.measuring import MapOnPoints, Points
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from tests.helpers import report_log as log
 from tests.helpers.small_trials import spec
 

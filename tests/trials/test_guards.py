@@ -14,7 +14,8 @@ from rffbench import RandomFourierFeatures
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers.svm.linear import LinearSVM
 from rffbench.trials.guards import check_predictions, seconds_of
-from rffbench.trials.single import Problem, run_single, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_single, run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import RIDGE, Heard, spec
 
@@ -263,7 +264,7 @@ def test_checking_predictions_is_no_part_of_their_time(monkeypatch):
     inside = []
     monkeypatch.setattr(Stopwatch, "__exit__", lambda self, *_: inside.append(False))
     monkeypatch.setattr(Stopwatch, "__enter__", lambda self: inside.append(True) or self)
-    monkeypatch.setattr("rffbench.trials.single.check_predictions", lambda *_: inside.append("checked"))
+    monkeypatch.setattr("rffbench.trials.problem.check_predictions", lambda *_: inside.append("checked"))
     Problem.of(spec()).predict(Solver(lambda y: y))
     assert inside == [True, False, "checked"]
 

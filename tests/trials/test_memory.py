@@ -15,7 +15,8 @@ from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.linalg.triangles import blas_bytes
 from rffbench.process import RESERVE_BYTES, private_memory
 from rffbench.trials import single
-from rffbench.trials.single import Problem, run_single, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_single, run_trial
 from tests.helpers.small_trials import Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded", "one_thread")

@@ -9,7 +9,8 @@ from rffbench.data import Rows, train_test
 from rffbench.errors import DataError
 from rffbench.execution.row import check_row
 from rffbench.solvers import SOLVERS
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import Heard, spec
 
@@ -45,7 +46,7 @@ def with_numbers(monkeypatch, change, preprocess=None):
         rows = [Rows(part, np.arange(len(part)), preprocess, settings["dtype"]) for part in parts]
         return replace(split, X_train=rows[0], X_test=rows[1])
 
-    monkeypatch.setattr("rffbench.trials.single.data.train_test", changed)
+    monkeypatch.setattr("rffbench.trials.problem.data.train_test", changed)
 
 
 @pytest.mark.slow

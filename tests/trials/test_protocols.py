@@ -14,7 +14,8 @@ from rffbench.errors import ConfigError
 from rffbench.kernels import make_kernel
 from rffbench.trials.measuring import MapOnPoints, Points
 from rffbench.trials.metrics import MEASURES
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import spec
 
 CONFIG = {

@@ -19,8 +19,9 @@ from rffbench.trials import memory as trial_memory
 from rffbench.trials import shared as shared
 from rffbench.trials import single
 from rffbench.trials import tasks as plan
+from rffbench.trials.problem import Problem
 from rffbench.trials.shared import SharedPool, pool_size, run_shared
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")

@@ -18,11 +18,12 @@ from rffbench.features.fourier.random_fourier import RandomFourierFeatures
 from rffbench.kernels import make_kernel
 from rffbench.seeds import feature_stream
 from rffbench.trials import measuring, metrics
-from rffbench.trials import single as trial
 from rffbench.trials import tasks as plan
 from rffbench.trials.measuring import MapOnPoints, Points, kernel_error
+from rffbench.trials.memory import EFFECTIVE_ROWS
 from rffbench.trials.metrics import Metric, metrics_of
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from tests.helpers.small_trials import METHODS, Heard, spec
 
 pytestmark = pytest.mark.usefixtures("embedded")
@@ -188,7 +189,7 @@ def test_the_path_tells_the_effective_dimension_of_all_training_rows_at_every_la
     ):
         c = alpha * len(X) if lambda_scale == "n" else alpha
         assert dimension == pytest.approx(np.sum(squares / (squares + c)), rel=1e-6)
-        columns = np.mean(np.square(Z[: trial.EFFECTIVE_ROWS]), axis=0)
+        columns = np.mean(np.square(Z[:EFFECTIVE_ROWS]), axis=0)
         assert median == pytest.approx(c / (len(X) * Z.shape[1] * np.median(columns)))
 
 
@@ -200,7 +201,7 @@ def test_the_effective_lambda_of_plain_features_is_lambda_and_scaled_ones_divide
     assert run_trial(one).metrics["effective_lambda"] == pytest.approx(0.01 / n)
     released = spec("Ours released", solver={"lambda": [0.01]})
     slow = Transcription(released)
-    norm = np.sum(slow.map(slow.X[: trial.EFFECTIVE_ROWS]) ** 2, axis=1).mean()
+    norm = np.sum(slow.map(slow.X[:EFFECTIVE_ROWS]) ** 2, axis=1).mean()
     assert norm > 5  # the released weights are not normalised
     assert run_trial(released).metrics["effective_lambda"] == pytest.approx(0.01 / norm)
 

@@ -14,9 +14,10 @@ from rffbench import RandomFourierFeatures
 from rffbench.process import Contention
 from rffbench.solvers.ridge.streamed import StreamedRidgeClassifierCV
 from rffbench.trials import seconds
-from rffbench.trials.seconds import BRIEF_S, FEWEST, MOST, Timer
+from rffbench.trials.problem import Problem
+from rffbench.trials.seconds import BRIEF_S, FEWEST, MOST, Timer, either
 from rffbench.trials.shared import run_shared
-from rffbench.trials.single import Problem, either, run_trial
+from rffbench.trials.single import run_trial
 from rffbench.trials.spec import Timing
 from rffbench.trials.tasks import run_group, tasks
 from tests.helpers.small_trials import METHODS, Heard, spec

@@ -10,7 +10,8 @@ from rffbench.config.costs import group_operations, operations
 from rffbench.config.experiment import Experiment
 from rffbench.kernels.bandwidth import gamma_of_rows
 from rffbench.seeds import split_stream
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import run_group
 from rffbench.trials.tuning import choose, tuning_spec

@@ -14,8 +14,9 @@ from rffbench.plugins.registry import NONE
 from rffbench.rowsource import Stopwatch
 from rffbench.solvers import spec as solver_spec
 from rffbench.solvers.sparse import fully_corrective
-from rffbench.trials import single
-from rffbench.trials.single import Problem, run_trial
+from rffbench.trials import problem as trial_problem
+from rffbench.trials.problem import Problem
+from rffbench.trials.single import run_trial
 from rffbench.trials.tasks import run_group
 from tests.helpers.small_trials import METHODS, RIDGE, Heard, spec
 
@@ -40,7 +41,7 @@ def late(monkeypatch):
         function._reset_overloads()
     for cached in (trigonometric.warm_up, triangles.warm_up, fully_corrective.warm_up):
         cached.cache_clear()
-    single._warm.clear()
+    trial_problem._warm.clear()
     found = []
 
     def signatures():
@@ -128,7 +129,7 @@ def test_warming_up_is_done_once_a_process(late, monkeypatch):
     original = Problem.features
     problem = Problem.of(spec("Ours"))
     run_trial(spec("Ours"), problem)
-    monkeypatch.setattr(single, "clone", lambda features: fits.append(features))
+    monkeypatch.setattr(trial_problem, "clone", lambda features: fits.append(features))
     monkeypatch.setattr(Problem, "features", original)
     run_trial(spec("Ours", n_features=4), problem)
     assert not fits
