@@ -64,14 +64,9 @@ describe = MAPS.describe
 
 
 def make_features(
-    config: dict[str, Any],
-    *,
-    kernel: str | Kernel,
-    gamma: float,
-    n_features: int,
-    count: Literal["frequencies", "columns"] = "frequencies",
-    random_state: RandomState = None,
-) -> Any:
+    config: dict[str, Any], *, kernel: str | Kernel, gamma: float, n_features: int, count: Literal["frequencies",
+    "columns"] = "frequencies", random_state: RandomState = None,
+) -> Any:  # fmt: skip
     """The unfitted transformer for ``config``, {"name": …, its parameters …}; None for 'none'. A parameter that is not
     given has its default, or the meaning of rows without it (`rffbench.labels.MEANT_WITHOUT`).
 

@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rffbench.arrays import FloatArray
 from rffbench.features.hooks import hook, makes_sparse
-from rffbench.kernels import SpectralKernel, make_spectral_kernel
+from rffbench.kernels import Kernel, SpectralKernel, make_spectral_kernel
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.sketches import Sketch
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles, cos_sin_columns, fourier_columns, products
 from rffbench.parameters import WrongParameter, check_choice, check_count
 from rffbench.parts import MapServes, check_kernel
 from rffbench.rowsource import is_row_source, row_blocks
-from rffbench.seeds import generator, seed_sequence
+from rffbench.seeds import RandomState, generator, seed_sequence
 
 
 def draw_frequencies(
@@ -142,6 +142,15 @@ class FeatureMap(Bandwidth, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_components: int
     n_features_in_: int
     _fitted_to_sparse = False
+
+    def __init__(
+        self, n_components: int = 100, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.random_state = random_state
 
     def check_parameters(self) -> None:
         """Raise ValueError for a wrong parameter, naming it and what would be right."""

@@ -53,14 +53,9 @@ def check_map(name: str) -> Iterator[Check]:
 
 
 def errors(
-    features: Any,
-    kernel: str,
-    X: FloatArray = X,
-    repetitions: int = 60,
-    gamma: float = GAMMA,
-    true_gamma: float = GAMMA,
-    sizes: Sequence[int] = SIZES,
-) -> NDArray[np.float64]:
+    features: Any, kernel: str, X: FloatArray = X, repetitions: int = 60, gamma: float = GAMMA,
+    true_gamma: float = GAMMA, sizes: Sequence[int] = SIZES,
+) -> NDArray[np.float64]:  # fmt: skip
     """φ(x)ᵀφ(x′) − k(x, x′): (sizes, repetitions, pairs of the first 12 points)."""
     if not make_kernel(kernel).has_bandwidth:
         gamma = true_gamma = 1.0

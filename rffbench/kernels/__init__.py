@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from rffbench.errors import ConfigError
@@ -69,7 +68,6 @@ __all__ = [
     "RationalQuadraticKernel",
     "SpectralKernel",
     "check_squares",
-    "gamma_from_sigma",
     "kernel_argument",
     "kernel_class",
     "kernel_of",
@@ -77,7 +75,6 @@ __all__ = [
     "make_kernel_with",
     "make_spectral_kernel",
     "mean_abs_coordinate",
-    "median_distance",
     "with_trait",
 ]  # fmt: skip
 
@@ -184,16 +181,6 @@ def make_spectral_kernel(kernel: str | Kernel, gamma: Any = 1.0) -> SpectralKern
             f"one of the kernels {', '.join(SPECTRAL_KERNELS)}"
         )
     return made
-
-
-def gamma_from_sigma(name: str, sigma: float) -> float:
-    """γ of the kernel ``name`` with bandwidth σ: 1/(2σ²) gaussian, 1/σ² cauchy, 1/σ laplacian and perceptron, …"""
-    return kernel_class(name).gamma_from_sigma(sigma)
-
-
-def median_distance(name: str, X: ArrayLike) -> float:
-    """`Kernel.median_distance` of the kernel ``name``."""
-    return kernel_class(name).median_distance(X)
 
 
 def check_squares(X: Any) -> None:

@@ -31,16 +31,11 @@ class Found(NamedTuple):
 
 
 def conjugate_gradients(
-    multiply: Callable[[Block, Columns], Block],
-    B: Block,
-    shifts: Sequence[float] | NDArray[np.float64] = (0.0,),
-    *,
-    tolerance: float | NDArray[np.float64],
-    most_steps: int,
+    multiply: Callable[[Block, Columns], Block], B: Block, shifts: Sequence[float] | NDArray[np.float64] = (0.0,), *,
+    tolerance: float | NDArray[np.float64], most_steps: int,
     precondition: Callable[[Block, Columns], Block] | None = None,
-    after_step: Callable[[Block, NDArray[np.float64]], bool] | None = None,
-    reorthogonalize: bool = False,
-) -> Found:
+    after_step: Callable[[Block, NDArray[np.float64]], bool] | None = None, reorthogonalize: bool = False,
+) -> Found:  # fmt: skip
     """Solve (A + cI)x = b for every column b of B (n, t) and every c ≥ 0 of ``shifts`` (m,), A symmetric and positive
     semi-definite, until √(rᵀP⁻¹r) ≤ ``tolerance``·√(bᵀP⁻¹b), r = b − (A + cI)x.
 

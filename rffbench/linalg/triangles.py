@@ -273,13 +273,9 @@ def sum_triangles(out: Triangle, triangles: list[Triangle]) -> None:
 
 
 def recombine_triangles(
-    out: Triangle,
-    triangles: list[Triangle],
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-) -> None:
+    out: Triangle, triangles: list[Triangle], first: NDArray[np.int64], second: NDArray[np.int64],
+    a: NDArray[np.float64], b: NDArray[np.float64],
+) -> None:  # fmt: skip
     """out ← Tᵀ(Σ triangles)T, where column j of T is a_j·e_first[j] + b_j·e_second[j].
 
     That is the Gram matrix of the columns a_j·Z[:, first_j] + b_j·Z[:, second_j], from those of Z.

@@ -86,14 +86,9 @@ def products(X: Any, W: NDArray) -> Tiles:
 
 
 def fourier_columns(
-    X: Any,
-    W: NDArray,
-    cos: NDArray | None = None,
-    sin: NDArray | None = None,
-    *,
-    offset: NDArray | None = None,
+    X: Any, W: NDArray, cos: NDArray | None = None, sin: NDArray | None = None, *, offset: NDArray | None = None,
     scale: NDArray | float = 1.0,
-) -> None:
+) -> None:  # fmt: skip
     """Write ``scale_j·cos(x_iᵀw_j + b_j)`` into ``cos`` and ``scale_j·sin(x_iᵀw_j + b_j)`` into ``sin``.
 
     X is (n, d), an array or a CSR matrix, W is (d, s), offset (s,) or None, scale a number or (s,); cos and sin are
@@ -119,17 +114,9 @@ def fourier_columns(
 
 
 def cos_sin_columns(
-    phases: Tiles,
-    cos: NDArray | None,
-    sin: NDArray | None,
-    *,
-    n: int,
-    s: int,
-    dtype: np.dtype,
-    offset: NDArray | None = None,
-    scale: NDArray | float = 1.0,
-    width: int = TILE_COLUMNS,
-) -> None:
+    phases: Tiles, cos: NDArray | None, sin: NDArray | None, *, n: int, s: int, dtype: np.dtype,
+    offset: NDArray | None = None, scale: NDArray | float = 1.0, width: int = TILE_COLUMNS,
+) -> None:  # fmt: skip
     """`fourier_columns` for phases (n, s) that ``phases(rows, columns, out)`` writes tile by tile.
 
     A tile has ``width`` columns, from a multiple of ``width`` on; the last tile may have fewer. ``phases`` is called

@@ -193,17 +193,10 @@ def check_installed(config: Mapping[str, Any]) -> None:
 
 
 def make_solver(
-    config: Mapping[str, Any],
-    *,
-    task: Task,
-    features: Any = None,
-    kernel: str | Kernel = "gaussian",
-    gamma: float | None = 1.0,
-    memory: int | None = None,
-    n_features: int | None = None,
-    random_state: RandomState = None,
-    device: str = "cpu",
-) -> Any:
+    config: Mapping[str, Any], *, task: Task, features: Any = None, kernel: str | Kernel = "gaussian",
+    gamma: float | None = 1.0, memory: int | None = None, n_features: int | None = None,
+    random_state: RandomState = None, device: str = "cpu",
+) -> Any:  # fmt: skip
     """The unfitted estimator for ``config``, {"name": …, parameters}; ConfigError if it is wrong.
 
     ``features`` is the map that it applies; ``kernel`` and ``gamma`` are for solvers that use the kernel itself,

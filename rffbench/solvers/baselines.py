@@ -43,7 +43,7 @@ class _GradientBoosting:
     random_state: RandomState
 
     def __init__(
-        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None
+        self, trees: int = 100, *, learning_rate: float = 0.1, random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.trees = trees
         self.learning_rate = learning_rate

@@ -105,19 +105,10 @@ class LogisticClassifierCV(Classifier):
     intercept_: float | NDArray[np.float64]
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        features: Any = None,
-        folds: int = 5,
-        lambda_scale: LambdaScale = "n",
-        intercept: bool = True,
-        class_weight: ClassWeight = None,
-        method: str = "auto",
-        tolerance: float = 1e-5,
-        max_iter: int = 1000,
-        memory: int | None = None,
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, folds: int = 5,
+        lambda_scale: LambdaScale = "n", intercept: bool = True, class_weight: ClassWeight = None,
+        method: str = "auto", tolerance: float = 1e-5, max_iter: int = 1000, memory: int | None = None,
+    ) -> None:  # fmt: skip
         self.alphas = alphas
         self.features = features
         self.folds = folds

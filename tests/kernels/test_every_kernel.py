@@ -25,12 +25,11 @@ from rffbench.kernels import (
     MaclaurinKernel,
     MaternKernel,
     ProductKernel,
-    gamma_from_sigma,
+    kernel_class,
     make_kernel,
     make_kernel_with,
     make_spectral_kernel,
     mean_abs_coordinate,
-    median_distance,
     with_trait,
 )
 from rffbench.linalg.kernel_rows import add_kernel_rows, kernel_product, kernel_rows, unit_columns
@@ -97,14 +96,14 @@ def test_kernel_is_symmetric_and_positive_semi_definite_and_its_diagonal_is_know
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5, 0.3, 3.7, 60.0])
 def test_matern_is_scikit_learns_whose_length_scale_is_sigma(nu):
     X = np.random.default_rng(1).normal(size=(20, 4))
-    kernel = make_kernel("matern", gamma_from_sigma("matern", 1.6), nu=nu)
+    kernel = make_kernel("matern", kernel_class("matern").gamma_from_sigma(1.6), nu=nu)
     np.testing.assert_allclose(kernel(X), Matern(length_scale=1.6, nu=nu)(X), rtol=1e-9)
 
 
 def test_matern_of_great_smoothness_is_near_the_gaussian_also_where_bessel_functions_overflow():
     x = np.array([0.0, 1e-200, 1e-9, 1e-3, 0.05, 0.5, 2.0, 1e200])[:, None]
     sigma = 1.3
-    smooth = make_kernel("matern", gamma_from_sigma("matern", sigma), nu=100)(x[:1], x)
+    smooth = make_kernel("matern", kernel_class("matern").gamma_from_sigma(sigma), nu=100)(x[:1], x)
     np.testing.assert_allclose(smooth, make_kernel("gaussian", 1 / (2 * sigma**2))(x[:1], x), atol=5e-3)
     assert np.all(np.diff(smooth[0]) <= 0)
     for nu in (0.1, 1.0, 2.5):  # at the ends of what numbers there are
@@ -116,7 +115,7 @@ def test_matern_of_great_smoothness_is_near_the_gaussian_also_where_bessel_funct
 def test_rational_quadratic_and_polynomial_are_scikit_learns():
     X = np.random.default_rng(2).normal(size=(20, 4))
     sigma = 0.9
-    kernel = make_kernel("rational-quadratic", gamma_from_sigma("rational-quadratic", sigma), alpha=1.7)
+    kernel = make_kernel("rational-quadratic", kernel_class("rational-quadratic").gamma_from_sigma(sigma), alpha=1.7)
     np.testing.assert_allclose(kernel(X), RationalQuadratic(length_scale=sigma, alpha=1.7)(X), rtol=1e-12)
     for degree, c in ((1, 0.0), (2, 1.0), (5, 0.5)):
         kernel = make_kernel("polynomial", 0.3, degree=degree, c=c)
@@ -304,7 +303,7 @@ def test_rows_and_products_of_every_kernel_are_the_exact_kernels(name, parameter
      ("rational-quadratic", 1 / 1.5), ("matern", (1 + math.sqrt(3)) * math.exp(-math.sqrt(3)))],
 )  # fmt: skip
 def test_sigma_is_the_distance_at_which_the_kernel_has_its_known_value(name, value):
-    kernel = make_kernel(name, gamma_from_sigma(name, 3.0))
+    kernel = make_kernel(name, kernel_class(name).gamma_from_sigma(3.0))
     assert kernel([[0.0]], [[3.0]])[0, 0] == pytest.approx(value, rel=1e-12, abs=1e-15)
 
 
@@ -312,27 +311,27 @@ def test_sigma_is_the_distance_at_which_the_kernel_has_its_known_value(name, val
 @pytest.mark.parametrize("sigma", [0, -1.0, "wide", 1e-150, 1e150])
 def test_sigma_must_be_a_positive_number_whose_square_is_one_too(name, sigma):
     with pytest.raises(ValueError, match=r"^sigma must (be a positive number|lie between 1e-150 and 1e150, so that)"):
-        gamma_from_sigma(name, sigma)
-    assert gamma_from_sigma(name, 0.01) == pytest.approx(5000 if name == "gaussian" else 100)
+        kernel_class(name).gamma_from_sigma(sigma)
+    assert kernel_class(name).gamma_from_sigma(0.01) == pytest.approx(5000 if name == "gaussian" else 100)
 
 
 def test_an_unknown_kernel_has_no_sigma():
     with pytest.raises(ValueError, match="did you mean 'gaussian'"):
-        gamma_from_sigma("gausian", 1.0)
+        kernel_class("gausian").gamma_from_sigma(1.0)
 
 
 def test_a_kernel_without_a_bandwidth_takes_none():
     with pytest.raises(ValueError, match="gamma must be 1: the arc-cosine kernel has no bandwidth"):
         make_kernel("arc-cosine", 0.5)
     with pytest.raises(ValueError, match="sigma is not for the arc-cosine kernel, which has no bandwidth"):
-        gamma_from_sigma("arc-cosine", 2.0)
+        kernel_class("arc-cosine").gamma_from_sigma(2.0)
 
 
 @pytest.mark.parametrize(("name", "median"), [("gaussian", 5.0), ("cauchy", 5.0), ("laplacian", 7.0), ("matern", 5.0)])
 def test_the_median_distance_is_in_the_kernel_s_own_distance(name, median):
     X = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, -4.0]])  # apart by 5, 5, 8; in the ℓ1 norm by 7, 7, 8
-    assert median_distance(name, X) == median
-    assert median_distance(name, X[:1]) == 0
+    assert kernel_class(name).median_distance(X) == median
+    assert kernel_class(name).median_distance(X[:1]) == 0
 
 
 @pytest.mark.parametrize(

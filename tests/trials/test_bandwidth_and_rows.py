@@ -12,7 +12,7 @@ from rffbench import data
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError
-from rffbench.kernels import make_kernel, median_distance
+from rffbench.kernels import kernel_class, make_kernel
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
 from rffbench.seeds import generator, split_stream
@@ -46,8 +46,12 @@ def measured(features, X, gamma=GAMMA):
 def test_the_median_distance_is_in_the_kernels_norm():
     X = rows(20)
     pairs = [X[i] - X[j] for i in range(20) for j in range(i)]
-    assert median_distance("gaussian", X) == pytest.approx(np.median([np.linalg.norm(pair) for pair in pairs]))
-    assert median_distance("laplacian", X) == pytest.approx(np.median([np.abs(pair).sum() for pair in pairs]))
+    assert kernel_class("gaussian").median_distance(X) == pytest.approx(
+        np.median([np.linalg.norm(pair) for pair in pairs])
+    )
+    assert kernel_class("laplacian").median_distance(X) == pytest.approx(
+        np.median([np.abs(pair).sum() for pair in pairs])
+    )
 
 
 def test_the_median_bandwidth_is_taken_from_the_training_rows_and_told():

@@ -81,10 +81,7 @@ class PerceptronFeatures(FeatureMap):
         self, n_components: int = 100, *, kernel: str | Kernel = "perceptron", gamma: float = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
 
     def fit(self, X: Any, y: Any = None) -> PerceptronFeatures:
         """Draw the perceptrons for X's columns; X's values and y are not used."""

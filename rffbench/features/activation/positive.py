@@ -99,13 +99,10 @@ class PositiveFeatures(FeatureMap):
         self, n_components: int = 100, *, form: str = "oprf", weights: str = "simplex", center: bool = True,
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.form = form
         self.weights = weights
         self.center = center
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     @property
     def columns_per_frequency(self) -> int:

@@ -112,11 +112,8 @@ class ActivationFeatures(FeatureMap):
         self, n_components: int = 100, *, weights: str = "iid", kernel: str | Kernel = "arc-cosine",
         gamma: float = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.weights = weights
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     @property
     def unbiased(self) -> bool:

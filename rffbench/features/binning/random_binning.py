@@ -83,10 +83,7 @@ class RandomBinningFeatures(FeatureMap):
         self, n_components: int = 100, *, kernel: str | Kernel = "laplacian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
 
     def letters(self, d: int) -> dict[str, float]:
         """R of the formulas."""

@@ -92,11 +92,8 @@ class NystroemFeatures(FeatureMap):
         self, n_components: int = 100, *, landmarks: Rule | Any = "uniform", kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.landmarks = landmarks
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         """As for every map; given landmarks are checked in ``fit``, against the rows."""

@@ -84,13 +84,10 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
         self, n_components: int = 100, *, sketch: str = "auto", expansion: float = 4, power: int = 1,
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.sketch = sketch
         self.expansion = expansion
         self.power = power
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -67,12 +67,9 @@ class SeriesFeatures(FeatureMap):
         self, n_components: int = 100, *, degrees: str = "optimised", linear: str = "sampled",
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.degrees = degrees
         self.linear = linear
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -74,11 +74,8 @@ class LowPrecisionFeatures(FourierFeatures):
         self, n_components: int = 100, *, bits: int = 8, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.bits = bits
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     @property
     def unbiased(self) -> bool:

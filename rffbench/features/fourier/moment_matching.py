@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import svd
 
 from rffbench.features.base import FourierFeatures, draw_frequencies
-from rffbench.kernels import CauchyKernel, GaussianKernel, Kernel, make_spectral_kernel
+from rffbench.kernels import CauchyKernel, GaussianKernel, make_spectral_kernel
 from rffbench.parts import MapServes
-from rffbench.seeds import RandomState, seed_sequence
+from rffbench.seeds import seed_sequence
 
 
 class MomentMatchingFeatures(FourierFeatures):
@@ -48,15 +48,6 @@ class MomentMatchingFeatures(FourierFeatures):
         FourierFeatures.serves, kernels=(GaussianKernel, CauchyKernel), bias="frequencies depend on each other, O(1/s)",
         fit_cost="6*d*s*min(d, s)", source="Shen et al., AAAI 2017",
     )  # fmt: skip
-
-    def __init__(
-        self, n_components: int = 100, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
-        random_state: RandomState = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> MomentMatchingFeatures:
         """Draw the frequencies for X's columns and whiten them; X's values and y are not used."""

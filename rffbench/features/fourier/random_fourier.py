@@ -66,21 +66,12 @@ class RandomFourierFeatures(FourierFeatures):
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"form": ("paired", "offset")}
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        form: str = "paired",
-        truncate: float | None = None,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
+        self, n_components: int = 100, *, form: str = "paired", truncate: float | None = None,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.form = form
         self.truncate = truncate
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     @property
     def columns_per_frequency(self) -> int:

@@ -61,12 +61,9 @@ class GaussHermiteFeatures(FourierFeatures):
         self, n_components: int = 100, *, grid: str = "subsampled", points: int = 3, kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.grid = grid
         self.points = points
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -81,27 +81,16 @@ class QuasiMonteCarloFeatures(FourierFeatures):
     }
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        sequence: str = "halton",
-        scramble: bool | str = True,
-        skip: int = 0,
-        leap: int = 0,
-        variant: str = "as-written",
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
+        self, n_components: int = 100, *, sequence: str = "halton", scramble: bool | str = True, skip: int = 0,
+        leap: int = 0, variant: str = "as-written", kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.sequence = sequence
         self.scramble = scramble
         self.skip = skip
         self.leap = leap
         self.variant = variant
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -79,12 +79,9 @@ class QuadratureFeatures(FourierFeatures):
         self, n_components: int = 100, *, radii: str = "pairs", rotation: str = "orthogonal",
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.radii = radii
         self.rotation = rotation
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

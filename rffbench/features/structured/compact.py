@@ -49,11 +49,8 @@ class CompactFeatures(ProjectedFeatures):
         self, n_components: int = 100, *, expansion: float = 4, kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.expansion = expansion
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> CompactFeatures:
         """Draw F and Θ for X's columns; X's values and y are not used."""

@@ -57,11 +57,8 @@ class CountSketchGaussianFeatures(FourierFeatures):
         self, n_components: int = 100, *, buckets: int = 256, kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.buckets = buckets
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

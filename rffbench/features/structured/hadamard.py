@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -10,10 +10,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from rffbench.arrays import FloatArray
-from rffbench.features.structured.isotropic import IsotropicFeatures
+from rffbench.features.base import FourierFeatures
 from rffbench.kernels import IsotropicKernel, make_kernel_with
 from rffbench.linalg.hadamard import next_power_of_two, walsh_hadamard
 from rffbench.linalg.trigonometric import TILE_COLUMNS, Tiles
+from rffbench.parts import MapServes
 from rffbench.rowsource import dense_rows, row_blocks
 from rffbench.seeds import generator, seed_sequence
 
@@ -21,13 +22,15 @@ Block = tuple[list[NDArray[np.float64]], NDArray[np.int32] | None, NDArray[np.fl
 """The diagonals D, k of (N,), the permutation (N,) or None, and C (N,) at unit scale."""
 
 
-class HadamardFeatures(IsotropicFeatures):
+class HadamardFeatures(FourierFeatures):
     """Base class: phases Vx of stacked N×N products V of diagonals and Hadamard matrices, N ≥ d a power of two.
 
     x is padded with zeros to N. A block of N phases is C·H·D_k·…·H·D₂·Π·H·D₁·x with diagonals D and C and a
     permutation Π (or none), at a cost of O(N log N); ⌈s/N⌉ blocks make s frequencies. Their lengths are drawn as those
     of the kernel's frequencies in N dimensions: the first d coordinates of such a frequency are one in d dimensions.
     """
+
+    serves: ClassVar[MapServes] = MapServes(kernels=IsotropicKernel, nests=("frequencies_",))
 
     diagonals_: NDArray[np.float64]
     permutation_: NDArray[np.int32] | None

@@ -3,21 +3,19 @@ rotation."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.features.base import draw_frequencies
-from rffbench.features.structured.isotropic import IsotropicFeatures
+from rffbench.features.base import FourierFeatures, draw_frequencies
 from rffbench.kernels import GaussianKernel, IsotropicKernel, Kernel, make_kernel_with
 from rffbench.parameters import WrongParameter
 from rffbench.parts import MapServes
 from rffbench.seeds import RandomState, generator, seed_sequence
 
 
-class OrthogonalRandomFeatures(IsotropicFeatures):
+class OrthogonalRandomFeatures(FourierFeatures):
     """Orthogonal random features: an isotropic kernel's frequencies, orthogonal in groups of d, with their own lengths.
 
     φ(x) = [cos(Wᵀx) | sin(Wᵀx)]/√s, s = ``n_components``/2. Each block of d columns of W is Q·diag(‖g₁‖, …, ‖g_d‖),
@@ -52,8 +50,9 @@ class OrthogonalRandomFeatures(IsotropicFeatures):
     tall block M. Munkhoeva et al., "Quadrature-based features for kernel approximation", NeurIPS 2018.
     """
 
-    serves: ClassVar[MapServes] = replace(IsotropicFeatures.serves, fit_cost="d**2*s", source="Yu et al., NIPS 2016")
-
+    serves: ClassVar[MapServes] = MapServes(
+        kernels=IsotropicKernel, fit_cost="d**2*s", nests=("frequencies_",), source="Yu et al., NIPS 2016"
+    )
     choices: ClassVar[dict[str, tuple[object, ...]]] = {
         "block": ("square", "tall"), "signs": ("haar", "lapack"),
     }  # fmt: skip

@@ -55,12 +55,9 @@ class RandomOrthoMatrixFeatures(HadamardFeatures):
         self, n_components: int = 100, *, products: int = 3, lengths: str = "chi", kernel: str | Kernel = "gaussian",
         gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.products = products
         self.lengths = lengths
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

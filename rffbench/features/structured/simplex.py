@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rffbench.features.structured.isotropic import IsotropicFeatures
+from rffbench.features.base import FourierFeatures
 from rffbench.features.structured.orthogonal import OrthogonalRandomFeatures
 from rffbench.parts import MapServes
 
@@ -46,7 +46,7 @@ class SimplexRandomFeatures(OrthogonalRandomFeatures):
     of_whole_blocks: ClassVar[bool] = True
     block, signs = "square", "haar"
 
-    __init__ = IsotropicFeatures.__init__  # the block of a simplex is square
+    __init__ = FourierFeatures.__init__  # the block of a simplex is square
 
     def _directions(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
         d = len(Q)

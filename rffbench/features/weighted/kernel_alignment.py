@@ -75,12 +75,8 @@ class KernelAlignmentFeatures(EnergyBasedFeatures):
         self, n_components: int = 100, *, pool: float | None = 10, divergence: float = 3.0,
         kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
     ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.pool = pool
+        super().__init__(n_components, pool=pool, kernel=kernel, gamma=gamma, random_state=random_state)
         self.divergence = divergence
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

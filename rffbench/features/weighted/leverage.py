@@ -69,23 +69,14 @@ class LeverageScoreFeatures(PooledFeatures):
     )  # fmt: skip
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        variant: str = "as-written",
-        score_lambda: float = 0.05,
-        pool: float | None = 1,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
+        self, n_components: int = 100, *, variant: str = "as-written", score_lambda: float = 0.05,
+        pool: float | None = 1, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.variant = variant
         self.score_lambda = score_lambda
         self.pool = pool
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -80,23 +80,13 @@ class SurrogateLeverageFeatures(PooledFeatures):
     takes_targets = True  # (n, t) from an estimator, which knows whether they are classes
 
     def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        variant: str = "as-written",
-        form: str = "eq14",
-        pool: float | None = 1,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
+        self, n_components: int = 100, *, variant: str = "as-written", form: str = "eq14", pool: float | None = 1,
+        kernel: str | Kernel = "gaussian", gamma: float | str = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(n_components, kernel=kernel, gamma=gamma, random_state=random_state)
         self.variant = variant
         self.form = form
         self.pool = pool
-        self.kernel = kernel
-        self.gamma = gamma
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> SurrogateLeverageFeatures:
         """Draw the pool, score it on X (n, d) with targets y (n,), and choose."""

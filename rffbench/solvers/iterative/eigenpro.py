@@ -139,7 +139,7 @@ class _EigenPro(Bandwidth):
         return Damping(index, Q[:, :q], (1 - values[q] / kept) / kept, step)
 
     def _descend(
-        self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock
+        self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock,
     ) -> tuple[Numbers, float, int]:  # fmt: skip
         """The coefficients (n, t), the relative residual, and the number of passes."""
         X, n = self.X_fit_, len(Y)

@@ -33,10 +33,6 @@ SKETCHED = 2  # rows of KRILL's sketch, in units of the landmarks
 
 
 class _Falkon(Bandwidth, IterativeRidge):
-    n_landmarks: int
-    landmarks: str
-    preconditioner: str
-
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         n_landmarks: int = 1000, landmarks: str = "uniform", preconditioner: str = "falkon", folds: int = 5,
@@ -44,20 +40,15 @@ class _Falkon(Bandwidth, IterativeRidge):
         budget: Mapping[str, Any] | None = None, record: bool = False, memory: int | None = None,
         random_state: RandomState = None, blocks: Blocks = None,
     ) -> None:  # fmt: skip
-        self.alphas = alphas
+        super().__init__(
+            alphas, folds=folds, lambda_scale=lambda_scale, center=center, scoring=scoring, budget=budget,
+            record=record, memory=memory, random_state=random_state,
+        )  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.preconditioner = preconditioner
-        self.folds = folds
-        self.lambda_scale = lambda_scale
-        self.center = center
-        self.scoring = scoring
-        self.budget = budget
-        self.record = record
-        self.memory = memory
-        self.random_state = random_state
         self.blocks = blocks
 
     def check_parameters(self) -> None:

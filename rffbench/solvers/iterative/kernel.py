@@ -163,9 +163,6 @@ def nystroem_root(kernel: Kernel, X: NDArray, landmarks: Numbers) -> Numbers:
 
 
 class _PCGKernelRidge(Bandwidth, IterativeRidge):
-    preconditioner: str | None
-    rank: int | None
-
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
         preconditioner: str | None = None, rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n",
@@ -173,19 +170,14 @@ class _PCGKernelRidge(Bandwidth, IterativeRidge):
         record: bool = False, memory: int | None = None, random_state: RandomState = None,
         reorthogonalize: bool = False,
     ) -> None:  # fmt: skip
-        self.alphas = alphas
+        super().__init__(
+            alphas, folds=folds, lambda_scale=lambda_scale, center=center, scoring=scoring, budget=budget,
+            record=record, memory=memory, random_state=random_state,
+        )  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.preconditioner = preconditioner
         self.rank = rank
-        self.folds = folds
-        self.lambda_scale = lambda_scale
-        self.center = center
-        self.scoring = scoring
-        self.budget = budget
-        self.record = record
-        self.memory = memory
-        self.random_state = random_state
         self.reorthogonalize = reorthogonalize
 
     def check_parameters(self) -> None:

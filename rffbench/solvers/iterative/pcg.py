@@ -25,11 +25,6 @@ from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, che
 
 
 class _PCGRidge(IterativeRidge):
-    features: Any
-    preconditioner: str | None
-    rank: int | None
-    random_state: RandomState
-
     def __init__(
         self, alphas: Sequence[float] = ALPHAS, *, features: Any = None, preconditioner: str | None = None,
         rank: int | None = None, folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True,
@@ -37,18 +32,13 @@ class _PCGRidge(IterativeRidge):
         memory: int | None = None, random_state: RandomState = None, blocks: Blocks = None,
         reorthogonalize: bool = False,
     ) -> None:  # fmt: skip
-        self.alphas = alphas
+        super().__init__(
+            alphas, folds=folds, lambda_scale=lambda_scale, center=center, scoring=scoring, budget=budget,
+            record=record, memory=memory, random_state=random_state,
+        )  # fmt: skip
         self.features = features
         self.preconditioner = preconditioner
         self.rank = rank
-        self.folds = folds
-        self.lambda_scale = lambda_scale
-        self.center = center
-        self.scoring = scoring
-        self.budget = budget
-        self.record = record
-        self.memory = memory
-        self.random_state = random_state
         self.blocks = blocks
         self.reorthogonalize = reorthogonalize
 

@@ -19,6 +19,7 @@ from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.linalg.threads import blas_for
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
 from rffbench.rowsource import Stopwatch
+from rffbench.seeds import RandomState
 from rffbench.solvers.base import Classifier, LambdaScale, mean_test_error, no_singular
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
@@ -76,19 +77,25 @@ class IterativeRidge:
     """Base of the estimators. A subclass implements ``_begin``, which makes the `System`, and ``_map``, the map to the
     columns of ``coef_``."""
 
-    alphas: Sequence[float]
-    folds: int
-    lambda_scale: LambdaScale
-    center: Center
-    scoring: Scoring
-    budget: Mapping[str, Any] | None
-    record: bool
-    memory: int | None
     blocks: Blocks = None
     reorthogonalize: bool = False
     timing_: dict[str, float]
     _eval_set: tuple[Any, Any] | None = None
     _passes: int
+
+    def __init__(
+        self, alphas: Sequence[float], *, folds: int, lambda_scale: LambdaScale, center: Center, scoring: Scoring,
+        budget: Mapping[str, Any] | None, record: bool, memory: int | None, random_state: RandomState,
+    ) -> None:  # fmt: skip
+        self.alphas = alphas
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.scoring = scoring
+        self.budget = budget
+        self.record = record
+        self.memory = memory
+        self.random_state = random_state
 
     def check_parameters(self) -> None:
         """ValueError for a wrong parameter, naming it and what would be right."""

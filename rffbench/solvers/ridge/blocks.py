@@ -223,18 +223,10 @@ class BlockedRidgeCV(_BlockedRidge, StreamedRidgeCV):
     """
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        blocks: str = "dask",
-        folds: int = 5,
-        lambda_scale: RidgeScale = "n",
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
-        path: bool = False,
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, blocks: str = "dask", folds: int = 5,
+        lambda_scale: RidgeScale = "n", center: Center = True, features: Any = None, block_rows: int | None = None,
+        memory: int | None = None, path: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
             alphas, folds=folds, lambda_scale=lambda_scale, center=center, features=features, block_rows=block_rows,
             memory=memory, path=path,
@@ -256,19 +248,10 @@ class BlockedRidgeClassifierCV(_BlockedRidge, StreamedRidgeClassifierCV):
     ``labels``, its classes."""
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        blocks: str = "dask",
-        folds: int = 5,
-        lambda_scale: RidgeScale = "n",
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
-        scoring: Scoring = None,
-        path: bool = False,
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, blocks: str = "dask", folds: int = 5,
+        lambda_scale: RidgeScale = "n", center: Center = True, features: Any = None, block_rows: int | None = None,
+        memory: int | None = None, scoring: Scoring = None, path: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
             alphas, folds=folds, lambda_scale=lambda_scale, center=center, features=features, block_rows=block_rows,
             memory=memory, scoring=scoring, path=path,

@@ -36,16 +36,9 @@ MOST_STEPS = 3000
 
 
 def solve_sparse_cv(
-    Z: Any,
-    Y: NDArray[np.float64],
-    alphas: Sequence[float],
-    *,
-    folds: int = 5,
-    lambda_scale: RidgeScale = "n",
-    center: Center = True,
-    scoring: Scoring = None,
-    weights: NDArray[np.float64] | None = None,
-) -> RidgeSolution:
+    Z: Any, Y: NDArray[np.float64], alphas: Sequence[float], *, folds: int = 5, lambda_scale: RidgeScale = "n",
+    center: Center = True, scoring: Scoring = None, weights: NDArray[np.float64] | None = None,
+) -> RidgeSolution:  # fmt: skip
     """Ridge on the CSR matrix Z (n, p) and Y (n, t) at the alpha > 0 with the smallest mean held-out error over
     contiguous folds: the mean square, or with ``scoring='accuracy'`` the share of wrong labels.
 

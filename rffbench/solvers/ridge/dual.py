@@ -24,18 +24,10 @@ from rffbench.solvers.ridge.settings import CHOLESKY_FLOOR, Center, RidgeScale, 
 
 
 def solve_dual_cv(
-    kernel: Triangle,
-    work: Triangle,
-    Y: NDArray[np.float64],
-    alphas: Sequence[float],
-    *,
-    folds: int = 5,
-    lambda_scale: RidgeScale = "n",
-    center: Center = True,
-    scoring: Scoring = None,
-    path: bool = False,
+    kernel: Triangle, work: Triangle, Y: NDArray[np.float64], alphas: Sequence[float], *, folds: int = 5,
+    lambda_scale: RidgeScale = "n", center: Center = True, scoring: Scoring = None, path: bool = False,
     weights: NDArray[np.float64] | None = None,
-) -> RidgeSolution:
+) -> RidgeSolution:  # fmt: skip
     """(K + nλI)⁻¹(y − ȳ) at the alpha with the smallest mean held-out error over contiguous folds: the mean square, or
     with ``scoring='accuracy'`` the share of wrong labels.
 

@@ -26,14 +26,23 @@ BLOCK_ROWS = 1024  # rows of the kernel matrix computed at a time
 
 
 class _KernelRidge(Bandwidth):
-    alphas: Sequence[float]
-    folds: int
-    lambda_scale: LambdaScale
-    center: Center
-    memory: int | None
     scoring: Scoring = None
     class_weight: ClassWeight = None
     classes_: NDArray
+
+    def __init__(
+        self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True, memory: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.folds = folds
+        self.lambda_scale = lambda_scale
+        self.center = center
+        self.memory = memory
+        self.random_state = random_state
 
     def check_parameters(self) -> None:
         """ValueError for a wrong parameter, naming it and what would be right."""
@@ -110,27 +119,6 @@ class ExactKernelRidgeCV(_KernelRidge, Regressor):
     metrics_ : 'model_size', n.
     """
 
-    def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
-        folds: int = 5,
-        lambda_scale: LambdaScale = "n",
-        center: Center = True,
-        memory: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.folds = folds
-        self.lambda_scale = lambda_scale
-        self.center = center
-        self.memory = memory
-        self.random_state = random_state
-
 
 class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
     """The sign of `ExactKernelRidgeCV` on targets −1/+1; one against the rest for more classes.
@@ -139,29 +127,16 @@ class ExactKernelRidgeClassifierCV(_KernelRidge, Classifier):
     """
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        kernel: str | Kernel = "gaussian",
-        gamma: float | str = 1.0,
-        folds: int = 5,
-        lambda_scale: LambdaScale = "n",
-        center: Center = True,
-        memory: int | None = None,
-        scoring: Scoring = None,
-        class_weight: ClassWeight = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.folds = folds
-        self.lambda_scale = lambda_scale
-        self.center = center
-        self.memory = memory
+        self, alphas: Sequence[float] = ALPHAS, *, kernel: str | Kernel = "gaussian", gamma: float | str = 1.0,
+        folds: int = 5, lambda_scale: LambdaScale = "n", center: Center = True, memory: int | None = None,
+        scoring: Scoring = None, class_weight: ClassWeight = None, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            alphas, kernel=kernel, gamma=gamma, folds=folds, lambda_scale=lambda_scale, center=center, memory=memory,
+            random_state=random_state,
+        )  # fmt: skip
         self.scoring = scoring
         self.class_weight = class_weight
-        self.random_state = random_state
 
 
 @serves(SolverServes(uses="kernel rows", cost="(n + v)*n*d + f*n**3/6"))

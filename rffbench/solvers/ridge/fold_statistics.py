@@ -305,14 +305,9 @@ class Work:
 
 
 def solve_folds(
-    statistics: Statistics,
-    folds: Sequence[int],
-    alphas: Sequence[float],
-    *,
-    lambda_scale: RidgeScale,
-    center: Center,
-    work: Work,
-) -> Solved:
+    statistics: Statistics, folds: Sequence[int], alphas: Sequence[float], *, lambda_scale: RidgeScale,
+    center: Center, work: Work,
+) -> Solved:  # fmt: skip
     """(coef, intercept) of ridge on the rows of ``folds`` for each alpha; None if the matrix is singular."""
     moments = statistics.moments(folds)
     y_mean = moments.y_sums / moments.n if center else np.zeros_like(moments.y_sums)
@@ -393,7 +388,7 @@ def wrong_share(outputs: NDArray, Y: NDArray) -> float:
 
 
 def mean_error(
-    outputs: NDArray, Y: NDArray, scoring: Scoring, weights: NDArray[np.float64] | None = None
+    outputs: NDArray, Y: NDArray, scoring: Scoring, weights: NDArray[np.float64] | None = None,
 ) -> float:  # fmt: skip
     """The error that chooses λ, for outputs and targets (rows, t): the mean square, or with ``scoring='accuracy'`` the
     share of wrong labels, weighted by ``weights``."""
@@ -402,15 +397,9 @@ def mean_error(
 
 
 def solve_ridge_cv(
-    statistics: Statistics,
-    alphas: Sequence[float],
-    *,
-    lambda_scale: RidgeScale = "n",
-    center: Center = True,
-    memory: int | None = None,
-    held_out: HeldOut | None = None,
-    path: bool = False,
-) -> RidgeSolution:
+    statistics: Statistics, alphas: Sequence[float], *, lambda_scale: RidgeScale = "n", center: Center = True,
+    memory: int | None = None, held_out: HeldOut | None = None, path: bool = False,
+) -> RidgeSolution:  # fmt: skip
     """Ridge on all rows at the alpha with the smallest mean held-out error over the folds, the first of equals.
 
     The error is that of ``held_out``, or else the mean square, from the folds' statistics. With one fold or one alpha,
@@ -443,13 +432,9 @@ def cross_validate(
 
 
 def best_solution(
-    alphas: Sequence[float],
-    fold_error: NDArray[np.float64],
-    solve: Callable[[Sequence[float]], Solved],
-    *,
-    path: bool,
-    at_once: bool = False,
-) -> RidgeSolution:
+    alphas: Sequence[float], fold_error: NDArray[np.float64], solve: Callable[[Sequence[float]], Solved], *,
+    path: bool, at_once: bool = False,
+) -> RidgeSolution:  # fmt: skip
     """The solution on all rows, ``solve([alpha])``, at the alpha with the smallest mean held-out error, the first of
     equals; or at the next best alpha, if that one is large enough for every fold, but not for all rows. Without
     held-out errors, at the first alpha. All alphas are solved together for a ``path``, or ``at_once`` if that costs no

@@ -79,16 +79,9 @@ class StreamedRidge(StreamingRegressor):
     """
 
     def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        lambda_scale: RidgeScale = "n",
-        method: Method | None = None,
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
-    ) -> None:
+        self, alpha: float = 1e-3, *, lambda_scale: RidgeScale = "n", method: Method | None = None,
+        center: Center = True, features: Any = None, block_rows: int | None = None, memory: int | None = None,
+    ) -> None:  # fmt: skip
         self.alpha = alpha
         self.lambda_scale = lambda_scale
         self.method = method
@@ -120,18 +113,10 @@ class StreamedRidgeCV(StreamingCV, StreamingRegressor):
     """
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        folds: int = 5,
-        lambda_scale: RidgeScale = "n",
-        method: Method | None = None,
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
-        path: bool = False,
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, folds: int = 5, lambda_scale: RidgeScale = "n",
+        method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
+        memory: int | None = None, path: bool = False,
+    ) -> None:  # fmt: skip
         self.alphas = alphas
         self.folds = folds
         self.lambda_scale = lambda_scale
@@ -161,17 +146,10 @@ class StreamedRidgeClassifier(StreamingClassifier):
     """
 
     def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        lambda_scale: RidgeScale = "n",
-        method: Method | None = None,
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
+        self, alpha: float = 1e-3, *, lambda_scale: RidgeScale = "n", method: Method | None = None,
+        center: Center = True, features: Any = None, block_rows: int | None = None, memory: int | None = None,
         class_weight: ClassWeight = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.alpha = alpha
         self.lambda_scale = lambda_scale
         self.method = method
@@ -193,20 +171,10 @@ class StreamedRidgeClassifierCV(StreamingCV, StreamingClassifier):
     """
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        folds: int = 5,
-        lambda_scale: RidgeScale = "n",
-        method: Method | None = None,
-        center: Center = True,
-        features: Any = None,
-        block_rows: int | None = None,
-        memory: int | None = None,
-        scoring: Scoring = None,
-        path: bool = False,
-        class_weight: ClassWeight = None,
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, folds: int = 5, lambda_scale: RidgeScale = "n",
+        method: Method | None = None, center: Center = True, features: Any = None, block_rows: int | None = None,
+        memory: int | None = None, scoring: Scoring = None, path: bool = False, class_weight: ClassWeight = None,
+    ) -> None:  # fmt: skip
         self.alphas = alphas
         self.folds = folds
         self.lambda_scale = lambda_scale

@@ -346,13 +346,9 @@ class Streaming:
         return (FoldFactors if self._by_svd else FoldStatistics)(self._columns, folds, targets)
 
     def _gather(
-        self,
-        statistics: FoldStatistics | FoldFactors,
-        X: Any,
-        Y: NDArray,
-        parts: Sequence[tuple[int, int, int]],
+        self, statistics: FoldStatistics | FoldFactors, X: Any, Y: NDArray, parts: Sequence[tuple[int, int, int]],
         rows: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add rows start…stop−1 to fold k for each (k, start, stop)."""
         for fold, start, stop in parts:
             for block, Z in self._blocks(X, start, stop, rows):
@@ -369,13 +365,9 @@ class Streaming:
             self.timing_["solve_s"] += watch.seconds
 
     def held_out(
-        self,
-        X: Any,
-        Y: NDArray,
-        folds: int,
-        rows: int,
-        spread: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda coef: coef,
-    ) -> HeldOut | None:
+        self, X: Any, Y: NDArray, folds: int, rows: int, spread: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+        = lambda coef: coef,
+    ) -> HeldOut | None:  # fmt: skip
         """The function that counts wrong labels in another pass over a fold's rows, if λ is chosen by these; None for
         squared errors. ``spread`` gives the coefficients of the mapped columns for a solution that is found
         elsewhere."""

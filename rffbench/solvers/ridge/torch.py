@@ -177,15 +177,9 @@ class _TorchRidge:
     """Fit and prediction; see `TorchRidgeCV`."""
 
     def __init__(
-        self,
-        alphas: Sequence[float] = ALPHAS,
-        *,
-        features: Any,
-        folds: int = 5,
-        lambda_scale: RidgeScale = "n",
-        center: Center = True,
-        device: str = "cuda",
-    ) -> None:
+        self, alphas: Sequence[float] = ALPHAS, *, features: Any, folds: int = 5, lambda_scale: RidgeScale = "n",
+        center: Center = True, device: str = "cuda",
+    ) -> None:  # fmt: skip
         self.alphas = alphas
         self.features = features
         self.folds = folds

@@ -71,7 +71,7 @@ def test_what_does_not_go_with_parts_is_refused():
         StreamedRidgeClassifier(class_weight="balanced").partial_fit(X, LABELS)
     with pytest.raises(ValueError, match="scoring must be None for partial_fit"):
         StreamedRidgeClassifierCV(scoring="accuracy").partial_fit(X, LABELS)
-    with pytest.raises(ValueError, match=r"label c, which is not among .*; give .* classes="):
+    with pytest.raises(ValueError, match=r"label c, which is not among .*; pass .* classes="):
         StreamedRidgeClassifier().partial_fit(X, LABELS, classes=["a", "b"])
     with pytest.raises(ValueError, match="2 targets, and had 1"):
         StreamedRidge().partial_fit(X, Y).partial_fit(X, np.column_stack([Y, Y]))
