@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rffbench import yamlfile
-from rffbench.data.cards import Card, CsvFormat
+from rffbench.data.cards import Card
 from rffbench.data.cells import MISSING, Content, Inputs, few_whole, identity, is_finite, number
+from rffbench.data.formats import CsvFormat
 from rffbench.data.unpack import CHUNK, LONGEST_LINE, open_content
 from rffbench.errors import ConfigError, DataError, unknown
 

@@ -29,7 +29,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from rffbench import files
 from rffbench.data import openml
-from rffbench.data.cards import Card, File, Source
+from rffbench.data.cards import Card
+from rffbench.data.formats import File, Source
 from rffbench.data.unpack import CHUNK, TAR_ENDINGS, TOO_MUCH, Unpackable, open_content, packed_by
 from rffbench.errors import DataError, DataUnavailable
 from rffbench.text import amount, duration

@@ -20,9 +20,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from rffbench.data.cards import (
+from rffbench.data.cards import Card
+from rffbench.data.delimited import LINE_SHOWN, Lines, Pairs, coded, not_utf8, read_delimited
+from rffbench.data.formats import (
     ArffFormat,
-    Card,
     CsvFormat,
     File,
     IdxFormat,
@@ -34,7 +35,6 @@ from rffbench.data.cards import (
     SklearnFormat,
     SyntheticFormat,
 )
-from rffbench.data.delimited import LINE_SHOWN, Lines, Pairs, coded, not_utf8, read_delimited
 from rffbench.data.unpack import Unpackable, members, open_content
 from rffbench.errors import DataError
 

@@ -17,8 +17,9 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
-from rffbench.data.cards import Card, Shard
+from rffbench.data.cards import Card
 from rffbench.data.cells import MOST_CLASSES, label_text
+from rffbench.data.formats import Shard
 from rffbench.errors import ConfigError, DataError, DataUnavailable, RffbenchError, unknown
 
 ENDINGS = (".npy", ".parquet")

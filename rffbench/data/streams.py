@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from rffbench import seeds
-from rffbench.data.cards import Card, GeneratedFormat, ShardsFormat
+from rffbench.data.cards import Card
+from rffbench.data.formats import GeneratedFormat, ShardsFormat
 from rffbench.data.shards import read_shard
 from rffbench.data.store import targets
 from rffbench.errors import DataError

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from rffbench.data.cards import File
+from rffbench.data.formats import File
 from rffbench.text import amount
 
 CHUNK = 1 << 20

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from rffbench import files, yamlfile
 from rffbench.data import delimited, openml
-from rffbench.data.cards import Card, ShardsFormat, Source, is_card, load_card, own_card, rule_in_rows
+from rffbench.data.cards import Card, is_card, load_card, own_card, rule_in_rows
 from rffbench.data.cells import (
     MISSING,
     MOST_CLASSES,
@@ -38,6 +38,7 @@ from rffbench.data.cells import (
 )
 from rffbench.data.delimited import SAMPLE_LINES, column_of, written
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
+from rffbench.data.formats import ShardsFormat, Source
 from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, read_parquet, svmlight
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content

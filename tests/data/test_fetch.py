@@ -17,7 +17,8 @@ from click.testing import CliRunner
 from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.data import fetch, store
-from rffbench.data.cards import Card, File
+from rffbench.data.cards import Card
+from rffbench.data.formats import File
 from rffbench.errors import DataError, DataUnavailable
 from rffbench.execution import make_executor
 from rffbench.execution.run import run_experiment
