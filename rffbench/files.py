@@ -10,6 +10,7 @@ and ``/dev/zero`` has no end.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import secrets
 import stat
@@ -80,6 +81,12 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
         if most is not None and about.st_size > most:
             raise OSError(errno.EFBIG, f"has {about.st_size:,} bytes; at most {most:,} are read", str(path))
         return file.read()
+
+
+def free(path: Path, ending: str = "") -> Path:
+    """The path with ``ending``; with a number between them if that is taken."""
+    names = itertools.chain([path.name], (f"{path.name}-{number}" for number in itertools.count(2)))
+    return next(each for name in names if not (each := path.with_name(name + ending)).exists())
 
 
 def replace(path: Path, content: str | bytes | Iterable[bytes]) -> None:

@@ -12,7 +12,8 @@ from rffbench import data, files
 from rffbench.data import store
 from rffbench.errors import DataError, ResultsError
 from rffbench.execution import manifest, run
-from rffbench.execution.log import FolderLock, TrialLog, latest, read_rows, set_aside
+from rffbench.execution.folders import FolderLock, set_aside
+from rffbench.execution.log import TrialLog, latest, read_rows
 from rffbench.report.frame import load_protocols
 from rffbench.report.merge import merge
 from tests.helpers.execution_workers import FakeExperiment, serial, spec

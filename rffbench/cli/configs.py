@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 from click.shell_completion import get_completion_class
 
@@ -13,9 +11,6 @@ from rffbench.cli.options import TEXT
 from rffbench.cli.output import echo, say, write_json
 from rffbench.errors import ConfigError, refusals
 from rffbench.text import plural
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

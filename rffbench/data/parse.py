@@ -11,17 +11,15 @@ import math
 import re
 import struct
 import warnings
-import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from rffbench.data.cards import Card
-from rffbench.data.delimited import LINE_SHOWN, Lines, Pairs, coded, not_utf8, read_delimited
+from rffbench.data.delimited import Lines, Pairs, coded, not_utf8, read_delimited
 from rffbench.data.formats import (
     ArffFormat,
     CsvFormat,
@@ -35,14 +33,14 @@ from rffbench.data.formats import (
     SklearnFormat,
     SyntheticFormat,
 )
-from rffbench.data.unpack import Unpackable, members, open_content
+from rffbench.data.libsvm import not_finite, svmlight
+from rffbench.data.npz import BLOCK_BYTES, Npz
+from rffbench.data.unpack import Unpackable, exactly, members, open_content
 from rffbench.errors import DataError
 
-BLOCK_BYTES = 1 << 25  # bytes of a block's X
 TOO_LARGE = "it does not fit into memory; save it as a folder of .npy shards, which are read a block at a time"
 TEXTS = (ArffFormat, CsvFormat, LibsvmFormat)
 PARQUET = b"PAR1"  # the first bytes of a Parquet file
-MOST_INDEX = 2**31 - 1  # the largest index in a LIBSVM file: scikit-learn reads 32-bit numbers
 
 
 class Block(NamedTuple):
@@ -166,135 +164,8 @@ def _index_of_one(X: np.ndarray, before: int) -> np.ndarray:
     return is_one.argmax(axis=1)[:, None] + 1.0
 
 
-def svmlight(stream: BinaryIO, columns: int | None = None) -> tuple[Any, np.ndarray]:
-    """(X, y) of a LIBSVM file, X in CSR form; ValueError names the first line that cannot be read."""
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        return load_svmlight_file(stream, n_features=columns, zero_based=False)
-    except (ValueError, OverflowError) as error:
-        stream.seek(0)
-        for number, line in enumerate(stream, 1):
-            try:
-                load_svmlight_file(io.BytesIO(line), n_features=columns, zero_based=False)
-            except (ValueError, OverflowError):
-                shown = line[:LINE_SHOWN].decode("utf-8", "replace").strip()
-                what = "a line must be: label index:value …, the indices rising from 1, all of them numbers"
-                fault = _svmlight_fault(line.decode("utf-8", "replace"), columns or MOST_INDEX)
-                raise ValueError(f"line {number}, {shown!r}: {fault}{what}") from error
-        raise
-
-
-def not_finite(X: Any, y: np.ndarray, stream: BinaryIO, missing: Collection[int] = ()) -> str:
-    """A message on the first target or value of a LIBSVM file, read from ``stream``, that is not finite; empty without
-    any. ``missing`` columns may have NaN."""
-    if not np.isfinite(y).all():
-        return f"line {_line(stream, int(np.argmin(np.isfinite(y))))}: the target is missing or not finite"
-    wrong = ~np.isfinite(X.data) & ~(np.isnan(X.data) & np.isin(X.indices, [*missing]))
-    if not wrong.any():
-        return ""
-    first = int(np.argmax(wrong))
-    line = _line(stream, int(np.searchsorted(X.indptr, first, side="right")) - 1)
-    return f"line {line}, index {X.indices[first] + 1}: the value is not finite"
-
-
-def _line(stream: BinaryIO, row: int) -> int:
-    """The line number of a LIBSVM file's row, which is counted from 0 without blank lines and comments."""
-    stream.seek(0)
-    rows = (number for number, line in enumerate(stream, 1) if line.partition(b"#")[0].strip())
-    return next(islice(rows, row, None))
-
-
-def _svmlight_fault(line: str, most: int) -> str:
-    """The rule that a line of a LIBSVM file breaks, with ``most`` as the largest index; empty if it is none of
-    these."""
-    label, *pairs = line.partition("#")[0].split() or [""]
-    if not _is_number(label):
-        return f"the label {label!r} is no number; "
-    last = 0
-    for pair in pairs:
-        index, colon, value = pair.partition(":")
-        if not (colon and index.isdecimal()):
-            return f"{pair!r} is no index:value; "
-        at = int(index)
-        if at == 0:
-            return "the index 0 (scikit-learn's dump_svmlight_file begins with 1 if told zero_based=False); "
-        if at > most:
-            return f"the index {index} is larger than {most}; "
-        if at <= last:
-            return f"the index {at} is there twice; " if at == last else f"the index {at} comes after {last}; "
-        if not _is_number(value):
-            return f"the value of index {at}, {value!r}, is no number; "
-        last = at
-    return ""
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _block_rows(card: Card) -> int:
     return max(1, BLOCK_BYTES // (8 * card.columns))
-
-
-class Npz:
-    """A NumPy archive whose arrays are read in blocks of rows; ValueError if that is not possible."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        try:
-            if stream.read(2) != b"PK":  # else ZipFile seeks the end, and would unpack a packed file of zeros to there
-                raise zipfile.BadZipFile
-            self._archive = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, Unpackable):  # Unpackable: the end cannot be sought
-            raise ValueError("it is no archive that numpy.savez wrote") from None
-        self.names = [name.removesuffix(".npy") for name in self._archive.namelist()]
-
-    def shape(self, name: str) -> tuple[int, int]:
-        """(n, d) of an array of numbers."""
-        with self._open(name) as (_, shape, _, dtype):
-            if len(shape) != 2 or dtype.kind not in "fiub":
-                raise ValueError(f"{name} must be rows and columns of numbers; it is {dtype} of the shape {shape}")
-            return shape
-
-    def rows(self, name: str) -> Iterator[np.ndarray]:
-        """The rows in order, float64, in blocks of bounded size; an array that is stored by columns is one block."""
-        n, d = self.shape(name)
-        with self._open(name) as (content, _, by_columns, dtype):
-            size = n if by_columns and d > 1 else max(1, BLOCK_BYTES // (8 * d))
-            for start in range(0, n, size):
-                some = min(size, n - start)
-                flat = np.frombuffer(_exactly(content, some * d * dtype.itemsize), dtype=dtype)
-                block = flat.reshape(d, some).T if by_columns and d > 1 else flat.reshape(some, d)
-                yield np.ascontiguousarray(block, dtype=np.float64)
-
-    def target(self, name: str, rows: int, inputs: str) -> np.ndarray:
-        """The value of each of the rows: float64 or text. Whole numbers that float64 cannot represent are texts."""
-        with self._open(name) as (content, shape, _, dtype):
-            if shape not in ((rows,), (rows, 1)):
-                problem = f"must be one value per row; {inputs} has {rows} rows, {name} the shape {shape}"
-                raise ValueError(f"{name} {problem}")
-            y = np.frombuffer(_exactly(content, rows * dtype.itemsize), dtype=dtype)
-        if dtype.kind == "S":
-            return np.array([each.decode() for each in y], dtype=object)
-        exact = dtype.kind not in "iu" or np.array_equal(y.astype(np.float64).astype(dtype), y)
-        return y.astype(np.float64) if dtype.kind in "fiub" and exact else np.array([*map(str, y)], dtype=object)
-
-    @contextmanager
-    def _open(self, name: str) -> Iterator[tuple[Any, Any, bool, np.dtype]]:
-        """(content, shape, whether it is stored by columns, dtype) of an array."""
-        if name not in self.names:
-            raise ValueError(f"it has no array {name!r}, but {', '.join(self.names) or 'none at all'}")
-        with self._archive.open(self._archive.namelist()[self.names.index(name)]) as content:
-            version = np.lib.format.read_magic(content)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, by_columns, dtype = read(content)
-            if dtype.hasobject:  # unpickling may run any code
-                raise ValueError("it holds Python objects; save text as NumPy's: y.astype(str)")
-            yield content, shape, by_columns, dtype
 
 
 def read_parquet(stream: BinaryIO) -> Any:
@@ -394,7 +265,7 @@ def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) 
     file, path = labels
     with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
         count, _ = _idx_shape(stream)
-        target = np.frombuffer(_exactly(stream, count), dtype=np.uint8)
+        target = np.frombuffer(exactly(stream, count), dtype=np.uint8)
     file, path = inputs
     with _naming(card, path), open_content(path, file.name, file.member, limit=card.most_bytes) as stream:
         rows, columns = _idx_shape(stream)
@@ -403,24 +274,17 @@ def _idx_pair(card: Card, inputs: tuple[File, Path], labels: tuple[File, Path]) 
         size = _block_rows(card)
         for start in range(0, rows, size):
             part = target[start : start + size]
-            X = np.frombuffer(_exactly(stream, len(part) * columns), dtype=np.uint8)
+            X = np.frombuffer(exactly(stream, len(part) * columns), dtype=np.uint8)
             yield Block(X.reshape(-1, columns).astype(np.float64), part, file.part)
 
 
 def _idx_shape(stream: BinaryIO) -> tuple[int, int]:
     """(n, d) of the array that follows, d being the product of its dimensions after the first."""
-    zeros, kind, dimensions = struct.unpack(">HBB", _exactly(stream, 4))
+    zeros, kind, dimensions = struct.unpack(">HBB", exactly(stream, 4))
     if zeros or kind != 0x08 or not dimensions:
         raise ValueError("it does not begin as an idx file of unsigned bytes does")
-    n, *rest = struct.unpack(f">{dimensions}I", _exactly(stream, 4 * dimensions))
+    n, *rest = struct.unpack(f">{dimensions}I", exactly(stream, 4 * dimensions))
     return n, math.prod(rest)
-
-
-def _exactly(stream: BinaryIO, size: int) -> bytes:
-    content = stream.read(size)
-    if len(content) != size:
-        raise ValueError(f"it breaks off: {size} bytes are due, {len(content)} are left")
-    return content
 
 
 def _mat(layout: MatFormat, stream: BinaryIO) -> Iterator[Block]:

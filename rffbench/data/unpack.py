@@ -152,3 +152,11 @@ def _unpackable() -> Iterator[None]:
         raise Unpackable("holds a link that leads back to itself") from error
     except Exception as error:
         raise Unpackable(f"cannot be unpacked, as if damaged or packed otherwise ({error})") from error
+
+
+def exactly(stream: BinaryIO, size: int) -> bytes:
+    """``size`` bytes of a stream; ValueError if fewer are left."""
+    content = stream.read(size)
+    if len(content) != size:
+        raise ValueError(f"it breaks off: {size} bytes are due, {len(content)} are left")
+    return content

@@ -39,7 +39,9 @@ from rffbench.data.cells import (
 from rffbench.data.delimited import SAMPLE_LINES, column_of, written
 from rffbench.data.fetch import cache_folder, locked, naming_cache, raw_path
 from rffbench.data.formats import ShardsFormat, Source
-from rffbench.data.parse import TOO_LARGE, Npz, not_finite, numbers_or_texts, read_parquet, svmlight
+from rffbench.data.libsvm import not_finite, svmlight
+from rffbench.data.npz import Npz
+from rffbench.data.parse import TOO_LARGE, numbers_or_texts, read_parquet
 from rffbench.data.shards import is_url
 from rffbench.data.unpack import CHUNK, Unpackable, open_content
 from rffbench.errors import ConfigError, DataError

@@ -1,4 +1,4 @@
-"""trials.jsonl: the append-only log of a results folder, and the lock that keeps a second run out of it.
+"""trials.jsonl: the append-only log of a results folder.
 
 A large log can be stored compressed: ``xz -9 results/NAME/trials.jsonl`` makes it trials.jsonl.xz, which is read
 wherever a log is read. A run never writes to the compressed part: it appends to a trials.jsonl beside it. In a folder
@@ -7,21 +7,18 @@ with both, the rows of trials.jsonl.xz come first.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import lzma
 import os
-import socket
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
 from rffbench import files
 from rffbench.errors import ResultsError
+from rffbench.execution.folders import FolderLock, is_at
 from rffbench.execution.row import Row, check_row
 
 Cell: TypeAlias = tuple[str, str, int, int]
@@ -121,7 +118,7 @@ class TrialLog:
         """If another program has replaced the file, continue with the new one, and write the rows of this run that it
         lacks. They are in the replaced file, which is still open here."""
         assert self._file is not None, "a TrialLog is written to within its with block"
-        same = _is_at(self.path, self._file)
+        same = is_at(self.path, self._file)
         if same and os.fstat(self._file).st_size == self._end:
             return
         if not self.folder.is_dir():
@@ -232,85 +229,12 @@ class TrialLog:
         self._lock.release()
 
 
-class FolderLock:
-    """The lock of the one run that writes to a folder; the system frees it when that process ends, even if killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / ".lock"
-        self._file: int | None = None
-
-    def acquire(self) -> None:
-        """Take the lock, or raise ResultsError with the process that holds it."""
-        while True:
-            file = files.open_lock(self.path)
-            try:
-                files.lock(file, wait=False)
-            except BlockingIOError:
-                holder = os.read(file, 200).decode(errors="replace") or "another process"
-                os.close(file)
-                raise ResultsError(
-                    f"{self.path.parent}: {holder} is running into this folder; wait for it, or stop it. Two "
-                    "runs share an experiment by shards: give this one its part and a folder of its own, for example "
-                    "--only dataset=NAME --results shard2, and join both with rffbench merge"
-                ) from None
-            if _is_at(self.path, file):
-                break
-            os.close(file)  # the holder before removed this very file on its way out: take the new one
-        os.ftruncate(file, 0)
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
-        self._file = file
-
-    def release(self) -> None:
-        if self._file is None:
-            return
-        if _is_at(self.path, self._file):  # not where the folder was moved aside meanwhile
-            self.path.unlink()
-        os.close(self._file)
-        self._file = None
-
-    def __enter__(self) -> FolderLock:
-        self.acquire()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-
-def set_aside(folder: Path) -> Path | None:
-    """Rename a results folder to ``<name>.old-<timestamp>``, and return that; None if the folder does not exist."""
-    if not folder.exists():
-        return None
-    try:
-        with FolderLock(folder):
-            stamp = datetime.now().strftime("%Y%m%dT%H%M%S")
-            aside = folder.with_name(f"{folder.name}.old-{stamp}")
-            count = 1
-            while aside.exists():
-                count += 1
-                aside = folder.with_name(f"{folder.name}.old-{stamp}-{count}")
-            files.move(folder, aside)  # with its lock: no other run can come in before
-            (aside / ".lock").unlink()
-            return aside
-    except OSError as error:
-        raise ResultsError(f"{folder}: cannot be moved aside: {error.strerror}") from error
-
-
 def line_of(row: Row) -> bytes:
     """A row as written to the log: UTF-8, or escaped if it contains half of a surrogate pair."""
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:
         return json.dumps(row, allow_nan=False).encode() + b"\n"
-
-
-def _is_at(path: Path, file: int) -> bool:
-    """Whether the open file is the one at the path."""
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False))
-    except FileNotFoundError:
-        return False
 
 
 def _place(error: OSError, path: Path) -> Path | str:
@@ -322,9 +246,8 @@ def _places(path: Path, keys: Container[str]) -> dict[str, tuple[int, int]]:
     """Where the rows of these keys are in a log: offset and length."""
     found, offset = {}, 0
     for line in _lines(path):
-        with contextlib.suppress(ValueError, RecursionError, TypeError, KeyError):
-            if (key := json.loads(line)["key"]) in keys:
-                found[key] = offset, len(line)
+        if (key := _key_of(line)) in keys:
+            found[key] = offset, len(line)
         offset += len(line)
     return found
 
@@ -332,14 +255,15 @@ def _places(path: Path, keys: Container[str]) -> dict[str, tuple[int, int]]:
 def _row_at(key: str, file: int, place: int, length: int) -> bytes:
     """The line of a row at its place in an open file; empty if it was overwritten."""
     line = os.pread(file, length, place)
-    return line if line.endswith(b"\n") and _is_row(line, key) else b""
+    return line if line.endswith(b"\n") and _key_of(line) == key else b""
 
 
-def _is_row(line: bytes, key: str) -> bool:
+def _key_of(line: bytes) -> str:
+    """The key of a row's line; empty if it is no row."""
     try:
-        return bool(json.loads(line)["key"] == key)
+        return str(json.loads(line)["key"])
     except (ValueError, RecursionError, TypeError, KeyError):
-        return False
+        return ""
 
 
 def _compressed(path: Path) -> Path:

@@ -126,7 +126,7 @@ class Manifest:
     def _runs_before(self, tell: Announce | None) -> list[dict[str, Any]]:
         try:
             if not files.read_regular(self._path, MOST_BYTES).strip(b"\0 \t\r\n"):
-                aside = _free(self._path.with_name("manifest.damaged.json"))
+                aside = files.free(self._path.with_name("manifest.damaged"), ".json")
                 files.move(self._path, aside)
                 if tell:
                     tell(f"{self._path}: is empty, as a power cut may leave it; it is kept as {aside.name}")
@@ -154,12 +154,3 @@ def write_whole(path: Path, text: str) -> None:
         files.replace(path, content)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _free(path: Path) -> Path:
-    """The path, or with a number if it is taken."""
-    count = 1
-    while path.exists():
-        count += 1
-        path = path.with_name(f"manifest.damaged-{count}.json")
-    return path

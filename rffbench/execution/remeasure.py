@@ -37,8 +37,8 @@ class Remeasured:
         spec = self._by_rest.get(_without_measures(before).key)
         if spec is None or spec.key == before.key:
             return False
-        curves = CURVES.keys() & {*before.measures, *spec.measures}
-        if row["status"] == "ok" and row.get("made_by") == made_by(spec) and not curves and not _is_chosen(spec):
+        whole = is_chosen(spec.kernel["gamma"]) or CURVES.keys() & {*before.measures, *spec.measures}
+        if row["status"] == "ok" and row.get("made_by") == made_by(spec) and not whole:
             self._rows[spec.key] = row
         return True
 
@@ -75,7 +75,3 @@ class Remeasured:
 
 def _without_measures(spec: TrialSpec) -> TrialSpec:
     return replace(spec, measures=[])
-
-
-def _is_chosen(spec: TrialSpec) -> bool:
-    return is_chosen(spec.kernel["gamma"])

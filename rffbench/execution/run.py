@@ -15,7 +15,8 @@ from rffbench.data import reference
 from rffbench.errors import ResultsError
 from rffbench.execution import Announce, Done, Executor, Experiment, make_executor
 from rffbench.execution.devices import check_device
-from rffbench.execution.log import TrialLog, cell, set_aside
+from rffbench.execution.folders import set_aside
+from rffbench.execution.log import TrialLog, cell
 from rffbench.execution.manifest import Manifest, check_format, write_whole
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.remeasure import Remeasured

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from rffbench.errors import ResultsError
-from rffbench.execution.log import FolderLock, TrialLog, each_row, latest, log_files, read_rows, set_aside
+from rffbench.execution.folders import FolderLock, set_aside
+from rffbench.execution.log import TrialLog, each_row, latest, log_files, read_rows
 from rffbench.trials.spec import TrialResult
 from tests.helpers.execution_workers import measured, spec
 
@@ -186,7 +187,7 @@ def test_a_second_run_in_the_folder_is_refused_with_the_first_one_s_process(tmp_
 
 def test_the_lock_of_a_killed_run_is_free(tmp_path):
     code = (
-        "import os, signal; from pathlib import Path; from rffbench.execution.log import FolderLock\n"
+        "import os, signal; from pathlib import Path; from rffbench.execution.folders import FolderLock\n"
         f"FolderLock(Path({str(tmp_path)!r})).acquire(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == -9

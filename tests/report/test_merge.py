@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from rffbench.errors import ResultsError
-from rffbench.execution.log import FolderLock, read_rows
+from rffbench.execution.folders import FolderLock
+from rffbench.execution.log import read_rows
 from rffbench.report import write_table
 from rffbench.report.merge import merge
 from tests.helpers import report_log as log
