@@ -39,7 +39,7 @@ from rffbench.config.checks import (
 )
 from rffbench.config.grid import OF_METHOD, Grid
 from rffbench.config.sections import Kernel, Method, RunsOn, Significance, Solver, Strict
-from rffbench.config.sweep import check_sweep, combinations, named_datasets, patched
+from rffbench.config.sweep import check_sweep, combinations, named_datasets, patched, spelled_out, swept
 from rffbench.config.values import (
     DEFAULT,
     USUAL_FIGURES,
@@ -60,9 +60,7 @@ from rffbench.config.values import (
     check_parameters_from,
     once,
     registered,
-    spelled_out,
     split_by_default,
-    swept,
     text_keys,
 )
 from rffbench.data.cards import Card, add_card, own_card

@@ -4,7 +4,7 @@ their names. Files of numbers are replaced by their numbers."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,8 @@ def _kernel(kernel: Any, change: Callable[[Place, str], Any], *place: str) -> An
     return {**kernel, **{key: change((*place, key), text) for key, text in texts.items()}}
 
 
-def _names(config: Config) -> Iterator[tuple[Place, str]]:
+def _names(config: Config) -> list[tuple[Place, str]]:
     """Each name of a map, a kernel or a score, and its place."""
     found: list[tuple[Place, str]] = []
     _changed(config, lambda place, name: found.append((place, name)))
-    yield from found
+    return found

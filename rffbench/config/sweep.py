@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +12,42 @@ from pydantic import ValidationInfo
 
 from rffbench import yamlfile
 from rffbench.config.values import dataset_name
-from rffbench.yamlfile import Misplaced
+from rffbench.yamlfile import Misplaced, shown
 
 NOT_SWEPT = ("name", "title", "cards", "reference", "figures", "table", "executor", "sweep")  # what no trial depends on
 MOST_PROTOCOLS = 1_000  # combinations of a sweep's labels; each is checked as an experiment of its own
+
+
+def swept(value: object) -> object:
+    """An axis of a sweep: its labels, each with its changes."""
+    if not isinstance(value, dict) or not all(isinstance(patch, dict) for patch in value.values()):
+        example = "{narrow: {kernel: {sigma: 1}}, wide: {kernel: {sigma: 4}}}"
+        plain = "kernel.sigma: [1, 4]"
+        raise ValueError(
+            f"must be labels and what each changes, such as {example}, or a key's values, {plain}, not {shown(value)}"
+        )
+    return value
+
+
+def spelled_out(config: Any) -> Any:
+    """``config`` with the axes of its sweep that are plain lists, ``kernel.sigma: [1, 4]``, as labels with their
+    changes: ``kernel.sigma: {'1': {kernel: {sigma: 1}}, '4': {kernel: {sigma: 4}}}``. Misplaced if a value is given
+    twice."""
+    if not isinstance(config, dict) or not isinstance(sweep := config.get("sweep"), dict):
+        return config
+    axes = dict(sweep)
+    for axis, values in sweep.items():
+        if isinstance(axis, str) and isinstance(values, list):
+            axes[axis] = labels = {}
+            for place, value in enumerate(values):
+                label = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                if label in labels:
+                    raise Misplaced(f"gives {label} twice", "sweep", axis, place)
+                patch = value
+                for key in reversed(axis.split(".")):
+                    patch = {key: patch}
+                labels[label] = patch
+    return {**config, "sweep": axes}
 
 
 def named_datasets(sweep: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:

@@ -6,7 +6,6 @@ name is looked up in it.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable
@@ -332,38 +331,6 @@ def by_key(key: str) -> Callable[[object], object]:
         return value
 
     return validate
-
-
-def swept(value: object) -> object:
-    """An axis of a sweep: its labels, each with its changes."""
-    if not isinstance(value, dict) or not all(isinstance(patch, dict) for patch in value.values()):
-        example = "{narrow: {kernel: {sigma: 1}}, wide: {kernel: {sigma: 4}}}"
-        plain = "kernel.sigma: [1, 4]"
-        raise ValueError(
-            f"must be labels and what each changes, such as {example}, or a key's values, {plain}, not {shown(value)}"
-        )
-    return value
-
-
-def spelled_out(config: Any) -> Any:
-    """``config`` with the axes of its sweep that are plain lists, ``kernel.sigma: [1, 4]``, as labels with their
-    changes: ``kernel.sigma: {'1': {kernel: {sigma: 1}}, '4': {kernel: {sigma: 4}}}``. Misplaced if a value is given
-    twice."""
-    if not isinstance(config, dict) or not isinstance(sweep := config.get("sweep"), dict):
-        return config
-    axes = dict(sweep)
-    for axis, values in sweep.items():
-        if isinstance(axis, str) and isinstance(values, list):
-            axes[axis] = labels = {}
-            for place, value in enumerate(values):
-                label = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-                if label in labels:
-                    raise Misplaced(f"gives {label} twice", "sweep", axis, place)
-                patch = value
-                for key in reversed(axis.split(".")):
-                    patch = {key: patch}
-                labels[label] = patch
-    return {**config, "sweep": axes}
 
 
 def text_keys(value: object) -> object:

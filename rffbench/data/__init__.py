@@ -18,7 +18,7 @@ from rffbench.data.rows import Rows
 from rffbench.data.split import held_out_rows, split_rows
 from rffbench.data.streams import Stream, Targets
 from rffbench.data.userfile import reference
-from rffbench.errors import ConfigError, DataError
+from rffbench.errors import ConfigError
 from rffbench.rowsource import row_blocks
 
 __all__ = [
@@ -113,11 +113,7 @@ def load(name: str, data_hash: str = "") -> Dataset:
     if card.is_streamed:
         rows = streams.stream(card)
         return Dataset(card, rows, Targets(rows, range(card.rows)))
-    store.prepare(card)
-    arrays = store.open_arrays(card)
-    if arrays is None:
-        raise DataError(f"{name}: {store.arrays_folder(card)} was removed while it was being opened")
-    return Dataset(card, *arrays)
+    return Dataset(card, *store.arrays_of(card))
 
 
 def train_test(

@@ -11,7 +11,6 @@ from rffbench.data import store
 from rffbench.data.cards import Card
 from rffbench.data.preprocess import Preprocessor
 from rffbench.data.streams import Stream, shifted
-from rffbench.errors import DataError
 from rffbench.rowsource import clock, since
 
 BLOCK_ROWS = 8192
@@ -64,11 +63,7 @@ class Rows:
         if name != "base" or self.__dict__.get("card") is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         assert self.card is not None
-        store.prepare(self.card)
-        arrays = store.open_arrays(self.card)
-        if arrays is None:
-            raise DataError(f"{self.card.name}: {store.arrays_folder(self.card)} was removed while it was being opened")
-        self.base = arrays.X
+        self.base = store.arrays_of(self.card).X
         return self.base
 
     def __len__(self) -> int:

@@ -52,6 +52,14 @@ class Arrays(NamedTuple):
     folds: np.ndarray | None
 
 
+def arrays_of(card: Card) -> Arrays:
+    """The arrays from the cache, which is filled first if needed. Raises as `prepare`."""
+    prepare(card)
+    if (found := open_arrays(card)) is None:
+        raise DataError(f"{card.name}: {arrays_folder(card)} was removed while it was being opened")
+    return found
+
+
 def open_arrays(card: Card) -> Arrays | None:
     """The arrays, without a check of their bytes; None if the cache has none of the card's shape."""
     arrays = _opened(card)
