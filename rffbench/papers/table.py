@@ -161,7 +161,7 @@ class Table(_Strict):
         for metric, column in self.costs.items():
             numbers[metric] = printed[column]
         self._judge(numbers, printed, path, place)
-        keys = [self.dataset, *named_by, *(self.columns[key] for key in KEYS if key in self.columns), *self._told_apart]
+        keys = [self.dataset, *named_by, *(self.columns[key] for key in KEYS if key in self.columns), *self._selecting]
         csvfile.check_once(path, printed, list(dict.fromkeys(name for name in (*keys, "source") if name in printed)))
         compared = (numbers["absent"] == "").to_numpy()
         csvfile.check_names(path, printed[compared], self.dataset, set(datasets.values()))
@@ -198,7 +198,7 @@ class Table(_Strict):
         return self.method or [name for name in ("method", "kernel") if name in printed]
 
     @property
-    def _told_apart(self) -> list[str]:
+    def _selecting(self) -> list[str]:
         """The columns that select rows or leave rows out, and so distinguish rows."""
         return [*self.where, *(column for rule in self.not_here for column in rule.columns)]
 

@@ -40,9 +40,9 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     of random Fourier features. Against the exact kernel it has the error of m random Fourier features, plus the part of
     FFᵀ beyond rank l.
 
-    F is made again in each pass, block by block, and never held. (FᵀF)^q is applied by the m×m matrix FᵀF, summed in
-    the pass that sketches. If m > 4ql, q more passes over the rows apply it, which then takes fewer operations.
-    Between powers Y is orthonormalised. That changes neither its span nor Q, and keeps small directions from rounding.
+    F is made again in each pass, block by block, and never held. The m×m matrix FᵀF, summed in the pass that sketches,
+    applies (FᵀF)^q. If m > 4ql, q more passes over the rows apply it, which then takes fewer operations. Between powers
+    Y is orthonormalised. That changes neither its span nor Q, and keeps small directions from rounding.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class TrainingEfficientFeatureMap(ProjectedFeatures):
     sketch : what Θ is: 'gaussian', independent normals (Algorithm 1, TEFM-G); 'srht', a subsampled randomised
         Hadamard transform (Algorithm 2, TEFM-S); 'countsketch', a CountSketch to m buckets, then a Gaussian
         (Kapralov et al. 2016); 'none', no sketch: Q are the leading eigenvectors of FᵀF themselves, which have the
-        least error. 'auto' is 'none' where FᵀF is summed anyway, for a power q ≥ 1 and m ≤ 4ql, and n·l ≥ 4m², so that
+        least error. 'auto' is 'none' if FᵀF is summed anyway, for a power q ≥ 1 and m ≤ 4ql, and n·l ≥ 4m², so that
         the eigenvectors take less time; else 'gaussian'.
     expansion : m/l, 1 or more.
-    power : q, a whole number. With 'srht' q is 0, as in Algorithm 2, and ``power`` is ignored; so it is with 'none'.
+    power : q, a whole number. With 'srht' q is 0, as in Algorithm 2, and ``power`` is ignored, as with 'none'.
     kernel : 'gaussian', 'laplacian' or 'cauchy'.
     gamma, random_state : as in RandomFourierFeatures, which has the same frequencies.
 

@@ -31,7 +31,7 @@ class ComplexToRealFeatures(ProjectionProducts):
     degrees : as in MaclaurinFeatures; 'product' is the sketch of the paper.
     projection : 'rademacher', w of the units above; 'gaussian', of complex normal numbers; or 'srht', as in
         MaclaurinFeatures, with these units in place of signs.
-    linear : as in MaclaurinFeatures; where that leaves an odd number of columns, one of them is 0.
+    linear : as in MaclaurinFeatures; if that leaves an odd number of columns, one of them is 0.
     kernel : one with Maclaurin coefficients: 'gaussian', 'polynomial', 'exponential'.
     gamma : γ > 0; or 'scale' or 'median', of the rows (`rffbench.kernels.bandwidth.gamma_of_rows`).
     random_state : as in MaclaurinFeatures.
@@ -77,5 +77,5 @@ class ComplexToRealFeatures(ProjectionProducts):
 
     def _products_in(self, out: FloatArray) -> list[FloatArray]:
         s = len(self.degrees_)
-        out[:, 2 * s :] = 0  # where the exact columns leave an odd number
+        out[:, 2 * s :] = 0  # if the exact columns leave an odd number
         return [out[:, :s], out[:, s : 2 * s] if out.shape[1] > s else np.empty_like(out)]

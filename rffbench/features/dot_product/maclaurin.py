@@ -41,8 +41,8 @@ class MaclaurinFeatures(ProjectionProducts):
 
     Attributes
     ----------
-    degrees_ : n of each column that is a product, (D,), or (D − d,) where degree 1 is exact.
-    linear_columns_ : d, where degree 1 is exact, else 0.
+    degrees_ : n of each column that is a product, (D,), or (D − d,) if degree 1 is exact.
+    linear_columns_ : d if degree 1 is exact, else 0.
     directions_ : the w of all columns one after another, (d, Σ n) float64; with 'srht' multiplied out on demand.
     offset_ : the constant added to each projection, (Σ n,), 0 except with ``degrees='product'``.
     scale_ : √(aₙ/(D·pₙ)) of each of them.

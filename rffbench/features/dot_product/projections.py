@@ -54,7 +54,7 @@ class ProjectionProducts(SeriesFeatures):
     _offset: NDArray[np.float64]
     _signs: NDArray[np.float64]  # D, (parts, blocks, N)
     _constants: NDArray[np.float64]  # the constant after x's d inputs, times its sign, (parts, blocks)
-    _places: NDArray[np.int64]  # where each projection is among the blocks·N of all blocks
+    _places: NDArray[np.int64]  # the place of each projection among the blocks·N of all blocks
 
     def __init__(
         self, n_components: int = 100, *, degrees: str = "optimised", projection: str = "rademacher",
