@@ -8,10 +8,9 @@ import yaml
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
-from rffbench import data
 from rffbench.config.experiment import Experiment
 from rffbench.config.loading import load_experiment
-from rffbench.errors import ConfigError
+from rffbench.errors import ConfigError, DataError
 from rffbench.kernels import kernel_class, make_kernel
 from rffbench.kernels.bandwidth import MEDIAN_ROWS
 from rffbench.report import frame
@@ -98,7 +97,7 @@ def test_scale_is_of_the_training_rows_and_told_in_the_rows_of_a_config():
 
 def test_alike_rows_have_no_median_bandwidth(monkeypatch):
     monkeypatch.setattr("rffbench.kernels.Kernel.median_distance", lambda self, X: 0.0)
-    with pytest.raises(data.DataError, match=r"training rows: .* median distance .* is 0; give gamma a number"):
+    with pytest.raises(DataError, match=r"training rows: .* median distance .* is 0; give gamma a number"):
         Problem.of(spec("RFF", kernel={"name": "gaussian", "gamma": "median"}))
 
 
