@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,26 @@ def test_tests_use_no_private_name_of_the_package():
 )
 def test_the_use_of_a_private_name_is_found(source, names):
     assert {name for name in used(ast.parse(source)) if name.startswith("_")} == names
+
+
+# ---- code that nothing uses --------------------------------------------------------------------------------
+
+
+def test_every_function_and_class_is_used_outside_the_tests():
+    """By name, in another place than its definition: in the package, scripts, benchmarks, pages or pyproject.toml."""
+    suffixes = (".py", ".md", ".toml", ".yaml", ".html")
+    tops = ("rffbench", "scripts", "benchmarks", "docs", "pyproject.toml", "README.md")
+    files = [path for top in tops for path in [ROOT / top, *(ROOT / top).rglob("*")] if path.suffix in suffixes]
+    files = [path for path in files if "_build" not in path.parts]
+    words = Counter(word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    defined = Counter(
+        node.name
+        for path in (ROOT / "rffbench").rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.decorator_list
+    )
+    assert len(defined) > 1000
+    assert [name for name, count in defined.items() if words[name] <= count and not name.startswith("__")] == []
 
 
 # ---- the map in CONTRIBUTING.md ----------------------------------------------------------------------------
