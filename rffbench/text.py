@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,6 +43,12 @@ def first_of(names: Sequence[str], most: int, more: str = "more") -> str:
     """``a, b and 3 more``: the first ``most`` names and the number of others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} {more}" if rest > 0 else "")
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """The text in indented lines of at most ``width`` characters; longer words, such as paths, are not broken."""
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
 def duration(seconds: float) -> str:

@@ -22,25 +22,9 @@ from rffbench.errors import ConfigError
 from rffbench.rowsource import row_blocks
 
 __all__ = [
-    "Card",
-    "Dataset",
-    "Rows",
-    "Split",
-    "cache_folder",
-    "card_names",
-    "check_steps",
-    "data_hash",
-    "describe",
-    "ensure",
-    "is_cached",
-    "load",
-    "load_card",
-    "mend",
-    "reference",
-    "repeated_rows",
-    "train_test",
-    "verify",
-]
+    "Card", "Dataset", "Rows", "Split", "cache_folder", "card_names", "check_steps", "data_hash", "describe", "ensure",
+    "is_cached", "load", "load_card", "mend", "reference", "repeated_rows", "train_test", "verify",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

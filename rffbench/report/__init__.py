@@ -29,25 +29,10 @@ if TYPE_CHECKING:
     from rffbench.report.statistics import Statistics
 
 __all__ = [
-    "FILES",
-    "Shown",
-    "Table",
-    "compare_folder",
-    "compare_methods",
-    "described",
-    "experiment_folders",
-    "make_table",
-    "redraw",
-    "search_folder",
-    "set_table",
-    "table_files",
-    "up_to_date",
-    "write_comparison",
-    "write_search",
-    "write_statistics",
-    "write_table",
-    "written_table",
-]
+    "FILES", "Shown", "Table", "compare_folder", "compare_methods", "described", "experiment_folders", "make_table",
+    "redraw", "search_folder", "set_table", "table_files", "up_to_date", "write_comparison", "write_search",
+    "write_statistics", "write_table", "written_table",
+]  # fmt: skip
 
 
 def redraw(

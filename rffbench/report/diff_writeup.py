@@ -4,76 +4,58 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from rffbench.report.diff import (
-    BETTER,
-    CHANGED,
-    FASTER,
-    LARGER,
-    LOST,
-    ONLY_NEW,
-    ONLY_OLD,
-    OUTSIDE,
-    SAME,
-    SLOWER,
-    SMALLER,
-    UNMEASURED,
-    UNSETTLED,
-    WITHIN,
-    WORSE,
-    Difference,
-)  # fmt: skip
+from rffbench.report import diff
 from rffbench.report.junit import Case
 from rffbench.report.settled import MOST_TRIALS
 from rffbench.report.summary import records
 from rffbench.report.text_table import significant_digits
-from rffbench.text import amount
+from rffbench.text import amount, wrapped
 from rffbench.trials.metrics import METRICS, PERCENT, TIMES
 
 WIDTH = 80
 
 
-def to_text(difference: Difference) -> str:
+def to_text(difference: diff.Difference) -> str:
     """One line per changed cell, and one line for the unchanged ones."""
-    lines = _wrapped(f"{difference.title}: {difference.old} → {difference.new}")
-    lines += [line for note in difference.notes for line in _wrapped(note)]
-    for kind in (LOST, WORSE, BETTER, CHANGED):
+    lines = wrapped(f"{difference.title}: {difference.old} → {difference.new}", WIDTH)
+    lines += [line for note in difference.notes for line in wrapped(note, WIDTH)]
+    for kind in (diff.LOST, diff.WORSE, diff.BETTER, diff.CHANGED):
         cells = difference.cells[difference.cells["verdict"] == kind]
-        if kind == LOST:
+        if kind == diff.LOST:
             lines += _section("lost: finished before, now failed", cells, _lost)
         else:
             lines += _section(f"{kind}{_beyond(difference)}", cells, change)
-    lines += _section(UNSETTLED, difference.cells[difference.cells["verdict"] == UNSETTLED], _unsettled)
-    for kind in (SLOWER, FASTER, LARGER, SMALLER):
+    lines += _section(diff.UNSETTLED, difference.cells[difference.cells["verdict"] == diff.UNSETTLED], _unsettled)
+    for kind in (diff.SLOWER, diff.FASTER, diff.LARGER, diff.SMALLER):
         lines += _section(kind, difference.costs[difference.costs["verdict"] == kind], _ratio)
-    return "\n".join([*lines, "", *_wrapped(summary(difference))]) + "\n"
+    return "\n".join([*lines, "", *wrapped(summary(difference), WIDTH)]) + "\n"
 
 
-def summary(difference: Difference) -> str:
+def summary(difference: diff.Difference) -> str:
     """Three sentences: the number of cells by verdict, the number of unchanged costs, and of cells not compared."""
     counts = difference.cells["verdict"].value_counts()
-    said = [f"{counts.get(WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
-    if LOST in counts:
-        said.append(f"{counts[LOST]} lost trials")
-    said += [f"{counts[kind]} are {kind}" for kind in (BETTER, CHANGED) if kind in counts]
+    said = [f"{counts.get(diff.WORSE, 0)} of {difference.compared} cells are worse{_beyond(difference)}"]
+    if diff.LOST in counts:
+        said.append(f"{counts[diff.LOST]} lost trials")
+    said += [f"{counts[kind]} are {kind}" for kind in (diff.BETTER, diff.CHANGED) if kind in counts]
     if difference.tolerance:
-        said.append(f"{counts.get(WITHIN, 0)} are within that")
-    said.append(f"{counts.get(SAME, 0)} are unchanged")
-    if UNSETTLED in counts:
-        said.append(f"{counts[UNSETTLED]} are not settled")
-    costs, steady = difference.costs, difference.costs["verdict"] == SAME
+        said.append(f"{counts.get(diff.WITHIN, 0)} are within that")
+    said.append(f"{counts.get(diff.SAME, 0)} are unchanged")
+    if diff.UNSETTLED in counts:
+        said.append(f"{counts[diff.UNSETTLED]} are not settled")
+    costs, steady = difference.costs, difference.costs["verdict"] == diff.SAME
     seconds = costs["metric"].isin(TIMES)
     alike = [
         f"{(steady & of_kind).sum()} of {of_kind.sum()} {what}"
         for what, of_kind in (("times", seconds), ("amounts of memory", ~seconds))
         if of_kind.any()
     ]
-    left = [f"{counts[kind]} {kind}" for kind in (UNMEASURED, ONLY_OLD, ONLY_NEW) if kind in counts]
+    left = [f"{counts[kind]} {kind}" for kind in (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW) if kind in counts]
     return (
         "; ".join(said) + "."
         + (f" {' and '.join(alike)} are about the same." if alike else "")
@@ -81,7 +63,7 @@ def summary(difference: Difference) -> str:
     )  # fmt: skip
 
 
-def to_json(differences: Sequence[Difference]) -> str:
+def to_json(differences: Sequence[diff.Difference]) -> str:
     """The JSON of a list with one object per experiment; numbers in full precision, null if missing."""
     return json.dumps(
         [
@@ -97,23 +79,23 @@ def to_json(differences: Sequence[Difference]) -> str:
     ) + "\n"  # fmt: skip
 
 
-def cases(difference: Difference) -> list[Case]:
+def cases(difference: diff.Difference) -> list[Case]:
     """One JUnit test per cell."""
     return [
         Case(
             f"{difference.name}.{cell['dataset']}",
             " ".join(part for part in (cell["protocol"], cell["size"], cell["method"]) if part),
-            failure=f"{cell['verdict']}: {_lost(cell) if cell['verdict'] == LOST else change(cell)}"
-            if cell["verdict"] in OUTSIDE
+            failure=f"{cell['verdict']}: {_lost(cell) if cell['verdict'] == diff.LOST else change(cell)}"
+            if cell["verdict"] in diff.OUTSIDE
             else "",
-            skipped=cell["verdict"] if cell["verdict"] in (UNMEASURED, ONLY_OLD, ONLY_NEW) else "",
+            skipped=cell["verdict"] if cell["verdict"] in (diff.UNMEASURED, diff.ONLY_OLD, diff.ONLY_NEW) else "",
             said="" if math.isnan(cell["difference"]) else change(cell),
         )
         for cell in difference.cells.to_dict("records")
     ]
 
 
-def _beyond(difference: Difference) -> str:
+def _beyond(difference: diff.Difference) -> str:
     """`` by more than 0.5 points``, or ``%``, or both units; empty without a tolerance."""
     units = " or ".join(dict.fromkeys(difference.cells["unit"]))
     return f" by more than {difference.tolerance:g} {units}" if difference.tolerance else ""
@@ -161,17 +143,9 @@ def _section(heading: str, rows: pd.DataFrame, said: Any) -> list[str]:
         if len(place) <= room:
             lines.append(f"  {place:<{room}}  {text}")
         else:
-            lines += _wrapped(place, "  ")
-            lines += _wrapped(text, " " * 6)
+            lines += wrapped(place, WIDTH, "  ")
+            lines += wrapped(text, WIDTH, " " * 6)
     return lines
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    """Lines of at most WIDTH columns; paths and labels are not broken, even if they are longer."""
-    wrapper = textwrap.TextWrapper(
-        WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return wrapper.wrap(text)
 
 
 def _signed(value: float) -> str:

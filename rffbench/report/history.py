@@ -33,7 +33,9 @@ from rffbench.execution.manifest import runs_of
 from rffbench.report.frame import Protocols, each_cell, experiment_folder, load_protocols
 from rffbench.report.revision import results_at, revisions
 from rffbench.report.significance import LEVEL
+from rffbench.report.summary import records
 from rffbench.seeds import generator, stream
+from rffbench.text import wrapped
 from rffbench.trials.metrics import PERCENT
 
 WIDTH = 80
@@ -159,9 +161,7 @@ def to_text(found: History) -> str:
         lines += ["", f"moved ({len(moved)})"]
         for cell in moved:
             lines.append(f"  {_place(cell)}")
-            lines += textwrap.wrap(
-                _course(cell), WIDTH, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
-            )
+            lines += wrapped(_course(cell), WIDTH, "      ")
         if not all(cell["trials"] for cell in moved):
             lines.append("other trials: the runs have none of the cell in common, as shards of one experiment.")
     still = len(found.cells) - len(moved)
@@ -179,10 +179,7 @@ def to_text(found: History) -> str:
 
 def to_json(found: History) -> str:
     """The JSON of title, runs and cells; null for a missing number."""
-    cells = [
-        {key: _plain(value) for key, value in cell.items() if key != "decimals"}
-        for cell in found.cells.to_dict("records")
-    ]
+    cells = records(found.cells.drop(columns="decimals"))
     every = {"title": found.title, "runs": found.runs.to_dict("records"), "cells": cells}
     return json.dumps(every, indent=1, ensure_ascii=False) + "\n"
 
@@ -207,9 +204,3 @@ def _course(cell: dict[Any, Any]) -> str:
 
 def _shown(cell: dict[Any, Any], value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.{cell['decimals']}f}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

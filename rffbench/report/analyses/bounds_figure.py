@@ -15,22 +15,7 @@ from numpy.typing import NDArray
 from rffbench.kernels import kernel_argument, make_spectral_kernel
 from rffbench.report.analyses import error_bounds as bounds
 from rffbench.report.analyses.error_slopes import EQUAL, FIXED, SQUARE, measured_of_maps, series
-from rffbench.report.figures.style import (
-    aside,
-    bars,
-    chosen,
-    handles_of,
-    headline,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    size_axis,
-    small_print,
-    spread,
-    style_of,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Protocols, Results, as_written, find_card, protocol_names
 from rffbench.report.slopes import fitted_slope
 from rffbench.trials.measuring import ENTRY_QUANTILE
@@ -80,20 +65,20 @@ def _figure(results: Results, dataset: str, trials: pd.DataFrame, labels: dict[s
     found = {relation: rows for relation, _, rows in series(trials)}
     every = _panels(results, dataset, trials)
     names = [panel.metric for panel in every]
-    shown = [panel for name in dict.fromkeys(chosen(names, names)) for panel in every if panel.metric == name
+    shown = [panel for name in dict.fromkeys(draw.chosen(names, names)) for panel in every if panel.metric == name
              if any(rel in found and found[rel][panel.metric].notna().any() for rel in panel.relations)]  # fmt: skip
     if not shown:
         return None
-    figure, axes = panels(len(shown), 3.7, 3.0, most=2, above=0.4)
+    figure, axes = draw.panels(len(shown), 3.7, 3.0, most=2, above=0.4)
     for letter, axis, panel in zip("abcd", axes, shown, strict=False):
         _draw(axis, panel, found, results.methods)
         axis.set_title(f"({letter}) {panel.title or METRICS[panel.metric].heading}")
-    handles = handles_of(axes)
+    handles = draw.handles_of(axes)
     names = sorted(handles, key=lambda name: name in _BOUND_STYLES)  # methods, then bounds
-    legend_below(figure, {name: handles[name] for name in names})
+    draw.legend_below(figure, {name: handles[name] for name in names})
     called = ", ".join([results.called(dataset), *protocol_names(labels)])
     counts = trials.groupby(["method", "n_features", "points"])["trial"].nunique()
-    headline(figure, f"{called}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}", spread(counts))
+    draw.headline(figure, f"{called}: errors of {_points(found)} and bounds, δ = {DELTA:.2g}", draw.spread(counts))
     return figure
 
 
@@ -154,12 +139,12 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
         for index, method in enumerate(methods):
             cell = values[values["method"] == method].groupby("n_features")["value"]
             mean, std = cell.mean(), cell.std().fillna(0)
-            style, name = style_of(index), as_written(method)
+            style, name = draw.style_of(index), as_written(method)
             if relation in _RELATION_LINES:
                 style["linestyle"] = _RELATION_LINES[relation]
-            at = aside(mean.index, index, len(methods))
-            axis.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
-                          label=None if over_root else legend_label(method), **style)  # fmt: skip
+            at = draw.aside(mean.index, index, len(methods))
+            axis.errorbar(at, mean, yerr=draw.bars(mean, std), capsize=1.6, elinewidth=0.7,
+                          label=None if over_root else draw.legend_label(method), **style)  # fmt: skip
             slope = fitted_slope(values[values["method"] == method], "value")
             if slope is not None and (not over_root or index == 0):
                 exponent = str(slope).replace("-", "−")  # the minus sign of ticks
@@ -172,9 +157,9 @@ def _draw(axis: Axes, panel: _Panel, found: dict[str, pd.DataFrame], methods: li
     if over_root:
         axis.axhline(1.0, color="#BBBBBB", linewidth=0.8)
     axis.set_yscale("log")
-    small_print(axis, ["exponents:", *slopes], "bottom")
-    log_axis(axis.yaxis)
+    draw.small_print(axis, ["exponents:", *slopes], "bottom")
+    draw.log_axis(axis.yaxis)
     axis.set_xlabel("frequencies m")
     every = pd.concat([found[relation] for relation in panel.relations if relation in found])
-    size_axis(axis, every[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
-    tidy_panel(axis)
+    draw.size_axis(axis, every[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    draw.tidy_panel(axis)

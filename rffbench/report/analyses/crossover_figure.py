@@ -7,24 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rffbench.report.analyses.crossover import by_dimension, crossovers
-from rffbench.report.figures.style import (
-    HOLLOW,
-    aside,
-    bars,
-    chosen,
-    handles_of,
-    headline,
-    hollow,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    size_axis,
-    small_print,
-    spread,
-    style_of,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results, as_written
 
 _PANELS = ("kernel_error", "marginal_ks", "marginal_energy", "feature_s")
@@ -40,37 +23,38 @@ def dimension_figure(results: Results) -> Figure | None:
     trials = by_dimension(results)
     if trials is None:
         return None
-    names = [name for name in chosen(_PANELS, _PANELS) if trials[name].notna().any()]
+    names = [name for name in draw.chosen(_PANELS, _PANELS) if trials[name].notna().any()]
     if not names:
         return None
-    figure, axes = panels(len(names), 2.6, 2.8, above=0.3)
+    figure, axes = draw.panels(len(names), 2.6, 2.8, above=0.3)
     counts: list[pd.Series] = []
     for letter, panel, name in zip("abcd", axes, names, strict=False):
         for index, method in enumerate(results.methods):
             mine = trials[trials["method"] == method]
-            cell, style = mine.groupby("d")[name], style_of(index)
+            cell, style = mine.groupby("d")[name], draw.style_of(index)
             counts.append(cell.count())
             middle = cell.median() if name == "feature_s" else cell.mean()
             if len(middle):
                 std = cell.std().fillna(0)
-                at = aside(middle.index, index, len(results.methods))
-                panel.errorbar(at, middle, yerr=bars(middle, std), capsize=1.6, elinewidth=0.7,
-                               label=legend_label(method), **style)  # fmt: skip
+                at = draw.aside(middle.index, index, len(results.methods))
+                panel.errorbar(at, middle, yerr=draw.bars(middle, std), capsize=1.6, elinewidth=0.7,
+                               label=draw.legend_label(method), **style)  # fmt: skip
                 if name == "feature_s":
                     contended = mine.groupby("d")["contended"].any().to_numpy()
-                    hollow(panel, at[contended], middle[contended], style)
+                    draw.hollow(panel, at[contended], middle[contended], style)
         panel.set_xscale("log")
-        log_axis(panel.yaxis)
-        size_axis(panel, pd.DataFrame({"n_features": np.sort(trials["d"].unique()), "multiple": None}))
+        draw.log_axis(panel.yaxis)
+        draw.size_axis(panel, pd.DataFrame({"n_features": np.sort(trials["d"].unique()), "multiple": None}))
         panel.set_title(f"({letter}) {results.metrics[name].label}")
         panel.set_xlabel("dimension d")
-        tidy_panel(panel)
+        draw.tidy_panel(panel)
     found = crossovers(results)
     if found and names[-1] == "feature_s":
         lines = [f"quicker than {found[0].baseline}:", *(as_written(str(each)) for each in found)]
-        small_print(axes[-1], lines, "top")
-    legend_below(figure, handles_of(axes[:1]))
+        draw.small_print(axes[-1], lines, "top")
+    draw.legend_below(figure, draw.handles_of(axes[:1]))
     shows_hollow = "feature_s" in names and bool(trials["contended"].any())
-    headline(figure, f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies", spread(pd.concat(counts)),
-             "of seconds the median" if "feature_s" in names else "", HOLLOW if shows_hollow else "")  # fmt: skip
+    median = "of seconds the median" if "feature_s" in names else ""
+    title = f"synthetic data, s = {int(trials['n_features'].iloc[0])} frequencies"
+    draw.headline(figure, title, draw.spread(pd.concat(counts)), median, draw.HOLLOW if shows_hollow else "")
     return figure

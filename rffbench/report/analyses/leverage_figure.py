@@ -20,25 +20,7 @@ from rffbench.report.analyses.leverage_theory import (
     measured,
     of_points,
 )
-from rffbench.report.figures.style import (
-    STYLES,
-    aside,
-    bars,
-    coinciding,
-    handles_of,
-    headline,
-    is_narrow,
-    legend_below,
-    legend_inside,
-    legend_label,
-    log_axis,
-    panels,
-    size_axis,
-    spread,
-    style_of,
-    tidy_panel,
-    without_bars,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Protocols, as_written
 from rffbench.trials.metrics import METRICS
 
@@ -73,7 +55,7 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
     trials = found.trials[found.trials["dataset"] == dataset]
     sizes = trials.groupby("points")["n_features"].nunique()
     n = int(str(sizes.idxmax()))
-    figure, axes = panels(5, 7.6 / 3, 2.45, most=3, above=0.7)
+    figure, axes = draw.panels(5, 7.6 / 3, 2.45, most=3, above=0.7)
     _draw_spectra(axes[0], found, dataset)
     _draw_growth(axes[1], of_points(trials))
     here = trials[trials["points"] == n]
@@ -83,17 +65,19 @@ def _figure(found: Measured, dataset: str, called: str, methods: list[str]) -> F
         panel.set_title(f"({letter}) {METRICS[metric].heading}")
         curves = {as_written(str(method)): rows.groupby("n_features")[metric].mean()
                   for method, rows in here.groupby("method", sort=False)}  # fmt: skip
-        same += [f"({letter}) {each}" for each in coinciding(curves, True)]
-    handles = handles_of(axes[4:])
-    legend_below(figure, {label: handles[label] for label in sorted(handles, key=lambda label: label == _THEORY_LABEL)})
-    headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n), *same)
+        same += [f"({letter}) {each}" for each in draw.coinciding(curves, True)]
+    handles = draw.handles_of(axes[4:])
+    draw.legend_below(
+        figure, {label: handles[label] for label in sorted(handles, key=lambda label: label == _THEORY_LABEL)}
+    )
+    draw.headline(figure, f"{called}: λ = 1/√n; (c)–(e) on n = {n} points", _spread(trials, n), *same)
     return figure
 
 
 def _spread(trials: pd.DataFrame, n: int) -> str:
     """The note on the bars of (b) to (e)."""
     cells = trials[trials["points"] == n].groupby(["method", "n_features"])["effective_dimension"]
-    return spread(pd.concat([cells.count(), of_points(trials).groupby("points").size()]))
+    return draw.spread(pd.concat([cells.count(), of_points(trials).groupby("points").size()]))
 
 
 def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
@@ -101,33 +85,33 @@ def _draw_spectra(panel: Axes, found: Measured, dataset: str) -> None:
     shades = mpl.colormaps["viridis"](np.linspace(0.1, 0.85, len(counts)))
     for n, shade in zip(counts, shades, strict=True):
         spectrum = mean_spectrum(found.curves, dataset, n)
-        label = f"n = {n}" if not is_narrow(panel) or n in (counts[0], counts[-1]) else "_in between"
+        label = f"n = {n}" if not draw.is_narrow(panel) or n in (counts[0], counts[-1]) else "_in between"
         panel.plot(spectrum["rank"], spectrum["eigenvalue"], color=shade, label=label, linewidth=1.0)
     panel.axhline(1 / np.sqrt(counts[-1]), color="#888888", linewidth=0.8, linestyle=(0, (1, 1.2)))
-    log_axis(panel.xaxis)
-    log_axis(panel.yaxis)
+    draw.log_axis(panel.xaxis)
+    draw.log_axis(panel.yaxis)
     panel.set_xlabel("rank i")
     panel.set_title("(a) eigenvalues of K/n (dots: λ)")
-    legend_inside(panel, *panel.get_legend_handles_labels())
-    tidy_panel(panel)
+    draw.legend_inside(panel, *panel.get_legend_handles_labels())
+    draw.tidy_panel(panel)
 
 
 def _draw_growth(panel: Axes, kernels: pd.DataFrame) -> None:
-    for (metric, symbol), style in zip(DIMENSIONS.items(), STYLES, strict=False):
+    for (metric, symbol), style in zip(DIMENSIONS.items(), draw.STYLES, strict=False):
         by_n = kernels.groupby("points")[metric]
         slope = exponent_in_n(kernels, metric)
-        how = " ~ n^" if is_narrow(panel) else ", exponent "
+        how = " ~ n^" if draw.is_narrow(panel) else ", exponent "
         label = symbol if slope is None else f"{symbol}{how}{slope.exponent:.2f}"
         panel.errorbar(by_n.mean().index, by_n.mean(), yerr=by_n.std().fillna(0), capsize=1.6, label=label, **style)
     panel.set_xscale("log")
-    log_axis(panel.yaxis)
+    draw.log_axis(panel.yaxis)
     counts = pd.DataFrame({"n_features": sorted(kernels["points"].unique())}).assign(multiple=None)
-    size_axis(panel, counts)
+    draw.size_axis(panel, counts)
     panel.set_xlabel("points n")
     panel.set_title("(b) dimensions of K")
     handles, labels = panel.get_legend_handles_labels()
-    legend_inside(panel, without_bars(handles), labels)
-    tidy_panel(panel)
+    draw.legend_inside(panel, draw.without_bars(handles), labels)
+    draw.tidy_panel(panel)
 
 
 def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | None, methods: list[str]) -> None:
@@ -135,9 +119,9 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
         cell = trials[trials["method"] == method].groupby("n_features")[metric]
         if len(cell):
             mean, std = cell.mean(), cell.std().fillna(0)
-            at = aside(mean.index, index, len(methods))
-            panel.errorbar(at, mean, yerr=bars(mean, std), capsize=1.6, elinewidth=0.7,
-                           label=legend_label(method), **style_of(index))  # fmt: skip
+            at = draw.aside(mean.index, index, len(methods))
+            panel.errorbar(at, mean, yerr=draw.bars(mean, std), capsize=1.6, elinewidth=0.7,
+                           label=draw.legend_label(method), **draw.style_of(index))  # fmt: skip
     kernel = trials[list(DIMENSIONS)].mean()
     if exact:
         panel.axhline(kernel[exact], **_THEORY)
@@ -146,7 +130,7 @@ def _draw_sizes(panel: Axes, trials: pd.DataFrame, metric: str, exact: str | Non
         d, D = (kernel[name] for name in DIMENSIONS)
         panel.plot(s, delta_error_bound(s, D, d, DELTA), label=_THEORY_LABEL, **_THEORY)
     panel.set_xscale("log")
-    log_axis(panel.yaxis)
-    size_axis(panel, trials[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    draw.log_axis(panel.yaxis)
+    draw.size_axis(panel, trials[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     panel.set_xlabel("frequencies s")
-    tidy_panel(panel)
+    draw.tidy_panel(panel)

@@ -17,21 +17,7 @@ from rffbench.papers.recorded import OwnReference
 from rffbench.report.cells import score_of
 from rffbench.report.claims import paper_name
 from rffbench.report.compare import Comparison
-from rffbench.report.figures.style import (
-    SCREEN,
-    Style,
-    aside,
-    drawn_in,
-    headline,
-    legend_below,
-    legend_label,
-    panels,
-    saved,
-    size_axis,
-    spread,
-    style_of,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import as_written
 
 _PANELS_A_ROW = 4
@@ -42,7 +28,9 @@ _REPORTED: dict[str, Any] = {"color": "#D55E00", "marker": "_", "linestyle": "",
                              "markeredgewidth": 1.6}  # fmt: skip
 
 
-def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), style: Style = SCREEN) -> list[Path]:
+def draw_comparison(
+    comparison: Comparison, formats: Sequence[str] = ("png",), style: draw.Style = draw.SCREEN
+) -> list[Path]:
     """Write figures/compare.png; return the paths.
 
     Reported means are dashed lines, measured ones solid lines, both with ± one standard deviation. Below are their
@@ -59,8 +47,8 @@ def draw_comparison(comparison: Comparison, formats: Sequence[str] = ("png",), s
         return []
     both = comparison.cells.dropna(subset=["reported", "measured"])
     datasets = list(dict.fromkeys(both["dataset"]))
-    with drawn_in(style):
-        return saved(comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
+    with draw.drawn_in(style):
+        return draw.saved(comparison_figure(comparison, datasets), comparison.results.folder, "compare", formats)
 
 
 def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
@@ -69,7 +57,7 @@ def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     sized = both.groupby("dataset")[by].nunique().max() > 1
     width = 2.5 if sized else 3.4
     named = 0.0 if sized else _LETTER * both["method"].map(lambda name: len(as_written(name))).max()
-    figure, axes = panels(
+    figure, axes = draw.panels(
         len(datasets), width, 2.6 + named, most=_PANELS_A_ROW, least=4.6, above=0.6, under=_DIFFERENCES * sized
     )
     labels = [score_of(comparison.reference, comparison.results, dataset).label for dataset in datasets]
@@ -77,14 +65,14 @@ def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
         cells = comparison.cells[comparison.cells["dataset"] == dataset]
         (_draw_curves if sized else _draw_points)(panel, cells, comparison)
         panel.set_title(comparison.results.called(dataset))
-        tidy_panel(panel)
+        draw.tidy_panel(panel)
     for index, label in enumerate(labels):
         place = axes[index].get_subplotspec()
         if (place is not None and place.is_first_col()) or label != labels[index - 1]:
             axes[index].set_ylabel(label)
     for index, (panel, dataset) in enumerate(zip(axes[len(datasets) :], datasets, strict=False)):
         _draw_differences(panel, comparison.cells[comparison.cells["dataset"] == dataset], comparison)
-        tidy_panel(panel)
+        draw.tidy_panel(panel)
         axes[index].set_xlabel("")
         if (place := panel.get_subplotspec()) is not None and place.is_first_col():
             panel.set_ylabel(f"difference ({comparison.unit})")
@@ -93,16 +81,18 @@ def comparison_figure(comparison: Comparison, datasets: list[str]) -> Figure:
     if sized:
         handles = [
             *(
-                Line2D([], [], label=legend_label(method), **_of_method(comparison, method) | {"linestyle": "-"})
+                Line2D([], [], label=draw.legend_label(method), **_of_method(comparison, method) | {"linestyle": "-"})
                 for method in dict.fromkeys(comparison.cells["method"])
             ),
             Line2D([], [], label="measured", color="#444444"),
             Line2D([], [], label=f"{given} (small marks)", color="#444444", linestyle="--"),
         ]
-    legend_below(figure, {str(handle.get_label()): handle for handle in handles})
+    draw.legend_below(figure, {str(handle.get_label()): handle for handle in handles})
     shaded = ", shaded: within the tolerance" if both["tolerance"].nunique() == 1 else ""
     differences = f"below: measured less {given}, bars: its 95 % interval{shaded}" if sized else ""
-    headline(figure, comparison.results.title, spread(both["n_ok"], "bands" if sized else "bars"), differences)
+    draw.headline(
+        figure, comparison.results.title, draw.spread(both["n_ok"], "bands" if sized else "bars"), differences
+    )
     return figure
 
 
@@ -118,7 +108,7 @@ def _draw_curves(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
         style = _of_method(comparison, str(method))
         for which, line in (("reported", "--"), ("measured", "-")):
             points = curve.dropna(subset=[which, by])
-            x = aside(points[by], *_place(comparison, str(method)))
+            x = draw.aside(points[by], *_place(comparison, str(method)))
             mean, std = points[which].to_numpy(float), np.nan_to_num(points[f"{which}_std"].to_numpy(float))
             marker = {} if which == "measured" else {"markersize": 2.0}
             panel.plot(x, mean, **style | {"linestyle": line} | marker)
@@ -138,7 +128,7 @@ def _draw_differences(panel: Axes, cells: pd.DataFrame, comparison: Comparison) 
     if comparison.cells["tolerance"].nunique() == 1:
         panel.axhspan(-tolerance, tolerance, color="#888888", alpha=0.15, linewidth=0)
     for method, curve in both.groupby("method", sort=False):
-        x = aside(curve[by], *_place(comparison, str(method)))
+        x = draw.aside(curve[by], *_place(comparison, str(method)))
         difference = curve["difference"].to_numpy(float)
         interval = np.nan_to_num(np.abs(curve[["low", "high"]].to_numpy(float).T - difference))
         look = {"linestyle": "-", "linewidth": 0.9, "markersize": 3.2}
@@ -153,7 +143,7 @@ def _draw_differences(panel: Axes, cells: pd.DataFrame, comparison: Comparison) 
 def _size_axis(panel: Axes, cells: pd.DataFrame, by: str) -> None:
     panel.set_xscale("log")
     sizes = pd.DataFrame({"n_features": cells[by], "multiple": cells["multiple"]}).dropna(subset=["n_features"])
-    size_axis(panel, sizes.drop_duplicates().sort_values("n_features"))
+    draw.size_axis(panel, sizes.drop_duplicates().sort_values("n_features"))
     panel.set_xlabel("frequencies s")
 
 
@@ -169,7 +159,7 @@ def _draw_points(panel: Axes, cells: pd.DataFrame, comparison: Comparison) -> No
 
 
 def _of_method(comparison: Comparison, method: str) -> dict[str, Any]:
-    return style_of(_place(comparison, method)[0])
+    return draw.style_of(_place(comparison, method)[0])
 
 
 def _place(comparison: Comparison, method: str) -> tuple[int, int]:

@@ -8,21 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import (
-    HOLLOW,
-    bars,
-    chosen,
-    handles_of,
-    headline,
-    hollow,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    spread,
-    style_of,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results
 from rffbench.report.pareto import pareto_front
 from rffbench.trials.metrics import METRICS, SCORES, TIMES
@@ -41,19 +27,19 @@ def cost_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     """
     score, trials = _score_and_trials(results, dataset)
     possible = [each for each in COSTS if results.grid.timing != "features" or each in _ALONE or each not in TIMES]
-    costs = [name for name in chosen(possible, possible) if (trials[name] > 0).any()]
+    costs = [name for name in draw.chosen(possible, possible) if (trials[name] > 0).any()]
     if score not in SCORES or trials.groupby(["method", "n_features"]).ngroups < 2 or not costs:
         return None
-    figure, axes = panels(len(costs), 2.6, 2.5, least=3.4, above=0.35)
+    figure, axes = draw.panels(len(costs), 2.6, 2.5, least=3.4, above=0.35)
     for panel, cost in zip(axes, costs, strict=True):
         _draw(panel, results, trials[trials[cost] > 0], cost, score)
         panel.set_xlabel(f"{METRICS[cost].short} ({METRICS[cost].unit})")
     axes[0].set_ylabel(METRICS[score].label)
-    legend_below(figure, handles_of(axes))
+    draw.legend_below(figure, draw.handles_of(axes))
     times = trials["contended"].any() and any(cost in TIMES for cost in costs)
-    headline(figure, f"{called or results.called(dataset)}: the score against its cost",
-             spread(trials.groupby(["method", "n_features"]).size()), "grey: Pareto front",
-             HOLLOW if times else "")  # fmt: skip
+    draw.headline(figure, f"{called or results.called(dataset)}: the score against its cost",
+                  draw.spread(trials.groupby(["method", "n_features"]).size()), "grey: Pareto front",
+                  draw.HOLLOW if times else "")  # fmt: skip
     return figure
 
 
@@ -68,13 +54,13 @@ def score_time_figure(results: Results, dataset: str, called: str | None = None)
     points = trials.groupby(["method", "n_features"]).ngroups
     if results.grid.timing != "exclusive" or score not in SCORES or points < 2:
         return None
-    figure, (panel,) = panels(1, 4.6, 3.4)
+    figure, (panel,) = draw.panels(1, 4.6, 3.4)
     _draw(panel, results, trials, "train_s", score, front=False)
     panel.set_xlabel("time to map the training rows and to learn (s)")
     panel.set_ylabel(METRICS[score].label)
-    legend_below(figure, handles_of([panel]))
-    headline(figure, called or results.called(dataset), spread(trials.groupby(["method", "n_features"]).size()),
-             HOLLOW if trials["contended"].any() else "")  # fmt: skip
+    draw.legend_below(figure, draw.handles_of([panel]))
+    spread = draw.spread(trials.groupby(["method", "n_features"]).size())
+    draw.headline(figure, called or results.called(dataset), spread, draw.HOLLOW if trials["contended"].any() else "")
     return figure
 
 
@@ -91,14 +77,15 @@ def _draw(panel: Axes, results: Results, trials: pd.DataFrame, cost: str, score:
         on = means[pareto_front(means[cost], means[score], str(METRICS[score].better))].sort_values(cost)
         panel.plot(on[cost], on[score], drawstyle="steps-post", **_FRONT)
     for index, method in enumerate(results.methods):
-        mine, style = trials[trials["method"] == method], style_of(index)
+        mine, style = trials[trials["method"] == method], draw.style_of(index)
         sizes = mine.groupby("n_features")[[cost, score]]
         mean, std = sizes.mean(), sizes.std().fillna(0)
         if len(mean):
-            panel.errorbar(mean[cost], mean[score], xerr=bars(mean[cost], std[cost]), yerr=std[score], elinewidth=0.7,
-                           capsize=1.4, label=legend_label(method), **style)  # fmt: skip
+            xerr, label = draw.bars(mean[cost], std[cost]), draw.legend_label(method)
+            panel.errorbar(mean[cost], mean[score], xerr=xerr, yerr=std[score], elinewidth=0.7, capsize=1.4,
+                           label=label, **style)  # fmt: skip
             if cost in TIMES:
                 contended = mine.groupby("n_features")["contended"].any()
-                hollow(panel, mean.loc[contended, cost], mean.loc[contended, score], style)
-    log_axis(panel.xaxis)
-    tidy_panel(panel)
+                draw.hollow(panel, mean.loc[contended, cost], mean.loc[contended, score], style)
+    draw.log_axis(panel.xaxis)
+    draw.tidy_panel(panel)

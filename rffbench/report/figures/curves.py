@@ -7,21 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rffbench.report.figures.style import (
-    chosen,
-    coinciding,
-    fitting,
-    handles_of,
-    headline,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    spread,
-    style_of,
-    thinned,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results, as_written, size_label
 from rffbench.trials.metrics import METRICS, PERCENT
 
@@ -52,10 +38,10 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
     scales = {"effective_lambda": METRICS["effective_lambda"].label}
     if "effective_dimension" in curves and curves["effective_dimension"].notna().any():
         scales["effective_dimension"] = "effective dimension"
-    sizes = thinned(curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    sizes = draw.thinned(curves[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     narrowest = 4.2 if len(scales) == 1 else 5.8
-    width = fitting(max(2.05 * len(sizes), narrowest))
-    sizes = thinned(sizes, min(len(sizes), int(width / _NARROWEST)))
+    width = draw.fitting(max(2.05 * len(sizes), narrowest))
+    sizes = draw.thinned(sizes, min(len(sizes), int(width / _NARROWEST)))
     figure = Figure(figsize=(width, 0.7 + 2.2 * len(scales)), layout="constrained")
     rows = figure.subplots(len(scales), len(sizes), squeeze=False, sharey=True)
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
@@ -71,22 +57,22 @@ def path_figure(results: Results, dataset: str, called: str | None = None) -> Fi
             panel.set_xscale("log")  # before its limits, whose margins depend on the scale
             if scale == "effective_dimension":
                 panel.set_xlim(left=LEAST_DIMENSION)
-            log_axis(panel.xaxis)
+            draw.log_axis(panel.xaxis)
             by_lambda = {as_written(str(method)): rows.groupby("lambda")[score.name].mean()
                          for method, rows in here.groupby("method", sort=False)}  # fmt: skip
             if scale == "effective_lambda":
-                for each in coinciding(by_lambda, False):
+                for each in draw.coinciding(by_lambda, False):
                     same.setdefault(each, []).append(size_label(n_features, multiple))
             panel.set_title(f"s = {size_label(n_features, multiple)}")
             panel.set_xlabel(label)
-            tidy_panel(panel)
+            draw.tidy_panel(panel)
         row[0].set_ylabel(score.label)
-    legend_below(figure, handles_of([rows[0][0]]))
+    draw.legend_below(figure, draw.handles_of([rows[0][0]]))
     counts = curves.groupby(["method", "n_features"])["trial"].nunique()
     notes = [f"at s\u00a0=\u00a0{', '.join(at)}, by λ, {each}" for each, at in same.items()]
     notes += ["λ = 0 has no place on the axis"] if at_zero else []
-    headline(figure, f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)",
-             spread(counts, "bands"), *notes)  # fmt: skip
+    title = f"{called or results.called(dataset)}: the score at every λ (large dots: λ by cross-validation)"
+    draw.headline(figure, title, draw.spread(counts, "bands"), *notes)
     return figure
 
 
@@ -95,12 +81,12 @@ def _draw_path(
 ) -> None:
     """Draw the curve of the method with this number. Every few points have a marker, and neighbouring methods have it
     at other points, so that they do not hide it if curves coincide."""
-    style = style_of(index)
+    style = draw.style_of(index)
     by_lambda = curve.groupby("lambda")
     at = np.exp(by_lambda[scale].apply(lambda values: np.log(values[values > 0]).mean()))
     mean, std = by_lambda[score].mean(), by_lambda[score].std().fillna(0)
     marked = {"markersize": 3.2, "markevery": (index % _MARKED, _MARKED)}
-    panel.plot(at, mean, label=legend_label(method), **{**style, **marked})
+    panel.plot(at, mean, label=draw.legend_label(method), **{**style, **marked})
     panel.fill_between(at, mean - std, mean + std, color=style["color"], alpha=0.12, linewidth=0)
     chosen = trials[["trial", "lambda"]].merge(curve[["trial", "lambda", scale]], on=["trial", "lambda"])
     if chosen.empty:  # every trial chose λ = 0
@@ -121,17 +107,17 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
     if "time" not in curves:
         return None
     curves = curves[curves["time"].notna()]
-    shown = [name for name in chosen(_PROGRESS, _PROGRESS) if name in curves and curves[name].notna().any()]
+    shown = [name for name in draw.chosen(_PROGRESS, _PROGRESS) if name in curves and curves[name].notna().any()]
     if curves.empty or not shown:  # only trials of other datasets kept curves
         return None
     counted = "passes" in curves and curves["passes"].notna().any()
-    figure, axes = panels(len(shown), 2.6, 2.6, above=0.35, under=2.6 if counted else 0.0)
+    figure, axes = draw.panels(len(shown), 2.6, 2.6, above=0.35, under=2.6 if counted else 0.0)
     lines = _lines(results, curves)
     for number, panel in enumerate(axes):
         name, against = shown[number % len(shown)], "passes" if number >= len(shown) else "time"
         factor = 100.0 if name == "test_error" and results.score(dataset).unit == PERCENT else 1.0
         for index, (label, method, mine) in enumerate(lines):
-            style = {**style_of(index), "marker": ""}
+            style = {**draw.style_of(index), "marker": ""}
             for which, (_, trial) in enumerate(mine.groupby("trial")):
                 panel.plot(trial[against], factor * trial[name], label=label if which == 0 else None, **style)
             if mine.empty and (level := _level(results, dataset, method, name)) is not None:
@@ -139,17 +125,17 @@ def progress_figure(results: Results, dataset: str, called: str | None = None) -
         panel.set_xlabel(METRICS["train_s" if against == "time" else "passes"].label)
         panel.set_title(_progress_title(results, dataset, name))
         if against == "time":
-            log_axis(panel.xaxis)
+            draw.log_axis(panel.xaxis)
         if name in _FALLING:
-            log_axis(panel.yaxis)
-        tidy_panel(panel)
-    handles = handles_of(axes)
-    legend_below(figure, handles)
+            draw.log_axis(panel.yaxis)
+        draw.tidy_panel(panel)
+    handles = draw.handles_of(axes)
+    draw.legend_below(figure, handles)
     with_curves = {label for label, _, mine in lines if not mine.empty}
     trials = results.trials[(results.trials["dataset"] == dataset) & results.trials["method"].isin(curves["method"])]
     beside = "some trials ran beside other work: their times are not comparable" if trials["contended"].any() else ""
     across = "dashed across: means of methods without a curve" if handles.keys() - with_curves else ""
-    headline(figure, called or results.called(dataset), "a line is a single trial", across, beside)
+    draw.headline(figure, called or results.called(dataset), "a line is a single trial", across, beside)
     return figure
 
 
@@ -160,10 +146,10 @@ def _lines(results: Results, curves: pd.DataFrame) -> list[tuple[str, str, pd.Da
         mine = curves[curves["method"] == method]
         sizes = mine[["n_features", "multiple"]].drop_duplicates().sort_values("n_features")
         if len(sizes) < 2:
-            found.append((legend_label(method), method, mine))
+            found.append((draw.legend_label(method), method, mine))
             continue
         for size, multiple in sizes.itertuples(index=False):
-            label = legend_label(f"{method}, s = {size_label(size, multiple)}")
+            label = draw.legend_label(f"{method}, s = {size_label(size, multiple)}")
             found.append((label, method, mine[mine["n_features"] == size]))
     return found
 

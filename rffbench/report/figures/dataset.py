@@ -10,24 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rffbench.report.figures.style import (
-    HOLLOW,
-    aside,
-    bars,
-    chosen,
-    coinciding,
-    handles_of,
-    headline,
-    hollow,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    size_axis,
-    spread,
-    style_of,
-    tidy_panel,
-)
+from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results, as_written
 from rffbench.trials.metrics import ERRORS, MAP_MEASURES, PERCENT, SCORES, TIMES, Metric
 
@@ -41,7 +24,7 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
     metrics = panel_metrics(results, sized)
     if not metrics or sized["n_features"].nunique() < 2:
         return None
-    figure, axes = panels(len(metrics), 2.45, 2.55, above=0.35)
+    figure, axes = draw.panels(len(metrics), 2.45, 2.55, above=0.35)
     contended, same = contended_cells(results, dataset), []
     for letter, panel, metric in zip(ascii_lowercase, axes, metrics, strict=False):
         here = summary[summary["metric"] == metric.name]
@@ -50,22 +33,24 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
         _draw_panel(panel, mine, logarithmic, results.methods, contended if metric.name in TIMES else set())
         for method, mean in here.loc[here["method"].isin(levels), ["method", "mean"]].itertuples(index=False):
             if metric.name in (*SCORES, *results.own_metrics):
-                color = style_of(results.methods.index(method))["color"]
-                panel.axhline(mean, label=legend_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
+                color = draw.style_of(results.methods.index(method))["color"]
+                panel.axhline(mean, label=draw.legend_label(method), color=color, linestyle=(0, (6, 3)), linewidth=0.9)
         panel.set_title(f"({letter}) {metric.label}")
         panel.set_xlabel(_size_name(results, mine))
         curves = {as_written(str(method)): rows.set_index("n_features")["mean"]
                   for method, rows in mine.groupby("method", sort=False)}  # fmt: skip
-        same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
-    handles = handles_of(axes)
-    legend_below(figure, {label: handles[label] for label in map(legend_label, results.methods) if label in handles})
+        same += [f"({letter}) {each}" for each in draw.coinciding(curves, logarithmic)]
+    handles = draw.handles_of(axes)
+    draw.legend_below(
+        figure, {label: handles[label] for label in map(draw.legend_label, results.methods) if label in handles}
+    )
     errors = [f"({letter})" for letter, metric in zip(ascii_lowercase, metrics, strict=False) if metric.name in ERRORS]
     drawn = [method for method in results.methods if method in set(sized["method"])]
     differ = results.kernels_differ(dataset, drawn) if errors else ""
     shows_contended = any(metric.name in TIMES for metric in metrics) and bool(contended)
-    headline(figure, ": ".join(filter(None, [called or results.called(dataset), results.mark(dataset)])),
-             spread(sized["n_ok"]), HOLLOW if shows_contended else "",
-             f"{', '.join(errors)}: {differ}" if differ else "", *same)  # fmt: skip
+    draw.headline(figure, ": ".join(filter(None, [called or results.called(dataset), results.mark(dataset)])),
+                  draw.spread(sized["n_ok"]), draw.HOLLOW if shows_contended else "",
+                  f"{', '.join(errors)}: {differ}" if differ else "", *same)  # fmt: skip
     return figure
 
 
@@ -77,7 +62,7 @@ def panel_metrics(results: Results, summary: pd.DataFrame) -> list[Metric]:
     if scores == ["rmse"] and "relative_rmse" in measured:  # the same curves, in the papers' unit
         scores = ["relative_rmse"]
     usual = [*MAP_MEASURES, *scores, *results.own_metrics, "feature_s"]
-    return [results.metrics[name] for name in chosen(usual, results.metrics) if name in measured]
+    return [results.metrics[name] for name in draw.chosen(usual, results.metrics) if name in measured]
 
 
 def contended_cells(results: Results, dataset: str) -> set[tuple[str, int]]:
@@ -102,13 +87,13 @@ def _draw_panel(
         cells = summary[summary["method"] == method]
         beside = np.array([(method, size) in contended for size in cells["n_features"]])
         if len(cells):
-            at = aside(cells["n_features"], index, len(methods))
+            at = draw.aside(cells["n_features"], index, len(methods))
             draw_curve(panel, method, index, at, cells, logarithmic, beside)
     panel.set_xscale("log")
     if logarithmic:
-        log_axis(panel.yaxis)
-    size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
-    tidy_panel(panel)
+        draw.log_axis(panel.yaxis)
+    draw.size_axis(panel, summary[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    draw.tidy_panel(panel)
 
 
 def draw_curve(
@@ -117,10 +102,11 @@ def draw_curve(
 ) -> None:  # fmt: skip
     """Draw the means of a method's cells with bars of ± one standard deviation, and hollow markers at ``contended``
     cells."""
-    mean, std, style = cells["mean"].to_numpy(float), cells["std"].to_numpy(float), style_of(index)
-    panel.errorbar(at, mean, yerr=bars(mean, std) if logarithmic else np.nan_to_num(std), label=legend_label(method),
-                   capsize=1.8, elinewidth=0.8, capthick=0.8, **style)  # fmt: skip
-    hollow(panel, at[contended], mean[contended], style)
+    mean, std, style = cells["mean"].to_numpy(float), cells["std"].to_numpy(float), draw.style_of(index)
+    yerr = draw.bars(mean, std) if logarithmic else np.nan_to_num(std)
+    panel.errorbar(at, mean, yerr=yerr, label=draw.legend_label(method), capsize=1.8, elinewidth=0.8, capthick=0.8,
+                   **style)  # fmt: skip
+    draw.hollow(panel, at[contended], mean[contended], style)
 
 
 def _size_name(results: Results, sizes: pd.DataFrame) -> str:

@@ -12,21 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from rffbench.report.figures import style as draw
 from rffbench.report.figures.dataset import contended_cells, draw_curve, panel_metrics
-from rffbench.report.figures.style import (
-    HOLLOW,
-    aside,
-    coinciding,
-    handles_of,
-    headline,
-    legend_below,
-    legend_label,
-    log_axis,
-    panels,
-    spread,
-    thinned,
-    tidy_panel,
-)
 from rffbench.report.frame import Protocols, Results, as_written, protocol_names, size_label
 from rffbench.trials.metrics import ERRORS, PERCENT, TIMES
 
@@ -96,13 +83,13 @@ def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: st
     swept = points.groupby(["metric", "n_features"])["x"].transform("nunique") > 1
     points = points[swept]
     metrics = panel_metrics(results, points)
-    sizes = thinned(points[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
+    sizes = draw.thinned(points[["n_features", "multiple"]].drop_duplicates().sort_values("n_features"))
     shown = [(metric, n_features, multiple)
              for metric in metrics for n_features, multiple in sizes.itertuples(index=False)
              if ((points["metric"] == metric.name) & (points["n_features"] == n_features)).any()]  # fmt: skip
     if not shown:
         return None
-    figure, axes = panels(len(shown), 2.45, 2.4, most=len(sizes) if len(sizes) > 1 else len(shown), above=0.35)
+    figure, axes = draw.panels(len(shown), 2.45, 2.4, most=len(sizes) if len(sizes) > 1 else len(shown), above=0.35)
     same: list[str] = []
     for letter, panel, (metric, n_features, multiple) in zip(ascii_lowercase, axes, shown, strict=False):
         here = points[(points["metric"] == metric.name) & (points["n_features"] == n_features)]
@@ -114,15 +101,15 @@ def _figure(results: Results, points: pd.DataFrame, methods: list[str], name: st
         curves = {
             as_written(str(method)): rows.set_index("x")["mean"] for method, rows in here.groupby("method", sort=False)
         }
-        same += [f"({letter}) {each}" for each in coinciding(curves, logarithmic)]
-    handles = handles_of(axes)
-    legend_below(figure, {label: handles[label] for label in map(legend_label, methods) if label in handles})
+        same += [f"({letter}) {each}" for each in draw.coinciding(curves, logarithmic)]
+    handles = draw.handles_of(axes)
+    draw.legend_below(figure, {label: handles[label] for label in map(draw.legend_label, methods) if label in handles})
     errors = any(metric.name in ERRORS for metric in metrics)
     differ = results.kernels_differ(str(points["dataset"].iloc[0]), methods) if errors else ""
     at = "" if len(sizes) > 1 else f", s = {size_label(*sizes.iloc[0])}"
     times = points["metric"].isin([metric.name for metric in metrics if metric.name in TIMES])
-    headline(figure, f"{called}{at}, against {name}", spread(points["n_ok"]),
-             HOLLOW if points.loc[times, "contended"].any() else "", differ, *same)  # fmt: skip
+    draw.headline(figure, f"{called}{at}, against {name}", draw.spread(points["n_ok"]),
+                  draw.HOLLOW if points.loc[times, "contended"].any() else "", differ, *same)  # fmt: skip
     return figure
 
 
@@ -132,12 +119,12 @@ def _draw_panel(panel: Axes, points: pd.DataFrame, methods: list[str], logarithm
     for index, method in enumerate(methods):
         mine = points[points["method"] == method].sort_values("x")
         if len(mine):
-            at = aside(mine["x"], index, len(methods)) if spread_out else mine["x"].to_numpy(float)
+            at = draw.aside(mine["x"], index, len(methods)) if spread_out else mine["x"].to_numpy(float)
             draw_curve(panel, method, index, at, mine, logarithmic, mine["contended"].to_numpy() & of_time)
     if spread_out:
         panel.set_xscale("log")
     if logarithmic:
-        log_axis(panel.yaxis)
+        draw.log_axis(panel.yaxis)
     panel.set_xticks(values, [f"{value:g}" for value in values])
     panel.xaxis.set_minor_locator(NullLocator())
-    tidy_panel(panel)
+    draw.tidy_panel(panel)
