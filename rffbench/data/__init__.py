@@ -101,19 +101,11 @@ def load(name: str, data_hash: str = "") -> Dataset:
 
 
 def train_test(
-    name: str,
-    *,
-    data_hash: str = "",
-    seed: int,
-    trial: int,
-    preprocess: Sequence[str] = ("none",),
-    preprocess_fit: Literal["train", "all", "parts"] = "train",
-    dtype: Any = np.float64,
-    train_rows: int | None = None,
-    held_out: float | None = None,
-    split: Mapping[str, Any] | None = None,
+    name: str, *, data_hash: str = "", seed: int, trial: int, preprocess: Sequence[str] = ("none",),
+    preprocess_fit: Literal["train", "all", "parts"] = "train", dtype: Any = np.float64, train_rows: int | None = None,
+    held_out: float | None = None, split: Mapping[str, Any] | None = None,
     target: Literal["given", "standard"] = "given",
-) -> Split:
+) -> Split:  # fmt: skip
     """The split of one trial, scaled by the steps of ``preprocess`` (see preprocess.py).
 
     ``preprocess_fit``: the steps are fitted on the training rows, on all rows of the dataset, or (``parts``) separately

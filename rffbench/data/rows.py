@@ -31,13 +31,9 @@ class Rows:
     ndim = 2
 
     def __init__(
-        self,
-        base: np.ndarray | Stream,
-        index: np.ndarray | range,
-        preprocess: Preprocessor | None = None,
-        dtype: Any = np.float64,
-        card: Card | None = None,
-    ) -> None:
+        self, base: np.ndarray | Stream, index: np.ndarray | range, preprocess: Preprocessor | None = None,
+        dtype: Any = np.float64, card: Card | None = None,
+    ) -> None:  # fmt: skip
         self.base, self.index, self.preprocess = base, index, preprocess
         self.dtype = np.dtype(dtype)
         columns = base.shape[1] if preprocess is None else preprocess.columns(base.shape[1])

@@ -1,4 +1,4 @@
-"""Tables, figures and comparisons, all derived from a results folder, at any time again.
+"""Tables, figures and comparisons, which can be made from a results folder at any time.
 
 Everything here reads config.yaml and trials.jsonl, and writes files into the same folder; nothing prints.
 """
@@ -36,21 +36,18 @@ __all__ = [
 
 
 def redraw(
-    folder: str | Path,
-    formats: Sequence[str] = ("png",),
-    style: str = "screen",
-    columns: int | None = None,
+    folder: str | Path, formats: Sequence[str] = ("png",), style: str = "screen", columns: int | None = None,
     panels: Sequence[str] = (),
-) -> list[Path]:
+) -> list[Path]:  # fmt: skip
     """Write summary.csv, the tables, and the figures and analyses that the config's `figures` name into one
-    experiment's folder; the paths written.
+    experiment's folder; return the paths.
 
-    ``style`` is one of the figures' styles; in the style paper they are as wide as 1 or 2 ``columns``, where that is
-    given, else as they need. Figures that have a panel per metric have those of ``panels``, where these are given.
-    Raises ConfigError for a style or metric that does not exist, ResultsError for a metric that no trial has.
+    ``style`` is the style of the figures. In the style paper, figures are 1 or 2 ``columns`` wide, by default as many
+    as they need. ``panels`` are the metrics that get a panel in figures with a panel per metric. Raises ConfigError for
+    an unknown style or metric, ResultsError for a metric that no trial has.
     """
     from rffbench.report.analyses.chosen import run_analyses
-    from rffbench.report.figures import draw_figures  # matplotlib is slow to load, and needed here alone
+    from rffbench.report.figures import draw_figures  # matplotlib is slow to load
     from rffbench.report.figures.style import figure_style
 
     protocols = load_protocols(folder)
@@ -65,8 +62,8 @@ def redraw(
 def _compared(
     protocols: Protocols, formats: Sequence[str], style: Style, summaries: Sequence[pd.DataFrame]
 ) -> list[Path]:
-    """The figures of what is compared: with the reference, if there is one that has something in common with the
-    results, and of the methods with each other."""
+    """Draw the comparison with the reference, if it has something in common with the results, and the comparison of
+    methods; return the paths. Statistics that `compare` wrote are written again."""
     from rffbench.report.compare import NotComparable, compare
     from rffbench.report.figures.comparison import draw_comparison
     from rffbench.report.figures.critical_difference import draw_critical_difference
@@ -78,7 +75,7 @@ def _compared(
         with contextlib.suppress(NotComparable, ConfigError):
             paths += draw_comparison(compare(results, summary=summaries[0], judged=False), formats, style)
     statistics = compute_statistics(results)
-    if (results.folder / "statistics.md").exists():  # `compare` wrote it, maybe of rows that were measured anew since
+    if (results.folder / "statistics.md").exists():  # `compare` wrote it, perhaps from older rows
         paths += _statistics_files(statistics, results.folder)
     if statistics is not None:
         paths += draw_critical_difference(statistics, results.folder, formats, style)
@@ -86,7 +83,7 @@ def _compared(
 
 
 def up_to_date(folder: str | Path) -> bool:
-    """Whether the tables of an experiment's folder are newer than what they are made from."""
+    """Whether the tables of an experiment's folder are newer than its log and config."""
     folder = Path(folder)
     made_from = [*log_files(folder), folder / "config.yaml"]
     tables = [folder / f"table.{suffix}" for suffix in ("csv", "md", "tex")]
@@ -96,7 +93,7 @@ def up_to_date(folder: str | Path) -> bool:
 
 
 def written_table(folder: str | Path) -> Table:
-    """The table that an experiment's table.md shows; made anew where it was not kept, or is older."""
+    """The table that an experiment's table.md shows: the stored one, or a new one if that is missing or older."""
     kept, shown = Path(folder) / KEPT, Path(folder) / "table.md"
     if kept.is_file() and kept.stat().st_mtime_ns >= shown.stat().st_mtime_ns:
         return Table.from_json(kept.read_text(encoding="utf-8"))
@@ -104,13 +101,13 @@ def written_table(folder: str | Path) -> Table:
 
 
 def write_table(folder: str | Path) -> tuple[Table, list[Path]]:
-    """Write one experiment's summary.csv and table.csv/.md/.tex; the table, and the paths written."""
+    """Write one experiment's summary.csv and table.csv/.md/.tex; return the table and the paths."""
     table, texts = table_files(folder)
     return table, _written(Path(folder), texts)
 
 
 def table_files(folder: str | Path) -> tuple[Table, dict[str, str]]:
-    """One experiment's table, and the files that `write_table` writes, by name."""
+    """One experiment's table, and the texts that `write_table` writes, by file name."""
     protocols = load_protocols(folder)
     summaries = [summarise(results) for _, results in protocols]
     table, texts = _table_files(protocols, summaries)
@@ -118,28 +115,28 @@ def table_files(folder: str | Path) -> tuple[Table, dict[str, str]]:
 
 
 def described(folder: str | Path) -> dict[str, Any]:
-    """One experiment's name, title and summary, by cell and metric, as JSON can hold them."""
+    """One experiment's name, title and summary (one entry per cell and metric) for JSON."""
     protocols = load_protocols(folder)
     cells = summary_records(protocols, [summarise(results) for _, results in protocols])
     return {"name": Path(folder).name, "folder": str(folder), "title": protocols[0][1].title, "cells": cells}
 
 
 def make_table(folder: str | Path, shown: Shown) -> Table:
-    """One experiment's table, of which nothing is written."""
+    """One experiment's table, without writing it."""
     return folder_table(load_protocols(folder), shown)
 
 
 def set_table(table: Table, form: str, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
-    """A table as ``tex``, ``typst``, ``csv`` or ``md``; columns, caption and label are for the first two."""
+    """The text of a table as ``tex``, ``typst``, ``csv`` or ``md``; columns, caption and label are for the first two."""
     if form in ("tex", "typst"):
         return (to_latex if form == "tex" else to_typst)(table, columns, caption, label)
     return table.to_csv() if form == "csv" else table.to_markdown()
 
 
 def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[Comparison, Statistics | None]:
-    """One experiment's folder measured against its config's reference, and its methods against each other.
+    """One experiment compared with its config's reference, and its methods with each other.
 
-    Of a sweep, its first protocol is compared, and the claims are judged under every one. Raises as
+    For a sweep, the numbers are those of the first protocol, and claims are judged under every protocol. Raises as
     :func:`rffbench.report.compare.compare`.
     """
     from rffbench.report.compare import compare
@@ -157,7 +154,7 @@ def compare_folder(folder: str | Path, tolerance: float | None = None) -> tuple[
 
 
 def write_comparison(comparison: Comparison, statistics: Statistics | None) -> list[Path]:
-    """Write compare.csv, compare.md, figures/compare.png, and what `write_statistics` does; the paths written."""
+    """Write compare.csv, compare.md, figures/compare.png, and the files of `write_statistics`; return the paths."""
     from rffbench.report import writeup
     from rffbench.report.figures.comparison import draw_comparison
 
@@ -167,10 +164,10 @@ def write_comparison(comparison: Comparison, statistics: Statistics | None) -> l
 
 
 def compare_methods(folder: str | Path) -> Statistics | None:
-    """An experiment's methods against each other, which needs no reference: Wilcoxon's and Friedman's tests over cells,
-    with Holm's correction, mean ranks and critical differences.
+    """An experiment's methods compared with each other, without a reference: Wilcoxon's and Friedman's tests over
+    cells, with Holm's correction, mean ranks and critical differences.
 
-    None if fewer than two methods share a cell. Of a sweep, the first protocol's.
+    None if fewer than two methods share a cell. For a sweep, the first protocol.
     """
     from rffbench.report.statistics import compute_statistics
 
@@ -178,8 +175,8 @@ def compare_methods(folder: str | Path) -> Statistics | None:
 
 
 def write_statistics(statistics: Statistics | None, folder: Path) -> list[Path]:
-    """Write statistics.csv, statistics.md and, where three methods share cells of five datasets,
-    figures/critical_difference.png; the paths written. Without statistics, those of earlier rows are removed."""
+    """Write statistics.csv, statistics.md and, if three methods share cells of five datasets,
+    figures/critical_difference.png; return the paths. Without statistics, remove these files."""
     from rffbench.report.figures.critical_difference import draw_critical_difference
 
     written = _statistics_files(statistics, folder)
@@ -203,7 +200,7 @@ def search_folder(folder: str | Path) -> Search:
 
 
 def write_search(found: Search, folder: Path) -> list[Path]:
-    """Write search.csv and search.md; the paths written."""
+    """Write search.csv and search.md; return the paths."""
     return _written(folder, {"search.csv": found.to_csv(), "search.md": found.table().to_markdown()})
 
 

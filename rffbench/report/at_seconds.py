@@ -33,7 +33,7 @@ def make_table_at(
         metric, mine = metrics[dataset], results.trials[results.trials["dataset"] == dataset]
         scores = mine[metric.name]
         decimals = metric.decimals if metric.decimals is not None else significant_digits(scores.max(), 3)
-        row = [marked(dataset, results.called(dataset) if written else dataset, results, table.notes)]
+        row = [marked(dataset, results, table.notes, written)]
         found.append({})
         for column, method in enumerate(results.methods, start=1):
             trials = mine[mine["method"] == method]

@@ -67,13 +67,9 @@ def reported_cells(reference: Reference, results: Results, numbers: pd.DataFrame
 
 
 def make_cells(
-    reference: Reference,
-    reported: pd.DataFrame,
-    results: Results,
-    tolerance: float | None,
-    other_rows: set[str],
+    reference: Reference, reported: pd.DataFrame, results: Results, tolerance: float | None, other_rows: set[str],
     summary: pd.DataFrame | None,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """`Comparison.cells`, with the columns CELL_COLUMNS and BESIDES, of the ``reported`` numbers (`reported_cells`)."""
     table = reference.table
     if table is None:

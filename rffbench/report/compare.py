@@ -134,13 +134,9 @@ class Comparison:
 
 
 def compare(
-    results: Results,
-    tolerance: float | None = None,
-    protocols: Protocols | None = None,
-    summary: pd.DataFrame | None = None,
-    *,
-    judged: bool = True,
-) -> Comparison:
+    results: Results, tolerance: float | None = None, protocols: Protocols | None = None,
+    summary: pd.DataFrame | None = None, *, judged: bool = True,
+) -> Comparison:  # fmt: skip
     """Compare an experiment with its config's ``reference``.
 
     ``tolerance`` replaces the reference's own. ``protocols`` are all protocols of a sweep, ``results`` being the first;

@@ -23,9 +23,7 @@ def make_model_table(results: Results, *, written: bool = False, seconds: bool =
     people write them. ``seconds``: whether to show times. ``best``: marks at the best scores of a dataset and size.
     """
     table = Table(results.title, list(HEADER), stub=STUB)
-    datasets = {
-        each: marked(each, results.called(each) if written else each, results, table.notes) for each in results.datasets
-    }
+    datasets = {each: marked(each, results, table.notes, written) for each in results.datasets}
     at_edges = edges.marks(results)
     scores: dict[tuple[str, int], dict[int, float]] = {}
     for dataset, n_features, size, method, trials in each_cell(results.trials):

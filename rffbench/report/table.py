@@ -76,10 +76,7 @@ def make_table(results: Results, shown: Shown = FILES, summary: pd.DataFrame | N
         (row["dataset"], row["n_features"], row["method"], row["metric"]): row for row in summary.to_dict("records")
     }
     largest = summary.groupby(["dataset", "metric"])["mean"].max().to_dict()
-    datasets = {
-        each: marked(each, results.called(each) if shown.written else each, results, table.notes)
-        for each in results.datasets
-    }
+    datasets = {each: marked(each, results, table.notes, shown.written) for each in results.datasets}
     rows: dict[tuple[str, int], list[str]] = {}
     at_edges = edges.marks(results) if shown.metric is None else {}
     found = []  # for each row, the numbers that may be the best, by column
@@ -194,12 +191,7 @@ def measured_metric(protocols: Protocols, name: str) -> Metric:
 
 
 def _cell(
-    number: Mapping[Any, Any] | None,
-    metric: Metric,
-    decimals: int,
-    trials: pd.DataFrame,
-    planned: int,
-    shown: Shown,
+    number: Mapping[Any, Any] | None, metric: Metric, decimals: int, trials: pd.DataFrame, planned: int, shown: Shown
 ) -> str:
     lost = failures(trials)
     if not number or not number["n_ok"]:

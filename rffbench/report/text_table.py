@@ -212,9 +212,10 @@ def significant_digits(value: float, digits: int) -> int:
     return min(max(digits - 1 - math.floor(math.log10(value)), digits if value < 10 else 1), MOST_DECIMALS)
 
 
-def marked(dataset: str, called: str, results: Results, notes: list[str]) -> str:
-    """``called``, the dataset's name in a table, with a sign if its card has a warning, which is added to ``notes``."""
-    mark = results.mark(dataset)
+def marked(dataset: str, results: Results, notes: list[str], written: bool) -> str:
+    """The dataset's name in a table, as people write it if ``written``; with a sign if its card has a warning, which is
+    added to ``notes``."""
+    called, mark = results.called(dataset) if written else dataset, results.mark(dataset)
     if not mark:
         return called
     sign = _FOOTNOTES[len(notes) % len(_FOOTNOTES)]

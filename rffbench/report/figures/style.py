@@ -144,15 +144,9 @@ def fitting(width: float) -> float:
 
 
 def panels(
-    count: int,
-    width: float,
-    height: float,
-    *,
-    most: int = 12,
-    least: float = 0.0,
-    above: float = 0.0,
+    count: int, width: float, height: float, *, most: int = 12, least: float = 0.0, above: float = 0.0,
     under: float = 0.0,
-) -> tuple[Figure, list[Axes]]:
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """A figure with ``count`` panels of about this width and height (in inches), and the panels.
 
     A row has at most ``most`` panels. If the style makes panels narrower, they also get lower. The figure is at least
