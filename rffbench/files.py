@@ -36,7 +36,7 @@ def lock(file: int, *, wait: bool) -> None:
 def open_lock(path: Path) -> int:
     """Open a lock file for reading and writing; it is created if missing.
 
-    OSError if ``path`` is a symbolic link, is no regular file, or has a second name (a hard link): writing into it
+    OSError if ``path`` is a symbolic link, is not a regular file, or has a second name (a hard link): writing into it
     would overwrite another file.
     """
     return _open_regular(path, os.O_RDWR | os.O_CREAT, alone=True)
@@ -59,12 +59,12 @@ def _open_regular(path: Path, flags: int, *, alone: bool = False) -> int:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "is a symbolic link; remove it", str(path)) from None
         if error.errno in (errno.ENXIO, errno.EISDIR):
-            raise OSError(error.errno, "is no regular file", str(path)) from None
+            raise OSError(error.errno, "is not a regular file", str(path)) from None
         raise
     about = os.fstat(file)
     if not stat.S_ISREG(about.st_mode):
         os.close(file)
-        raise OSError(errno.EINVAL, "is no regular file", str(path))
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
     if alone and about.st_nlink > 1:
         os.close(file)
         raise OSError(errno.EMLINK, "is a second name of another file (a hard link); remove it", str(path))
@@ -72,11 +72,11 @@ def _open_regular(path: Path, flags: int, *, alone: bool = False) -> int:
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """The content of a file; OSError if it is no regular file, or longer than ``most`` bytes."""
+    """The content of a file; OSError if it is not a regular file, or longer than ``most`` bytes."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NO_WAIT), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            kind = "is a folder" if stat.S_ISDIR(about.st_mode) else "is no regular file"
+            kind = "is a folder" if stat.S_ISDIR(about.st_mode) else "is not a regular file"
             raise OSError(errno.EINVAL, kind, str(path))
         if most is not None and about.st_size > most:
             raise OSError(errno.EFBIG, f"has {about.st_size:,} bytes; at most {most:,} are read", str(path))

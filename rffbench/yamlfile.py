@@ -170,7 +170,7 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
     """The file as plain data, and as YAML nodes, which know their lines."""
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise ConfigError(f"{path}: is no regular file")
+            raise ConfigError(f"{path}: is not a regular file")
         if (size := path.stat().st_size) > MOST_BYTES:
             raise ConfigError(f"{path}: is {amount(size)} long; a YAML file is read up to {amount(MOST_BYTES)}")
         text = path.read_text(encoding="utf-8")

@@ -329,7 +329,7 @@ WRONG_DATA = [
         "x.csv",
         "".join(f"{i}.000,5;2;{'ab'[i % 2]}\n" for i in range(20)),
         "",
-        "'0.000,5' is no finite number; write",
+        "'0.000,5' is not a finite number; write",
     ),
     ("x.csv", "".join(f"{i + 5},1,l{i}\n" for i in range(30)), "", "is another one in each of the 30 rows"),
     ("x.csv", "a,True,y\n" + ROWS + "1,x,a\n", "", "ignore: ['True']}"),
@@ -337,13 +337,13 @@ WRONG_DATA = [
     ("x.svm", "1 1:3\n-1 99999999999999:4\n", "", "line 2, '-1 99999999999999:4': the index 99999999999999 is larger"),
     ("x.svm", "1 1:3\n-1 3:4 2:1\n", "", "line 2, '-1 3:4 2:1': the index 2 comes after 3; a line must be"),
     ("x.svm", "1 1:3\n-1 3:4 3:1\n", "", "line 2, '-1 3:4 3:1': the index 3 is there twice; a line must be"),
-    ("x.svm", "1 1:3\ncat 3:4\n", "", "line 2, 'cat 3:4': the label 'cat' is no number; a line must be"),
-    ("x.svm", "1 1:3\n1 3:x\n", "", "line 2, '1 3:x': the value of index 3, 'x', is no number; a line must be"),
-    ("x.svm", "1 1:3\n1 3=2\n", "", "line 2, '1 3=2': '3=2' is no index:value; a line must be"),
+    ("x.svm", "1 1:3\ncat 3:4\n", "", "line 2, 'cat 3:4': the label 'cat' is not a number; a line must be"),
+    ("x.svm", "1 1:3\n1 3:x\n", "", "line 2, '1 3:x': the value of index 3, 'x', is not a number; a line must be"),
+    ("x.svm", "1 1:3\n1 3=2\n", "", "line 2, '1 3=2': '3=2' is not index:value; a line must be"),
     ("x.csv", ROWS.encode() + "1,2,Käse\n".encode("latin-1"), "", "line 21, '1,2,K�se', is not UTF-8 text"),
     ("x.svm", "1 1:3\n-1 100000000:4\n", "", "the largest index is 100,000,000; at most 1,000,000 columns are read"),
     ("x.svm", "1\n-1\n", "", "no line has an input, index:value"),
-    ("x.parquet", "PAR1", "", "cannot be read as parquet: it is no Parquet file, or a damaged one"),
+    ("x.parquet", "PAR1", "", "cannot be read as parquet: it is not a Parquet file, or a damaged one"),
     ("x.csv.gz", "no gz", "", "it cannot be unpacked, as if damaged or packed otherwise"),
     ("x.csv", ROWS + "\0\0\0\n", "", "line 21 has one value, line 1 has 3"),
     ("x.npz", npz(X=np.ones((9, 2), complex), y=np.arange(9)), "", "X must be rows and columns of numbers"),
@@ -371,7 +371,7 @@ WRONG_DATA = [
     ),
     ("x.csv", ROWS, ", split: {train: 0.5}", "split: has no rule; it is one of half, random"),
     ("x.csv", ROWS, ", split: given", "the rule given needs 'train' and 'test'"),
-    ("x.npz", "not an archive", "", "it is no archive that numpy.savez wrote"),
+    ("x.npz", "not an archive", "", "it is not an archive that numpy.savez wrote"),
     ("x.npz", npz(X=np.ones((5, 2)), y=np.ones(4)), "", "must be one value per row"),
 ]
 
@@ -463,7 +463,7 @@ def test_what_is_wrong_in_a_command_is_said(told, tmp_path, arguments, message):
 def test_a_pipe_is_no_file_and_nobody_waits_for_it(told, tmp_path, arguments):
     os.mkfifo(tmp_path / "p.csv")
     os.mkfifo(tmp_path / "trials.jsonl")
-    refused(told(*arguments, files={"config.yaml": CONFIG}), "is no regular file")
+    refused(told(*arguments, files={"config.yaml": CONFIG}), "is not a regular file")
 
 
 def test_a_map_s_file_in_another_encoding_is_said_without_the_words_of_python(told):

@@ -196,7 +196,9 @@ def test_nothing_is_written_through_what_another_user_has_put_in_the_results_fol
     if name == "trials.damaged":
         (folder / "trials.jsonl").write_text("no JSON\n")
     trap(victim, folder / name)
-    what = {link: "is a symbolic link", hard_link: "is a second name of another file", pipe: "is no regular file"}[trap]
+    what = {link: "is a symbolic link", hard_link: "is a second name of another file", pipe: "is not a regular file"}[
+        trap
+    ]
     with pytest.raises(ResultsError, match=f"{name}: .*{what}"):
         carry_out(folder)
     assert victim.read_text() == "precious"

@@ -169,7 +169,7 @@ kernel_error_points: 5
     ("steps", "message"),
     [
         ("minmax", r"line 5, column 1 \('age'\): the value is missing .* begin preprocess with impute-most-frequent; "
-         r".*line 2, column 2 \('job'\): 'cook' is no number; put onehot into preprocess"),
+         r".*line 2, column 2 \('job'\): 'cook' is not a number; put onehot into preprocess"),
         ("[impute-median, onehot]", r"mine: has missing words: preprocess: \[impute-most-frequent, …\]"),
         ("[minmax, onehot]", r"onehot comes before the steps that scale: \[onehot, minmax\]"),
         ("[onehot, impute-median]", r"onehot comes after the steps that fill: \[impute-median, onehot\]"),

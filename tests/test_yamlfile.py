@@ -94,5 +94,5 @@ def test_a_tag_before_what_it_is_not_is_refused_with_its_line(value, read):
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "c.yaml")
-    with pytest.raises(ConfigError, match=r"c.yaml: is no regular file"):
+    with pytest.raises(ConfigError, match=r"c.yaml: is not a regular file"):
         yamlfile.read(tmp_path / "c.yaml")

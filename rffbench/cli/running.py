@@ -142,7 +142,7 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     logged = [] if fresh else other.left_out_of(read_rows(folder / "trials.jsonl"))
     rows = list({row["key"]: row for row in logged}.values())
     text = describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
-    return f"{text}\n{other.told()}; a run would keep them aside and measure anew" if other.found else text
+    return f"{text}\n{other.in_words()}; a run would keep them aside and measure anew" if other.found else text
 
 
 def finish(folder: Path, summary: Any, json_file: str | None) -> int:

@@ -74,7 +74,7 @@ def _find(config: str | Path) -> Path:
     if path.is_dir():
         raise ConfigError(f"{path}: is a folder; a config is a YAML file")
     if os.path.lexists(path):
-        raise ConfigError(f"{path}: is no regular file, but a pipe, a device or a broken link; give a copy of it")
+        raise ConfigError(f"{path}: is not a regular file, but a pipe, a device or a broken link; give a copy of it")
     folder = resource_folder("configs")
     names = sorted(each.stem for each in folder.glob("*.yaml"))
     if str(config) in names:

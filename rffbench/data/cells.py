@@ -185,7 +185,7 @@ class Inputs:
             elif len(words) > MOST_CATEGORIES or len(words) == words.total() > 20:
                 many = "another text in every row" if len(words) == words.total() else f"{len(words):,} texts"
                 found.faults.append(
-                    f"{place(line, column)}: {first!r} is no number, and the column holds {many}; leave it out: "
+                    f"{place(line, column)}: {first!r} is not a number, and the column holds {many}; leave it out: "
                     f"{leave_out([column])}"
                 )
             else:
@@ -193,7 +193,7 @@ class Inputs:
         if wrong:
             column, (line, text) = min(wrong.items(), key=lambda each: (each[1][0], each[0]))
             mended = _mended(text, wrong, leave_out)
-            found.faults.insert(0, f"{place(line, column)}: {text!r} is no finite number{mended}")
+            found.faults.insert(0, f"{place(line, column)}: {text!r} is not a finite number{mended}")
         if empty := [column for column in range(len(self.missing)) if self.rows and self.missing[column] == self.rows]:
             found.faults.append(
                 f"{place(self.first_missing[0][0], empty[0])}: the column has no value at all; leave it out: "
@@ -213,9 +213,10 @@ class Inputs:
             line, text = self.first_word[column]
             others = len(found.categories) - 1
             more = f", and {_columns(others)} more hold{'s' if others == 1 else ''} text" if others else ""
+            leave = f"leave {'them' if others else 'it'} out: {leave_out(sorted(found.categories))}"
             found.advice.append(
-                f"{place(line, column)}: {text!r} is no number{more}; put onehot into preprocess, which makes a column "
-                f"of every word, or leave {'them' if others else 'it'} out: {leave_out(sorted(found.categories))}"
+                f"{place(line, column)}: {text!r} is not a number{more}; put onehot into preprocess, which makes a "
+                f"column of every word, or {leave}"
             )
         return found
 

@@ -131,18 +131,18 @@ def read_delimited(card: Card, layout: CsvFormat, stream: BinaryIO) -> Pairs:
             X[:, column] = coded(texts, words, [place(line, column) for line in lines])
         for column, (line, text) in found.first_word.items():
             if column not in card.categories:
-                raise ValueError(f"{place(line, column)}: {text!r} is no number")
+                raise ValueError(f"{place(line, column)}: {text!r} is not a number")
         for column, (line, text) in found.first_infinite.items():
-            raise ValueError(f"{place(line, column)}: {text} is no finite number")
+            raise ValueError(f"{place(line, column)}: {text} is not a finite number")
         if any(found.missing[column] and column not in card.missing for column in range(len(inputs))):
             line, column, text = found.first_missing[0]
-            raise ValueError(f"{place(line, column)}: {text!r} is no number")
+            raise ValueError(f"{place(line, column)}: {text!r} is not a number")
         labels = [row[at].strip() for row in table]
         if card.task == "regression":
             targets = [number(label) for label in labels]
             for line, label, value in zip(lines, labels, targets, strict=True):
                 if value is None or not math.isfinite(value):
-                    raise ValueError(f"line {line}, column {at + 1}: {label!r} is no number")
+                    raise ValueError(f"line {line}, column {at + 1}: {label!r} is not a number")
             yield X, np.array(targets, dtype=np.float64)
         else:
             yield X, np.array(labels, dtype=object)
@@ -160,7 +160,7 @@ def coded(texts: Sequence[str], words: Sequence[str] | None, places: Sequence[st
             value = codes.get(same(text))
         if value is None:
             kind = "number" if words is None else "category of the card"
-            raise ValueError(f"{places[i]}: {text.strip()!r} is no {kind}")
+            raise ValueError(f"{places[i]}: {text.strip()!r} is not a {kind}")
         found.append(value)
     return np.array(found)
 
@@ -255,7 +255,7 @@ def see(
     elif task == "regression":
         for line, label in zip(target_lines, labels, strict=True):
             if (value := values[label]) is None or math.isinf(value):
-                faults.append(f"{place(line, at)}: {label!r} is no finite number; make it a number")
+                faults.append(f"{place(line, at)}: {label!r} is not a finite number; make it a number")
                 break
     for i in (i for i, begins in counting.items() if begins):
         faults.append(

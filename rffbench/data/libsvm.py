@@ -58,12 +58,12 @@ def _svmlight_fault(line: str, most: int) -> str:
     these."""
     label, *pairs = line.partition("#")[0].split() or [""]
     if not _is_number(label):
-        return f"the label {label!r} is no number; "
+        return f"the label {label!r} is not a number; "
     last = 0
     for pair in pairs:
         index, colon, value = pair.partition(":")
         if not (colon and index.isdecimal()):
-            return f"{pair!r} is no index:value; "
+            return f"{pair!r} is not index:value; "
         at = int(index)
         if at == 0:
             return "the index 0 (scikit-learn's dump_svmlight_file begins with 1 if told zero_based=False); "
@@ -72,7 +72,7 @@ def _svmlight_fault(line: str, most: int) -> str:
         if at <= last:
             return f"the index {at} is there twice; " if at == last else f"the index {at} comes after {last}; "
         if not _is_number(value):
-            return f"the value of index {at}, {value!r}, is no number; "
+            return f"the value of index {at}, {value!r}, is not a number; "
         last = at
     return ""
 

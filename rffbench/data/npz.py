@@ -23,7 +23,7 @@ class Npz:
                 raise zipfile.BadZipFile
             self._archive = zipfile.ZipFile(stream)
         except (zipfile.BadZipFile, Unpackable):  # Unpackable: the end cannot be sought
-            raise ValueError("it is no archive that numpy.savez wrote") from None
+            raise ValueError("it is not an archive that numpy.savez wrote") from None
         self.names = [name.removesuffix(".npy") for name in self._archive.namelist()]
 
     def shape(self, name: str) -> tuple[int, int]:

@@ -181,7 +181,7 @@ def read_parquet(stream: BinaryIO) -> Any:
         missing = "Parquet is read by pyarrow, which is missing: pip install 'rffbench[shards]'; or save it as CSV"
         raise ValueError(missing) from None
     except ValueError as error:
-        raise ValueError("it is no Parquet file, or a damaged one") from error
+        raise ValueError("it is not a Parquet file, or a damaged one") from error
 
 
 def _parquet(card: Card, layout: ParquetFormat, table: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -245,7 +245,7 @@ def _arff(card: Card, stream: BinaryIO) -> Pairs:
         if not (finite := np.isfinite(table)).all() and len(lines.numbers) >= len(table):
             row, column = np.argwhere(~finite)[0]
             place = f"line {lines.numbers[row]}, column {column + 1}"
-            raise ValueError(f"{place}: {table[row, column]} is no finite number")
+            raise ValueError(f"{place}: {table[row, column]} is not a finite number")
         if table.shape[1] != attributes:
             raise ValueError(f"its rows have {table.shape[1]} values, its header {attributes} attributes")
         target = table[:, -1]
@@ -255,7 +255,7 @@ def _arff(card: Card, stream: BinaryIO) -> Pairs:
 def _loadtxt_fault(lines: Lines, message: str) -> str:
     """An error message of `numpy.loadtxt` with the line that it read last."""
     if cell := re.search(r"could not convert string (.*) to float64 at row \d+, column (\d+)", message):
-        return f"line {lines.number}, column {cell[2]}: {cell[1]} is no number"
+        return f"line {lines.number}, column {cell[2]}: {cell[1]} is not a number"
     if widths := re.search(r"the number of columns changed from (\d+) to (\d+)", message):
         return f"line {lines.number} has {widths[2]} values, the lines before it {widths[1]}"
     return f"line {lines.number}: {message}" if lines.number else message

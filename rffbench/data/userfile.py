@@ -259,7 +259,7 @@ def _see_parquet(
         raise ConfigError(f"{path.name}: beside the target, {names[at]!r}, there is no input")
     declared = [column_of(path, "categories", each, names, len(names)) for each in categories]
     if strange := [given for given, column in zip(categories, declared, strict=True) if column not in columns]:
-        raise ConfigError(f"{path.name}: categories: {strange[0]!r} is no input")
+        raise ConfigError(f"{path.name}: categories: {strange[0]!r} is not an input")
     found = Inputs(len(columns), [columns.index(column) for column in declared])
     found.rows = len(table)
     for i, column in enumerate(columns):
@@ -292,7 +292,9 @@ def _find(path: Path) -> None:
     if path.is_dir():
         raise ConfigError(f"{path.name or path}: is a folder; give a file")
     if os.path.lexists(path):
-        raise ConfigError(f"{path.name}: is no regular file, but a pipe, a device or a broken link; give a copy of it")
+        raise ConfigError(
+            f"{path.name}: is not a regular file, but a pipe, a device or a broken link; give a copy of it"
+        )
     beside = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
     raise ConfigError(f"{path}: no such file" + (f"; did you mean {near[0]}?" if near else ""))

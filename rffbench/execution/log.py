@@ -274,7 +274,7 @@ def _rows(path: Path, left_out: Callable[[str], object] | None) -> Iterator[Row]
     """The rows of one file."""
     torn = None
     if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise ResultsError(f"{path}: is no regular file")
+        raise ResultsError(f"{path}: is not a regular file")
     for number, line in enumerate(_lines(path), 1):
         if torn:  # it is not the last line
             _refuse(torn, left_out)

@@ -99,7 +99,7 @@ class OtherCode:
             else:
                 yield row
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The number of rows left out and the reasons, in one line."""
         each = (
             f"{count} row{' was' if count == 1 else 's were'} made {reason}" for reason, count in self.found.items()

@@ -112,7 +112,7 @@ def run_experiment(
     with TrialLog(folder, tell or (lambda message: None)) as log:
         check_format(folder)
         earlier = _read(log, grid, tell)
-        pending = [spec for spec in asked if not earlier.settles(spec, retry_failed)]
+        pending = [spec for spec in asked if not earlier.is_finished(spec, retry_failed)]
         tally = _Tally(asked, pending, earlier.statuses, progress)
         for file in experiment.files():  # config.yaml names them, and so can be run again from the folder alone
             write_whole(folder / file.name, file.read_text(encoding="utf-8"))
@@ -122,7 +122,7 @@ def run_experiment(
 
         def done(result: TrialResult) -> None:
             result = to_run.whole(result)
-            if not earlier.says_already(result):
+            if not earlier.is_repeated(result):
                 log.append({**result.to_row(), "made_by": made_by(result.spec)})
             tally.add(result)
 
@@ -181,7 +181,7 @@ def _not_its_own(status: str, error: Mapping[str, Any] | None) -> bool:
     return status == "unavailable" or bool(error and error.get("environment"))
 
 
-def _told(status: str, error: Mapping[str, Any] | None) -> str:
+def _in_words(status: str, error: Mapping[str, Any] | None) -> str:
     return f"{status}: {error.get('message') if error else ''}"
 
 
@@ -192,7 +192,7 @@ def _read(log: TrialLog, grid: list[TrialSpec], tell: Announce | None) -> _Earli
     if other.found:
         aside = log.keep_aside(lambda row: other.reason(row) is not None)
         if tell:
-            tell(f"{other.told()}; they are kept in {aside}, and their trials are measured anew")
+            tell(f"{other.in_words()}; they are kept in {aside}, and their trials are measured anew")
     return earlier
 
 
@@ -216,7 +216,7 @@ class _Earlier:
         mixed: dict[str, tuple[Row, TrialSpec]] = {}
         for row in rows:
             if spec := by_key.get(row["key"]):
-                self._stands(spec.key, row)
+                self._count(spec.key, row)
             elif self.remeasured.knows(row):
                 continue
             elif len(by_cell()) == len(by_key) and (spec := by_cell().get(cell(row))):
@@ -226,18 +226,18 @@ class _Earlier:
         if mixed:
             raise ResultsError(_mixing(folder, len(mixed), *next(iter(mixed.values()))))
 
-    def _stands(self, key: str, row: Row) -> None:
+    def _count(self, key: str, row: Row) -> None:
         self.statuses[key] = sys.intern(row["status"])
         self._lost.pop(key, None)
         if _not_its_own(row["status"], error := row.get("error")):
-            self._lost[key] = _told(row["status"], error)
+            self._lost[key] = _in_words(row["status"], error)
 
-    def says_already(self, result: TrialResult) -> bool:
+    def is_repeated(self, result: TrialResult) -> bool:
         """Whether a trial failed again for the same reason that is not its fault: a second row would be redundant."""
         again = _not_its_own(result.status, result.error)
-        return again and self._lost.get(result.spec.key) == _told(result.status, result.error)
+        return again and self._lost.get(result.spec.key) == _in_words(result.status, result.error)
 
-    def settles(self, spec: TrialSpec, retry_failed: bool) -> bool:
+    def is_finished(self, spec: TrialSpec, retry_failed: bool) -> bool:
         """Whether a trial is finished: it is ok, or it failed by its own fault and no retry was requested."""
         status = self.statuses.get(spec.key)
         if status is None or spec.key in self._lost:

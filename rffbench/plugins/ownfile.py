@@ -111,7 +111,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 def _read(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise ConfigError(f"{path}: is no regular file")
+        raise ConfigError(f"{path}: is not a regular file")
     try:
         return path.read_bytes()
     except OSError as error:

@@ -185,4 +185,4 @@ def check_predictions(predicted: Any, solver: Any, n: int, labels: NDArray | Non
     if labels is not None and not (known := np.isin(predicted, labels)).all():
         listed = ", ".join(f"{label:g}" for label in labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
         wrong = float(predicted[np.flatnonzero(~known)[0]])
-        raise ValueError(f"{who} gives {wrong:g}, which is no label of the training rows ({listed})")
+        raise ValueError(f"{who} gives {wrong:g}, which is not a label of the training rows ({listed})")

@@ -360,7 +360,7 @@ def mapping_seconds(features: Any, X: Any, buffers: dict[tuple[int, int], NDArra
     shape, buffers = (min(rows, X.shape[0]), features.n_components), {} if buffers is None else buffers
     if fill is not None and shape not in buffers:
         buffers[shape] = np.empty(shape, dtype=X.dtype)
-        buffers[shape].fill(0)  # memory's first touch is no part of mapping
+        buffers[shape].fill(0)  # the first touch of memory is not part of mapping
     watch = Stopwatch()
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows]

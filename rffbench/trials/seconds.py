@@ -60,7 +60,7 @@ class Timer:
                 break
             self._before.clear()
         self._attempts = ATTEMPTS if contended is False else 1
-        return [_told(seconds, contended) for seconds in found]
+        return [_summary(seconds, contended) for seconds in found]
 
     def _remember(self, own: Contention) -> None:
         self._before.append(own)
@@ -80,7 +80,7 @@ def _repeated(work: Callable[[], float], contention: Contention, enough: float) 
     return seconds
 
 
-def _told(seconds: list[float], contended: bool | None) -> Timed:
+def _summary(seconds: list[float], contended: bool | None) -> Timed:
     low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75])
     spread = float((high - low) / median) if len(seconds) > 1 and median > 0 else None
     return Timed(float(median), len(seconds), spread, contended)

@@ -84,10 +84,10 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
                         naming_whose_code(spec, features, pool),
                         naming_who_writes(features, pool),
                         leaving_global_seeds(features, split.X_train, split.y_train),
-                        keeping_warnings() as told,
+                        keeping_warnings() as caught,
                     ):
                         result = pool.measure(spec, features, channel.memory_limit)
-                    result.warnings = told
+                    result.warnings = caught
                     channel.result(result)
                 except Exception as error:
                     channel.fail(spec, error)
@@ -179,7 +179,7 @@ class SharedPool:
         self.gram_s = np.zeros(len(strips))
         bounds = fold_bounds(len(Y), folds)
         buffer = np.empty((default_block_rows(columns), columns), dtype=X.dtype)
-        buffer.fill(0)  # memory's first touch is no part of mapping
+        buffer.fill(0)  # the first touch of memory is not part of mapping
         self.contention = Contention()
         with self.contention:
             for fold in range(folds):

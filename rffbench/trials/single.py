@@ -93,9 +93,9 @@ def run_single(spec: TrialSpec, problem: Problem, channel: Channel) -> None:
     with around or nullcontext(), own or nullcontext():
         channel.begin(spec)
         try:
-            with keeping_warnings() as told:
+            with keeping_warnings() as caught:
                 result = run_trial(spec, problem, memory=limit)
-            result.warnings = told
+            result.warnings = caught
         except Exception as error:
             channel.fail(spec, error)
             return

@@ -334,14 +334,14 @@ def test_more_than_two_classes_are_numbered_in_the_order_of_the_card(tmp_path):
         ("csv", CSV[: CSV.index(b"0.1")], "the data has 3 rows, the card says 4"),
         ("csv", CSV.replace(b",5,6", b",6"), "line 3 has 3 values, the lines before it 4"),
         ("csv", b"1,2,no\n" * 4, "the data has 2 columns, the card says 3"),
-        ("csv", CSV.replace(b"3.25", b""), "not readable as csv: line 2, column 2: '' is no number"),
-        ("csv", CSV.replace(b"3.25", b"inf"), "not readable as csv: line 2, column 2: inf is no finite number"),
+        ("csv", CSV.replace(b"3.25", b""), "not readable as csv: line 2, column 2: '' is not a number"),
+        ("csv", CSV.replace(b"3.25", b"inf"), "not readable as csv: line 2, column 2: inf is not a finite number"),
         ("csv", CSV.replace(b"3.25", b"x"), "not readable as csv"),
         ("csv", CSV.replace(b"no", b"yes", 1), "the classes {'no': 1, 'yes': 3}, the card says"),
         ("csv", CSV.replace(b",yes", b",", 1), "the data has the classes {'': 1, 'no': 2, 'yes': 1}"),
         ("csv", CSV.replace(b"yes", b"\xff", 1), "line 1, '1.5,0,-2,.', is not UTF-8 text"),
         ("csv", b"", "the data has 0 rows"),
-        ("arff", ARFF.replace(b"3.25", b"?"), r"line 12, column 2: ' \?' is no number"),
+        ("arff", ARFF.replace(b"3.25", b"?"), r"line 12, column 2: ' \?' is not a number"),
         ("arff", ARFF.replace(b"@DATA\n", b""), "no @data line"),
         ("arff", ARFF.replace(b"@ATTRIBUTE b real\n", b""), "4 values, its header 3 attributes"),
         ("arff", b"", "no @data line"),
@@ -368,7 +368,7 @@ def test_a_truncated_archive_is_refused(tmp_path):
 
 
 def test_a_target_of_a_regression_must_be_a_number(tmp_path):
-    with pytest.raises(DataError, match="line 1, column 4: 'yes' is no number"):
+    with pytest.raises(DataError, match="line 1, column 4: 'yes' is not a number"):
         store.prepare(card(put(tmp_path, {"a": CSV}), {"kind": "csv"}, **REGRESSION))
 
 
@@ -490,5 +490,5 @@ def test_lines_that_begin_with_the_comment_are_passed_over_and_counted(tmp_path)
     found, _ = prepared(card(put(tmp_path, {"data.csv": rows}), {"kind": "csv", "comment": "|"}))
     np.testing.assert_array_equal(found, X)
     wrong = card(put(tmp_path, {"wrong.csv": rows.replace(b"6,yes", b"six,yes")}), {"kind": "csv", "comment": "|"})
-    with pytest.raises(DataError, match="line 5, column 3: 'six' is no number"):
+    with pytest.raises(DataError, match="line 5, column 3: 'six' is not a number"):
         store.prepare(wrong)

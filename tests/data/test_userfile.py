@@ -96,7 +96,7 @@ def test_parquet_is_read_by_pandas_or_told_to_need_pyarrow(tmp_path, monkeypatch
     inputs, y = arrays(look(path, ignore=("place",)))
     np.testing.assert_array_equal(inputs, X)
     assert y.tolist() == [1, -1, 1, -1]
-    assert "row 1, column 'place': 'here' is no number; put onehot" in look(path).content.inputs.advice[0]
+    assert "row 1, column 'place': 'here' is not a number; put onehot" in look(path).content.inputs.advice[0]
     table["place"] = ["b", None, "a", "b"]
     table["c"] = [1.0, 2.0, np.nan, 3.0]
     inputs, _ = arrays(look(path))
@@ -163,8 +163,8 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
         ("a.csv", "a,b\n" + "".join(f"n{i},{i % 2}\n" for i in range(30)), "holds another text in every row; leave it"),
         ("a.csv", '1,2,x\n3,"4,y\n', "line 2 begins a quote that is not closed"),
         ("a.csv", "1,2,x\n3,4,\n", r"line 2, column 3: the value is missing"),
-        ("a.csv", "a,b,c\n1,Rome,x\n2,3,y\n", r"line 2, column 2 \('b'\): 'Rome' is no finite number; .*ignore: \[b\]"),
-        ("a.csv", "1,2,x\n1,inf,y\n", "line 2, column 2: 'inf' is no finite number"),
+        ("a.csv", "a,b,c\n1,Rome,x\n2,3,y\n", r"line 2, column 2 \('b'\): 'Rome' is not a finite .*ignore: \[b\]"),
+        ("a.csv", "1,2,x\n1,inf,y\n", "line 2, column 2: 'inf' is not a finite number"),
         ("a.csv", "a;b;c\n1,5;2;x\n2,5;3;y\n", r"line 2, column 1 \('a'\).*; write decimals with a point"),
         ("a.csv", "1,2,x\n3,y\n" + "4,5,x\n" * 20, "line 2 has 2 values, line 1 has 3"),
         ("a.csv", "1,2,x\n3,4,5,y\n" + "4,5,x\n" * 20, "line 2 has 4 values, line 1 has 3"),
@@ -172,7 +172,7 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
         ("a.csv", "1\n2\n", "line 1 has one value, '1'; an input and the target are needed"),
         ("a.csv.gz", "1,2\n", "it cannot be unpacked"),
         ("a.svm", "", "is empty"),
-        ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': 'x:3' is no index:value; a line must be: label index:value"),
+        ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': 'x:3' is not index:value; a line must be: label index:value"),
         ("a.svm", "1 0:2\n", "line 1, '1 0:2': the index 0 .*begins with 1 if told zero_based=False"),
         ("a.svm", "# none\n1 1:2\n\n-1 1:nan\n", "line 4, index 1: the value is not finite"),
         ("a.svm", "1 1:2\n1 1:3\n", "in all 2 rows: a second class is needed"),
@@ -191,7 +191,7 @@ def test_what_keeps_a_file_from_being_used_is_said_by_line_column_and_value(tmp_
         ({"target": 9}, "target: 9: there are 4 columns, counted from 0"),
         ({"split": "hlaf"}, "split: unknown rule 'hlaf'; did you mean 'half'"),
         ({"split": {"rule": "random", "train": 4}}, "train: 4 leaves none of the 4 rows"),
-        ({"task": "regression"}, r"line 2, column 4 \('class'\): 'yes' is no finite number"),
+        ({"task": "regression"}, r"line 2, column 4 \('class'\): 'yes' is not a finite number"),
         ({"ignore": ("a", "b", "c")}, "leaves no input"),
     ],
 )
@@ -256,8 +256,8 @@ def test_any_number_of_blanks_parts_values_that_stand_below_each_other(tmp_path,
 def test_all_columns_of_text_are_named_at_once_and_a_first_one_may_be_the_target(tmp_path):
     seen = look(file(tmp_path, "a.csv", "n,a,b,c,y\n" + "1,u,2,v,0\n2,w,3,x,1\n" * 3))
     assert seen.content.inputs.advice == [
-        "line 2, column 2 ('a'): 'u' is no number, and one column more holds text; put onehot into preprocess, which "
-        "makes a column of every word, or leave them out: {path: …, ignore: [a, c]}"
+        "line 2, column 2 ('a'): 'u' is not a number, and one column more holds text; put onehot into preprocess, "
+        "which makes a column of every word, or leave them out: {path: …, ignore: [a, c]}"
     ]
     seen = look(file(tmp_path, "b.csv", "u,1.5,2\nv,3,5\n" * 3))
     assert seen.content.inputs.advice[0].endswith("{path: …, ignore: [0]}; if it is the target: {path: …, target: 0}")

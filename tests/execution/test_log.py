@@ -118,7 +118,7 @@ def test_a_zeroed_block_of_a_log_is_told_in_words(tmp_path):
 
 def test_an_unreadable_log_is_named(tmp_path):
     (tmp_path / "trials.jsonl").mkdir()
-    with pytest.raises(ResultsError, match=r"trials\.jsonl: is no regular file"):
+    with pytest.raises(ResultsError, match=r"trials\.jsonl: is not a regular file"):
         read_rows(tmp_path / "trials.jsonl")
 
 

@@ -236,8 +236,8 @@ def with_nan(y):
         (with_nan, "breast-cancer", "gives nan for row 3 of the test rows"),
         (with_nan, "synthetic-regression", "gives nan for row 3 of the test rows"),
         (lambda y: y * np.inf, "synthetic-regression", "gives -?inf for row 0 of the test rows"),
-        (lambda y: y > 0, "breast-cancer", r"gives 0, which is no label of the training rows \(-1, 1\)"),
-        (lambda y: 0.3 * y, "breast-cancer", r"gives -?0.3, which is no label of the training rows \(-1, 1\)"),
+        (lambda y: y > 0, "breast-cancer", r"gives 0, which is not a label of the training rows \(-1, 1\)"),
+        (lambda y: 0.3 * y, "breast-cancer", r"gives -?0.3, which is not a label of the training rows \(-1, 1\)"),
     ],
 )
 def test_predictions_that_are_none_are_an_error_and_no_score(monkeypatch, predicts, dataset, message):
@@ -256,7 +256,7 @@ def test_labels_may_have_any_real_type(monkeypatch):
 
 
 def test_a_message_lists_a_few_labels_of_many():
-    with pytest.raises(ValueError, match=r"gives -1, which is no label of the training rows \(0, 1, 2, 3, 4, …\)"):
+    with pytest.raises(ValueError, match=r"gives -1, which is not a label of the training rows \(0, 1, 2, 3, 4, …\)"):
         check_predictions(np.array([-1.0]), SimpleNamespace(), 1, np.arange(30.0))
 
 
