@@ -309,7 +309,7 @@ def _delimiter(sample: list[str]) -> str:
         rows = _cells(sample, delimiter)
         widths = Counter(map(len, rows))
         width, lines = widths.most_common(1)[0]
-        if width > 1 and lines >= 0.9 * widths.total():  # the number of a line that is too short is reported
+        if width > 1 and lines >= 0.9 * widths.total():  # lines that are too short get an error later
             numbers = [is_finite(re.sub(r"(?<=\d)[.,](?=\d)", "", value)) for row in rows for value in row]
             found[delimiter] = (sum(numbers) / len(numbers), width, -DELIMITERS.index(delimiter))
     return max(found, key=lambda each: found[each], default=",")

@@ -127,7 +127,7 @@ def make_table(folder: str | Path, shown: Shown) -> Table:
 
 
 def set_table(table: Table, form: str, columns: int = 2, caption: str | None = None, label: str | None = None) -> str:
-    """The text of a table as ``tex``, ``typst``, ``csv`` or ``md``. Columns, caption and label are for tex and typst."""
+    """A table as ``tex``, ``typst``, ``csv`` or ``md``; columns, caption and label are for tex and typst."""
     if form in ("tex", "typst"):
         return (to_latex if form == "tex" else to_typst)(table, columns, caption, label)
     return table.to_csv() if form == "csv" else table.to_markdown()

@@ -155,7 +155,7 @@ class Claim(_Strict):
         """Raises Misplaced for a claim that would be judged twice, or would hold for any measurement."""
         for name in self.each:
             if not any(f"{{{name}}}" in label for label in self._labels().values()):
-                raise yamlfile.Misplaced(f"{{{name}}} stands in no method: all its values are one claim", "each", name)
+                raise yamlfile.Misplaced(f"{{{name}}} occurs in no method: all its values are one claim", "each", name)
         for claim in self.expanded():
             if (test := claim.test).method == getattr(test, "baseline", "") and getattr(test, "baseline_size", 1) == 1:
                 raise yamlfile.Misplaced(f"{test.method} is compared with itself", kind, "baseline")

@@ -81,7 +81,7 @@ def _changes(path: Path, table: pd.DataFrame) -> list[str]:
     try:
         cells = read_cells(path)
     except ConfigError as error:
-        return [f"all of it, as it is no reference: {error}"]
+        return [f"all of it, because it is not a reference: {error}"]
     sides: list[dict[Any, dict[Any, str]]] = [
         each.set_index(COLUMNS[:3]).map(_written).to_dict("index") for each in (cells, table)
     ]

@@ -176,7 +176,7 @@ def test_a_file_that_was_edited_is_not_lost_and_what_would_change_is_said(tmp_pa
     ]
     assert recorded.read_text() == edited
     recorded.write_text("a note\n")
-    with pytest.raises(ResultsError, match=r"all of it, as it is no reference: .*no column 'dataset'"):
+    with pytest.raises(ResultsError, match=r"all of it, because it is not a reference: .*no column 'dataset'"):
         record(new)
 
 
