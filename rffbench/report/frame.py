@@ -47,7 +47,7 @@ class Results:
     - ``curves``: one row per point of the trials' curves: dataset, n_features, multiple, method, trial, and the curves'
       own columns.
     - ``metrics``: rffbench's metrics, then those that the trials' maps and solvers added, as their rows describe them.
-    - ``stored``: the label that config.yaml and the rows have, by the label that is shown.
+    - ``shown``: the label that reports show, by the label that config.yaml and the rows have.
     - ``columns``: the number of columns of the features by (dataset, n_features, method), if the rows have it.
     - ``edges``: one row per tuned value at the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda
       or gamma), and what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
@@ -58,7 +58,7 @@ class Results:
     trials: pd.DataFrame
     curves: pd.DataFrame
     metrics: dict[str, Metric] = field(default_factory=lambda: METRICS)
-    stored: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
     columns: dict[tuple[str, int, str], int] = field(default_factory=dict)
     edges: pd.DataFrame = field(default_factory=pd.DataFrame)
 
@@ -75,11 +75,6 @@ class Results:
     def grid(self) -> Grid:
         """The trials that the config asks for, and its settings by dataset and method."""
         return Grid(self.config)
-
-    @cached_property
-    def shown(self) -> dict[str, str]:
-        """The label that reports show, by the label that config.yaml and the rows have."""
-        return {label: shown for shown, label in self.stored.items()}
 
     @property
     def methods(self) -> list[str]:
@@ -335,9 +330,9 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
         {name: place[name][number] for name in (*_CELL, "trial")} | {"tuned": tuned, **gain}
         for number, at in enumerate(counted) for tuned, gain in rows.edges.get(at, {}).items()
     ])  # fmt: skip
-    stored = {shown: label for label, shown in grid.shown.items()}
-    of_features = {(each, n, grid.shown[method]): of_cell for (each, n, method), of_cell in rows.columns.items()}
-    return Results(folder, shown_config(config, grid.shown), trials, curves, METRICS | own, stored, of_features, edges)
+    shown = grid.shown
+    of_features = {(each, n, shown[method]): of_cell for (each, n, method), of_cell in rows.columns.items()}
+    return Results(folder, shown_config(config, shown), trials, curves, METRICS | own, shown, of_features, edges)
 
 
 def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

@@ -319,7 +319,7 @@ def test_a_line_without_end_is_refused_with_its_number_and_read_no_further(tmp_p
 @pytest.mark.parametrize("name", ["a.npz.xz", "a.parquet.xz"])
 def test_a_packed_file_is_unpacked_only_if_it_begins_as_it_should(tmp_path, name):
     content = lzma.compress(bytes(20_000_000), preset=0)[:-40]
-    with pytest.raises(DataError, match=rf"{name}: .* it is no (archive|Parquet file)"):
+    with pytest.raises(DataError, match=rf"{name}: .* it is not an? (archive|Parquet file)"):
         look(file(tmp_path, name, content))
 
 
