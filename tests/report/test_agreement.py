@@ -200,8 +200,8 @@ def test_the_files_have_every_cell_and_the_reason(paper):
         ("references.yaml", "{precision:", "{precison:", "line 8: lu1999.csv: unknown column 'precison'; did you"),
         ("references.yaml", "{weights: c", "{weight: c", "line 13: lu1999.csv: unknown column 'weight'; did you"),
         ("references.yaml", "magic04: M", "magic4: M", "line 3: unknown dataset 'magic4'; did you mean 'magic04'"),
-        ("references.yaml", "- {dataset: USPS, b", "- {b", "line 12: .*must name the column and the value"),
-        ("references.yaml", "columns: {n_f", "metric: rmse\n        columns: {n_f", "give metric, or metrics"),
+        ("references.yaml", "- {dataset: USPS, b", "- {b", "line 12: .*must name a column and the value"),
+        ("references.yaml", "columns: {n_f", "metric: rmse\n        columns: {n_f", "takes the place of metric"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_file_and_line(paper, file, right, wrong, message):
