@@ -1,16 +1,16 @@
-"""Ship the small board: python scripts/ship_board.py [results/board-small]
+"""Ship the boards: python scripts/ship_board.py
 
-Writes the losses that `rffbench board` shows beside one's own map, and the tables of docs/board/small.md.
+Writes the losses that `rffbench board` shows beside your own map, of results/board-small and results/board, and the
+tables of docs/board/small.md.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from rffbench.report.board.own_tables import map_tables
-from rffbench.report.board.shipped import ship
+from rffbench.report.board.shipped import SHIPPED, ship
 from rffbench.report.frame import load_results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +26,6 @@ def page(text: str, folder: Path = FOLDER) -> str:
 
 
 if __name__ == "__main__":
-    given = Path(*sys.argv[1:]) if sys.argv[1:] else FOLDER
-    ship(load_results(given))
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), given), encoding="utf-8")
+    for name, path in SHIPPED.items():
+        ship(load_results(ROOT / "results" / name), path)
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -129,6 +129,7 @@ class _Grid:
         self._baseline = None if table.baseline is None else table.baseline - first
         self._groups = [row[0] for row in table.sparse_rows()]
         self._heading = heading
+        self._apart = heading or "" in self._groups  # a blank line between groups, where one has several rows
         self._rows = [row[first:] for row in table.sparse_rows()]
         self._header = table.header[first:]
         cells = [max((len(row[column]) for row in self._rows), default=0) for column in range(len(self._header))]
@@ -153,7 +154,7 @@ class _Grid:
             widths[-1] = max(int(limit) - taken, len(NOT_RUN) * 8)
         lines = [*self._line(self._header, columns, widths), _GAP.join("─" * width for width in widths)]
         for number, (group, row) in enumerate(zip(self._groups, self._rows, strict=True)):
-            if number and group:
+            if number and group and self._apart:
                 lines.append("")
             if group and self._heading:
                 lines += _wrapped(group, None if limit == math.inf else int(limit))

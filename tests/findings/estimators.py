@@ -62,5 +62,5 @@ def from_how_many_columns_on_pcg_is_faster() -> str:
     assert max(eight.values()) < 1
     return (
         f"On 30,000 rows of covtype with λ = 1e-5, `pcg` becomes faster than `ridge` between {behind:,} and {ahead:,} columns; with 8 λ "
-        f"down to 1e-7 and five folds it is slower at {max(eight):,} columns still"
+        f"down to 1e-7 and five folds it is still slower at {max(eight):,} columns"
     )

@@ -90,7 +90,7 @@ def board_config(ref: str, datasets: Sequence[str] = (), full: bool = False) -> 
     config = board.to_dict()
     if datasets and not full:
         small = load_experiment("board-small").to_dict()
-        config |= {key: small[key] for key in ("n_features", "trials", "seed")}
+        config |= {key: small[key] for key in ("n_features", "trials")}
     return config | {
         "name": f"board-{_slug(label_of(ref))}", "title": f"{label_of(ref)} on the board",
         "datasets": list(datasets) or board.datasets,

@@ -27,12 +27,12 @@ def map_tables(results: Results, label: str | None = None) -> list[Table]:
     notes = [f"{name} {why}: left out." for name, why in left_out(results.datasets, known).items()]
     if label:
         try:
-            others = shipped()
+            if (others := shipped(protocol(results.config))) is None:
+                notes.append(
+                    "The maps that ship with the package were measured by another protocol; they are not shown."
+                )
         except ResultsError as error:
             notes.append(str(error))
-    if others and others.protocol != protocol(results.config):
-        notes.append("The maps that ship with the package were measured by another protocol, and are not shown.")
-        others = None
     tables = [_gain_table(results, found, own, known, others, notes)]
     if label:
         tables += [_dataset_table(found, label, known), _cost_table(results, found, label, known)]

@@ -13,11 +13,12 @@ from rffbench import __version__, files
 from rffbench.execution.manifest import runs_of
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import front, tables
-from rffbench.report.board.questions import answers
-from rffbench.report.board.registered import CONFIRMATORY
+from rffbench.report.board.questions import answers, gains_in_percent
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
 from rffbench.report.board.score import BASELINE, CELL
 from rffbench.report.board.solvers import solver_table
 from rffbench.report.board.standing import PARTS, Board
+from rffbench.report.board.summary import summaries
 from rffbench.report.board.views import CLOCKS, MEMORY
 from rffbench.report.escape import markdown
 from rffbench.report.text_table import Table
@@ -58,11 +59,12 @@ def sections(board: Board) -> list[Section]:
 
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
-        asked = _questions(board)
-    found = [_which(board), drawn[0], _verdicts(board), _beside(board), *asked, drawn[1], _chosen(board)]
+        asked, better = _questions(board), _verdicts(board)
+    found = [_which(board), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
         found.append(Section("Solvers", tables=[table]))
-    return [*found, _failures(board), _where(board)]
+    deviations = Section("Deviations from the registration", list(DEVIATIONS))
+    return [*found, deviations, _failures(board), _where(board)]
 
 
 def _which(board: Board) -> Section:
@@ -89,16 +91,23 @@ def _front(board: Board) -> Section:
 
 
 def _verdicts(board: Board) -> Section:
+    from rffbench.report.figures.board import strips_figure
+
     said = [
         "The dataset is the unit: a map has one gain on each, the mean over its trials. The gain is (L_RFF − L_map) / "
         "(L_constant − L_ref), L the test error, for w8a the balanced error, for a regression the mean squared error."
     ]
     found = [tables.verdicts(board), tables.by_columns(board)]
+    maps = summaries(board.at_columns(COLUMNS), [name for name in board.maps if name != BASELINE])
+    panel = gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)
+    shows = f"{panel.title}: a dot for every dataset, and the median over them."
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
     if not by_cost:
         said.append("Seconds and memory have not been measured yet: gains at equal cost will follow.")
     simulated = tables.calibration(board)
-    return Section("Better than RFF, the same, or worse", said, [*found, *by_cost, *([simulated] if simulated else [])])
+    shown = [*found, *by_cost, *([simulated] if simulated else [])]
+    drawn = [Picture("board-gains", shows, strips_figure([panel]))] if maps else []
+    return Section("Better than RFF, the same, or worse", said, shown, drawn)
 
 
 def _questions(board: Board) -> list[Section]:

@@ -29,3 +29,10 @@ FAMILIES = {
     "dot product": ("complex-to-real", "TensorSketch", "positive"),
 }  # fmt: skip
 """The maps of the board by what they are made of, for question 2."""
+DEVIATIONS = (
+    "The grid was run in parts, and the page looked at in between. First came the ten maps that the questions name, at "
+    "512 columns. No setting, score or rule was changed after that.",
+    "Losses at equal cost are read from a monotone cubic through a map's sizes. The registration says nothing of the "
+    "curve; straight lines were tried on another experiment, and counted against every map but RFF.",
+)
+"""Where the run differs from what was registered, and what was left open there."""

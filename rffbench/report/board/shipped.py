@@ -1,4 +1,4 @@
-"""The small board's rows, which ship with the package, and by which protocol they were measured."""
+"""The rows of the two boards, which ship with the package, and by which protocol they were measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rffbench.report.board.score import losses
 from rffbench.report.frame import Results
 from rffbench.text import canonical_json
 
-SHIPPED = Path(__file__).with_name("small.csv.gz")
+SHIPPED = {name: Path(__file__).with_name(f"{name}.csv.gz") for name in ("board-small", "board")}
+"""The files, by the config that their rows are of."""
 OTHERS = ("name", "title", "methods", "datasets", "n_features", "trials", "preprocess", "significance", "time_limit")
 """What an entry has of its own, and the board otherwise."""
 
@@ -27,14 +28,14 @@ def protocol(config: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Shipped:
-    """The losses of the small board's trials, and the `protocol` by which they were measured."""
+    """The losses of a board's trials, and the `protocol` by which they were measured."""
 
     rows: pd.DataFrame
     protocol: str
 
 
-def ship(results: Results, path: Path = SHIPPED) -> None:
-    """Write the losses of the small board's trials where `shipped` finds them."""
+def ship(results: Results, path: Path) -> None:
+    """Write the losses of a board's trials where `read_shipped` finds them."""
     head = pd.DataFrame([{"dataset": protocol(results.config)}])
     columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
     pd.concat([head, losses(results)])[columns].to_csv(
@@ -42,8 +43,15 @@ def ship(results: Results, path: Path = SHIPPED) -> None:
     )
 
 
-def shipped(path: Path = SHIPPED) -> Shipped:
-    """The rows that ship with the package; ResultsError where the file is not what `ship` writes."""
+def shipped(of: str) -> Shipped | None:
+    """The rows that ship with the package and were measured by the `protocol` ``of``, None where no board was;
+    ResultsError where a file is not what `ship` writes."""
+    boards = (read_shipped(path) for path in SHIPPED.values())
+    return next((board for board in boards if board.protocol == of), None)
+
+
+def read_shipped(path: Path) -> Shipped:
+    """A board's rows; ResultsError where the file is not what `ship` writes."""
     try:
         whole = pd.read_csv(path)
         rows = whole.iloc[1:].astype({"n_features": int, "trial": int})

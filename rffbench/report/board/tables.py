@@ -28,6 +28,7 @@ COSTS: dict[Cost, str] = {
     "tuning": "seconds, tuning included",
     "memory": "memory",
 }
+MOST_NAMES = 4  # of datasets in a cell
 BUDGETS = (256, 512, 1024)
 """The columns with which RFF's cost is a budget; those of the first lines are the first and the last."""
 
@@ -48,7 +49,7 @@ def first_lines(board: Board) -> Table:
             at = board.at_cost("fit", budget)
             rows, columns = (at.trials, at.columns) if at else (board.at_columns(budget), float(budget))
             found = advise(rows, data, columns, chosen)
-            what = f"{'seconds with ' if timed else ''}{budget} columns"
+            what = f"{'seconds with ' if timed else ''}{budget:,} columns"
             table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
     table.notes = [
         "On each class of datasets the map with the largest median gain over RFF, where the gain is told from 0; else "
@@ -188,6 +189,7 @@ def beside(board: Board) -> Table:
     table.notes = [
         "Test error and AUC over classifications, RMSE over regressions. Kernel error: ‖K̃ − K‖/‖K‖ in the Frobenius "
         "norm, at the σ that the map chose; another σ is another kernel, and question 2 compares at one. "
+        "The columns of surrogate reweighted estimate a multiple of a kernel, so that its errors mean nothing. "
         "Ridge regression gives no probabilities, so there is no log-loss, and all its coefficients differ from 0.",
     ]
     return table
@@ -250,14 +252,21 @@ def chosen(board: Board) -> Table:
         if at.empty:
             continue
         table.rows.append([
-            name, _spread(at[TIMES_MEDIAN]), ", ".join(dict.fromkeys(found[name, "σ/median"])) or "–",
-            _spread(at["lambda"]), ", ".join(dict.fromkeys(found[name, "λ"])) or "–",
+            name, _spread(at[TIMES_MEDIAN]), _some(found[name, "σ/median"]), _spread(at["lambda"]),
+            _some(found[name, "λ"]),
         ])  # fmt: skip
     table.notes = [
         "At an edge: the datasets on which the chosen value is an end of its grid in more than a fifth of the trials, "
         "and the held-out error still falls there, or it is not known whether it does.",
     ]
     return table
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of several names, and how many more there are."""
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return (", ".join(names[:MOST_NAMES]) or "–") + more
 
 
 def _spread(values: pd.Series) -> str:

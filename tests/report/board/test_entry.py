@@ -12,13 +12,15 @@ from rffbench.cli import cli
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
 from rffbench.report.board import entry, own_tables
+from rffbench.report.board import shipped as shipped_rows
 from rffbench.report.board.entry import own_data, own_map
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.score import Reference, losses
-from rffbench.report.board.shipped import Shipped, protocol, ship, shipped
+from rffbench.report.board.shipped import protocol, read_shipped, ship, shipped
 from rffbench.report.board.submission import save_entry
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
+from tests.helpers.findings import ROOT
 from tests.helpers.own_map import MINE
 
 
@@ -65,7 +67,7 @@ def test_an_own_map_on_some_datasets_or_on_all(mine):
     assert len(some.grid()) == 2 * 2 * 2 * 2
     board, full = load_experiment("board"), own_map(mine, full=True)
     assert full.datasets == board.datasets
-    assert protocol(full.to_dict()) == protocol(board.to_dict()) != protocol(some.to_dict())
+    assert protocol(full.to_dict()) == protocol(board.to_dict()) == protocol(some.to_dict())
     with pytest.raises(ConfigError, match=r"--datasets: unknown dataset of the board 'phonem'.*phoneme"):
         own_map(mine, ["phonem"])
 
@@ -85,18 +87,18 @@ def test_a_map_s_gain_is_shown_at_every_size(board):
 def test_the_maps_that_ship_stand_beside_it_where_the_protocol_is_the_same(board, tmp_path, monkeypatch):
     path = tmp_path / "small.csv.gz"
     ship(board, path)
-    monkeypatch.setattr(own_tables, "shipped", lambda: shipped(path))
+    monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
     pd.testing.assert_frame_equal(
-        shipped(path).rows.reset_index(drop=True), losses(board).reset_index(drop=True), check_dtype=False
+        read_shipped(path).rows.reset_index(drop=True), losses(board).reset_index(drop=True), check_dtype=False
     )
     methods = {**board.config["methods"], "ours": {"features": "orthogonal"}}
     table = map_tables(board, "QMC")[0]
     assert "QMC *" in [row["map"] for row in rows_of(table)]
     other = {**board.config, "methods": methods, "solver": {**board.config["solver"], "folds": 3}}
     assert protocol(other) != protocol(board.config)
-    monkeypatch.setattr(own_tables, "shipped", lambda: Shipped(shipped(path).rows, protocol(other)))
+    monkeypatch.setattr(shipped_rows, "SHIPPED", {})
     table = map_tables(board, "QMC")[0]
-    assert "measured by another protocol, and are not shown" in " ".join(table.notes)
+    assert "measured by another protocol; they are not shown" in " ".join(table.notes)
     assert [row["map"] for row in rows_of(table)] == ["QMC", "QMC"]
 
 
@@ -109,8 +111,8 @@ def test_a_board_s_file_of_another_version_is_told_and_the_rest_goes_on(board, t
     path = tmp_path / "small.csv.gz"
     path.write_bytes(content)
     with pytest.raises(ResultsError, match="is no board that this version wrote"):
-        shipped(path)
-    monkeypatch.setattr(own_tables, "shipped", lambda: shipped(path))
+        read_shipped(path)
+    monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
     table = map_tables(board, "QMC")[0]
     assert len(table.rows) == 2
     assert "is no board that this version wrote" in " ".join(table.notes)
@@ -268,8 +270,6 @@ def test_own_data_from_the_command_line(tmp_path, mine):
 
 
 def test_the_page_has_the_tables_of_the_results_and_the_shipped_rows_are_theirs():
-    from tests.helpers.findings import ROOT
-
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
         import ship_board
@@ -278,8 +278,17 @@ def test_the_page_has_the_tables_of_the_results_and_the_shipped_rows_are_theirs(
     text = ship_board.PAGE.read_text(encoding="utf-8")
     assert ship_board.page(text) == text, "python scripts/ship_board.py"
     results = load_results(ship_board.FOLDER)
-    there = shipped()
-    assert there.protocol == protocol(load_experiment("board-small").to_dict()) == protocol(results.config)
+    there = shipped(protocol(results.config))
+    assert there.protocol == protocol(load_experiment("board-small").to_dict())
+    pd.testing.assert_frame_equal(
+        there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
+    )
+
+
+def test_the_rows_of_the_board_ship_too():
+    results = load_results(ROOT / "results" / "board")
+    there = shipped(protocol(results.config))
+    assert there.protocol == protocol(load_experiment("board").to_dict())
     pd.testing.assert_frame_equal(
         there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
     )

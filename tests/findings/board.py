@@ -1,0 +1,54 @@
+"""What README.md and docs/choose-a-map.md say of the board; docs/board/results.md is written from results/ by
+scripts/board_page.py."""
+
+from rffbench.report.board.registered import COLUMNS
+from rffbench.report.board.standing import load_board
+from rffbench.report.board.summary import Summary, gains_of, summary_of
+from tests.helpers.findings import ROOT, finding
+
+PAGES = ("README.md", "docs/choose-a-map.md")
+SAME = ("SORF", "orthogonal", "QMC", "quadrature")
+
+
+def at_512_columns() -> dict[str, Summary]:
+    board = load_board(ROOT / "results")
+    rows = board.at_columns(COLUMNS)
+    found = {name: summary_of(name, gains_of(rows, name)) for name in rows["method"].unique()}
+    assert all(found[name].datasets == 28 for name in found)
+    assert not any(board.withheld(name, COLUMNS) for name in (*SAME, "Nyström", "Nyström RPCholesky"))
+    return found
+
+
+def percent(value: float) -> str:
+    return f"{100 * abs(value):.1f}"
+
+
+@finding(*PAGES)
+def fourier_maps_are_the_same_at_512_columns() -> str:
+    found = at_512_columns()
+    assert {found[name].posterior.verdict for name in SAME} == {"same"}
+    return (
+        "At 512 columns on 28 datasets, SORF, orthogonal, QMC and quadrature features are as good as random Fourier "
+        "features, to within 1 % of what there is to gain."
+    )
+
+
+@finding(*PAGES)
+def nystroem_is_better_at_512_columns() -> str:
+    chosen, uniform = (at_512_columns()[name] for name in ("Nyström RPCholesky", "Nyström"))
+    assert chosen.posterior.verdict == uniform.posterior.verdict == "better"
+    return (
+        f"Nyström features gain {percent(uniform.median)} % ({percent(uniform.low)} to {percent(uniform.high)}) with "
+        f"uniform landmarks, and {percent(chosen.median)} % ({percent(chosen.low)} to {percent(chosen.high)}) with those "
+        f"of RPCholesky."
+    )
+
+
+@finding(*PAGES)
+def drawing_by_scores_is_worse_at_512_columns() -> str:
+    leverage, surrogate = (at_512_columns()[name] for name in ("leverage", "surrogate"))
+    assert leverage.posterior.verdict == surrogate.posterior.verdict == "worse"
+    return (
+        f"Frequencies drawn by leverage scores lose {percent(leverage.median)} %, by surrogate scores "
+        f"{percent(surrogate.median)} %."
+    )
