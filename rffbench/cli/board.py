@@ -57,11 +57,12 @@ def board(
 ) -> int:
     """Show the board, or put a feature map or your own data on it.
 
-    Without REF and --data: the board as far as it has run, in the terminal and as board.html. REF is a class in a file,
-    ./mine.py:MyMap, or a registered map. It is checked, run beside RFF on the board's datasets by the board's protocol,
-    and shown among the maps that ship with the package. Ctrl-C stops a run; the same command carries on. With --data
-    FILE it is the other way round: all maps of board-small, and REF if given, on that data. With --check FOLDER some
-    trials of a folder that --save wrote are repeated; the exit status is 1 where a score differs.
+    Without REF and --data: the board as far as it has run here, in the terminal and as board.html; or the rows of
+    it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
+    beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
+    Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of board-
+    small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
+    repeated; the exit status is 1 where a score differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -144,10 +145,15 @@ def _run(experiment: Experiment, folder: Path, workers: int | None, keys: Contai
 
 
 def _show(results: Path) -> int:
-    """The board as far as it has run."""
+    """The board as far as it has run; without results of it, the rows that ship with the package."""
+    from rffbench.report.board.own_tables import shipped_tables
     from rffbench.report.board.page import ROWS, sections, write_rows
     from rffbench.report.board.standing import load_board
 
+    if not (results / "board").exists():
+        for table in shipped_tables():
+            echo(table.to_text(width()) + "\n")
+        return 0
     found = load_board(results)
     parts = sections(found)
     for section in parts[:3]:

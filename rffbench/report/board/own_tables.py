@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, Reference, gains, left_out, loss_name, losses, references
-from rffbench.report.board.shipped import Shipped, protocol, shipped
+from rffbench.report.board.shipped import SHIPPED, Shipped, protocol, read_shipped, shipped
 from rffbench.report.board.summary import gains_of, interval, odds, percent, summary_of
 from rffbench.report.board.views import Clock, at_cost, cost
 from rffbench.report.frame import Results
@@ -33,27 +34,39 @@ def map_tables(results: Results, label: str | None = None) -> list[Table]:
                 )
         except ResultsError as error:
             notes.append(str(error))
-    tables = [_gain_table(results, found, own, known, others, notes)]
+    tables = [_gain_table(results.title, results.datasets, found, own, known, others, notes)]
     if label:
         tables += [_dataset_table(found, label, known), _cost_table(results, found, label, known)]
     return tables
 
 
+def shipped_tables(name: str = "board") -> list[Table]:
+    """The gains of the maps whose rows ship with the package, at every size of which they have all datasets."""
+    rows = read_shipped(SHIPPED[name]).rows
+    datasets = list(rows["dataset"].unique())
+    counts = rows[rows["method"] == BASELINE].groupby("n_features")["dataset"].nunique()
+    whole = rows[rows["n_features"].isin(counts.index[counts == len(datasets)])]
+    maps = [method for method in whole["method"].unique() if method != BASELINE]
+    notes = ["These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."]
+    title = load_experiment(name).title
+    return [_gain_table(title, datasets, whole, maps, references(), None, notes)]
+
+
 def _gain_table(
-    results: Results, found: pd.DataFrame, own: Sequence[str], known: dict[str, Reference], others: Shipped | None,
-    notes: list[str],
+    title: str, datasets: Sequence[str], found: pd.DataFrame, own: Sequence[str], known: dict[str, Reference],
+    others: Shipped | None, notes: list[str],
 ) -> Table:  # fmt: skip
     """Each map's gain at each size: median over datasets, interval, and the probabilities."""
     table = Table(
-        f"{results.title}: gain over RFF at equal columns, in % of what RFF at 4,096 columns gains over a constant",
-        ["columns", "map", "gain", "95 %", "better | same | worse", "datasets", "failures"], stub=1,
+        f"{title}: gain over RFF at equal columns, in % of what RFF at 4,096 columns gains over a constant",
+        ["columns", "map", "gain", "95 %", "better | same | worse", "datasets", "failures"], stub=2,
     )  # fmt: skip
     for columns in sorted(found["n_features"].unique()):
         rows = []
         at = found[found["n_features"] == columns]
         here = {name: at for name in own if name != BASELINE}
         if others:
-            there = others.rows[(others.rows["n_features"] == columns) & others.rows["dataset"].isin(results.datasets)]
+            there = others.rows[(others.rows["n_features"] == columns) & others.rows["dataset"].isin(datasets)]
             here |= {name: there for name in there["method"].unique() if name not in (BASELINE, *here)}
         for name, trials in here.items():
             mine = gains(trials, known)

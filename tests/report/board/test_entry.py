@@ -292,3 +292,12 @@ def test_the_rows_of_the_board_ship_too():
     pd.testing.assert_frame_equal(
         there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
     )
+
+
+def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["board"], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert "Nyström RPCholesky" in done.output
+    assert "These rows ship with rffbench" in " ".join(done.output.split())
+    assert not list(tmp_path.iterdir())

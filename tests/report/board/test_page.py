@@ -8,10 +8,11 @@ from rffbench.report.board import advice, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
 from rffbench.report.board.score import Reference
-from rffbench.report.board.standing import Board
+from rffbench.report.board.standing import Board, load_board
 from rffbench.report.board.summary import gains_of, summary_of
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
+from tests.helpers.findings import ROOT
 
 DATASETS = ["eeg", "magic04", "phoneme", "spambase"]
 KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
@@ -196,3 +197,10 @@ def test_an_interval_over_datasets_covers_the_number():
 def test_correlations_need_two_values_of_each():
     assert questions.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
     assert np.isnan(questions.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))
+
+
+@pytest.mark.slow
+def test_the_page_of_the_board_is_that_of_its_results():
+    board = load_board(ROOT / "results")
+    text = (ROOT / "docs" / "board" / "results.md").read_text(encoding="utf-8")
+    assert text.endswith(to_markdown(sections(board), "../../results/board/figures")), "python scripts/board_page.py"
