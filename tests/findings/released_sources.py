@@ -107,7 +107,7 @@ def what_the_rules_of_landmarks_leave() -> str:
 
 
 @finding(PAGE_OF_NOTES)
-def where_the_order_of_landmarks_comes_out() -> str:
+def where_the_order_of_landmarks_is_reproduced() -> str:
     claims = read_claims("diaz2023")
     held = claims[claims["verdict"] == "holds"]
     whole = {}
@@ -117,7 +117,7 @@ def where_the_order_of_landmarks_comes_out() -> str:
         whole[steps] = sorted(of[0] & of[1])
     assert whole == {"50": ["california", "protein"], "100": []}
     assert not (claims["verdict"] == "does not hold").any()
-    return "After 50 steps the whole order comes out on protein and california. After 100 no rule is shown to be ahead"
+    return "After 50 steps the whole order is reproduced on protein and california. After 100 steps no rule is shown to be ahead"
 
 
 @finding(PAGE_OF_NOTES)

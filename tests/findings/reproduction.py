@@ -13,7 +13,7 @@ DESCRIBED = [
     r"three at 128d|1,000 (?:random training )?rows|125 to 2,000 training rows|3,000 of the rows|3 (?:or 5 )?folds",
     r"λN = c_d/R = 0\.083",  # Γ(d/2)/(√π·Γ((d+1)/2)) at d = 21
     r"10,000 (?:test )?rows|would take 37 GB",  # 464,810 × 10,000 numbers of 8 bytes
-    r"λN = 10 and less|to 10 and IJCNN's Laplacian from 10 to 100|from 100\b|of 100 and 1000, it kept 100",
+    r"λN of 10 or less|λN = 10 not for|to 10 and IJCNN's Laplacian from 10 to 100|from 100\b|of 100 and 1000, it kept 100",
     r"16 to 4,096 dimensions",
     r"l/s is 1, 2, 4, 10 and 32|stop at 10s|trained on 20,000 rows|pools of s to 32s",
     r"Table 2's|84\.9 % and 335,606 support vectors",  # the paper's
