@@ -60,8 +60,8 @@ def board(
     Without REF and --data: the board as far as it has run here, in the terminal and as board.html; or the rows of
     it that ship with rffbench. REF is a class in a file, ./mine.py:MyMap, or a registered map. It is checked, run
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
-    Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of board-
-    small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
+    Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of
+    board-small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
     repeated; the exit status is 1 where a score differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
