@@ -22,7 +22,7 @@ from scripts import fold_choices
 from tests.helpers.small_trials import spec
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/reproduction")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs", "docs/board", "docs/reproduction")]
 PAGES = [page for place in PAGES for page in ([place] if place.is_file() else sorted(place.glob("*.md")))]
 
 
