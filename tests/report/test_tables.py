@@ -15,7 +15,7 @@ from scipy import stats
 from rffbench import report
 from rffbench.errors import ConfigError, LeftOut, ResultsError
 from rffbench.report import frame, significance, summary, table
-from rffbench.report.text_table import LEAD, lead
+from rffbench.report.text_table import LEAD, Table, lead
 from tests.helpers import report_log as log
 from tests.helpers.tables import SCORES, grid, loaded
 
@@ -577,3 +577,10 @@ def test_errors_against_different_kernels_are_said_to_be_and_accuracies_need_no_
     assert kernels in notes
     assert said not in " ".join(table.make_table(results, table.FILES).notes)
     assert results.kernels_differ("eeg", ["RFF", "QMC"]) == ""
+
+
+def test_a_blank_line_is_between_groups_of_rows_and_not_between_single_rows():
+    single = Table("T", ["map", "gain"], [["RFF", "0"], ["QMC", "1"]])
+    several = Table("T", ["columns", "gain"], [["128", "0"], ["128", "1"], ["512", "2"]])
+    assert single.to_text().split("\n")[4:6] == ["RFF  0", "QMC  1"]
+    assert several.to_text().split("\n")[4:8] == ["128      0", "         1", "", "512      2"]
