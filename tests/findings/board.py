@@ -29,7 +29,7 @@ def fourier_maps_are_the_same_at_512_columns() -> str:
     assert {found[name].posterior.verdict for name in SAME} == {"same"}
     return (
         "At 512 columns on 28 datasets, SORF, orthogonal, QMC and quadrature features are as good as random Fourier "
-        "features, to within 1 % of what there is to gain."
+        "features: the median difference is below 1 % of the gap between a constant and random Fourier features with 4,096 columns."
     )
 
 
@@ -38,9 +38,9 @@ def nystroem_is_better_at_512_columns() -> str:
     chosen, uniform = (at_512_columns()[name] for name in ("Nyström RPCholesky", "Nyström"))
     assert chosen.posterior.verdict == uniform.posterior.verdict == "better"
     return (
-        f"Nyström features gain {percent(uniform.median)} % ({percent(uniform.low)} to {percent(uniform.high)}) with "
-        f"uniform landmarks, and {percent(chosen.median)} % ({percent(chosen.low)} to {percent(chosen.high)}) with those "
-        f"of RPCholesky."
+        f"Nyström features with RPCholesky landmarks gain {percent(chosen.median)} % ({percent(chosen.low)} to "
+        f"{percent(chosen.high)}) at equal columns. Exploratory: uniform landmarks gain {percent(uniform.median)} % "
+        f"({percent(uniform.low)} to {percent(uniform.high)})."
     )
 
 
@@ -49,6 +49,6 @@ def drawing_by_scores_is_worse_at_512_columns() -> str:
     leverage, surrogate = (at_512_columns()[name] for name in ("leverage", "surrogate"))
     assert leverage.posterior.verdict == surrogate.posterior.verdict == "worse"
     return (
-        f"Frequencies drawn by leverage scores lose {percent(leverage.median)} %, by surrogate scores "
+        f"Exploratory: frequencies drawn by leverage scores lose {percent(leverage.median)} %, by surrogate scores "
         f"{percent(surrogate.median)} %."
     )

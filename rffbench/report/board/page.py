@@ -73,7 +73,8 @@ def _which(board: Board) -> Section:
     said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
     if not done.is_complete:
         said.append(
-            "The numbers are of these; they may change, and there is no verdict before a map's trials are complete."
+            "The numbers below are of these and may change. A map has a verdict at 512 columns once all its trials and "
+            "those of RFF are in, at that size."
         )
     return Section("Which map?", said, [tables.first_lines(board)])
 
@@ -117,7 +118,7 @@ def _questions(board: Board) -> list[Section]:
     for answer in answers(board):
         said = []
         if answer.waits:
-            said.append(f"No answer yet: {answer.waits}." + (" So far:" if answer.said else ""))
+            said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")
         said += [
             each for each in (answer.said, f"What would change it: {answer.changes}" if answer.changes else "") if each
         ]

@@ -32,7 +32,9 @@ FAMILIES = {
 DEVIATIONS = (
     "The grid was run in parts, and the page looked at in between. First came the ten maps that the questions name, at "
     "512 columns. No setting, score or rule was changed after that.",
-    "Losses at equal cost are read from a monotone cubic through a map's sizes. The registration says nothing of the "
-    "curve; straight lines were tried on another experiment, and counted against every map but RFF.",
+    "A verdict at 512 columns needs all planned trials of the map and of RFF at 512 columns. The registration says: "
+    "all planned trials, which may be read as those of all sizes.",
+    "At equal cost, losses are interpolated between sizes by a monotone cubic. The registered rules do not say how. "
+    "On another experiment, straight lines put every map but RFF at a disadvantage.",
 )
 """Where the run differs from what was registered, and what was left open there."""

@@ -52,9 +52,9 @@ def first_lines(board: Board) -> Table:
             what = f"{'seconds with ' if timed else ''}{budget:,} columns"
             table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
     table.notes = [
-        "On each class of datasets the map with the largest median gain over RFF, where the gain is told from 0; else "
-        "RFF. The gain is that of choosing so: on each dataset, of the map that the other datasets would have named. "
-        "Not on: datasets on which the map loses more than 1 % to RFF.",
+        "For each class of datasets, the map with the largest median gain over RFF; or RFF, where no gain is clearly "
+        "above 0. The gain that is shown is a fair one: on each dataset, that of the map which the other datasets "
+        "choose. Not on: datasets on which the map loses more than 1 % to RFF.",
     ]
     if not timed:
         table.notes.append("Budgets are columns, since seconds have not been measured yet; those of Nyström cost more.")
@@ -96,9 +96,9 @@ def verdicts(board: Board) -> Table:
             verdict, str(each.datasets), str(failed[each.method]),
         ])  # fmt: skip
     table.notes = [
-        f"{MARK} named before the run: p is of Wilcoxon's signed-rank test, by Holm's procedure over the six, and "
-        "the verdict is the one of better, same and worse whose probability is .95 or more. Gains within ±1 % are the "
-        "same. A failed trial counts as a constant.",
+        f"{MARK} named before the run. p is of Wilcoxon's signed-rank test, corrected by Holm for six maps. The "
+        "verdict does not use p: it is better, same or worse where that has a probability of .95 or more, else "
+        "undecided. Gains within ±1 % are the same. A failed trial counts as a constant.",
         *_without_failures(board, failed),
     ]
     return table
@@ -190,7 +190,7 @@ def beside(board: Board) -> Table:
         table.rows.append([_marked(str(name)), *cells])
     table.notes = [
         "Test error and AUC over classifications, RMSE over regressions. Kernel error: ‖K̃ − K‖/‖K‖ in the Frobenius "
-        "norm, at the σ that the map chose; another σ is another kernel, and question 2 compares at one. "
+        "norm. Each map chose its own σ, so that the errors are of different kernels; question 2 compares at one σ. "
         "The columns of surrogate reweighted estimate a multiple of a kernel, so that its errors mean nothing. "
         "Ridge regression gives no probabilities, so there is no log-loss, and all its coefficients differ from 0.",
     ]
@@ -258,8 +258,8 @@ def chosen(board: Board) -> Table:
             _some(found[name, "λ"]),
         ])  # fmt: skip
     table.notes = [
-        "At an edge: the datasets on which the chosen value is an end of its grid in more than a fifth of the trials, "
-        "and the held-out error still falls there, or it is not known whether it does.",
+        "At an edge: datasets on which more than a fifth of the trials chose the smallest or the largest value offered. "
+        "A value beyond it may be better.",
     ]
     return table
 
@@ -298,8 +298,8 @@ def datasets(board: Board) -> Table:
         ])  # fmt: skip
     middle = float(np.nanmedian(noise[own].median(axis=1))) if own and len(noise) else np.nan
     table.notes = [
-        "Noise: the standard error of a gain over trials, in units of the region of ±1 %, the median over the six maps "
-        f"named beforehand at {COLUMNS} columns. "
+        "Noise: the standard error of a gain over trials, in units of 1 %; the median over the six maps marked "
+        f"{MARK}, at {COLUMNS} columns. "
         + (f"Its median over datasets is {middle:.2f}; a verdict needs 1 or less." if not np.isnan(middle) else ""),
         *(f"{name} {why}: left out." for name, why in board.left_out.items()),
     ]
@@ -329,9 +329,10 @@ def calibration(board: Board) -> Table | None:
         table.rows.append([str(row["map"]), str(row["datasets"]), str(row["trials"]), f"{row['noise']:.2f}",
                            f"{row['spread']:.2f}", *shares])  # fmt: skip
     table.notes = [
-        "Boards with the measured noise. False better and worse: the true gain is 0. Better at the edge: it is 1 %. "
-        "Found: it is 2 %, and the verdict is better. Before the stroke all datasets have one true gain; behind it "
-        "true gains differ between datasets as much as the measured ones do (spread, in regions, as is the noise).",
+        "Each cell has two numbers. For the first, all datasets have one true gain; for the second, true gains differ "
+        "between datasets as much as the measured ones do. False better and false worse: how often that verdict comes "
+        "up where the true gain is 0. The last two columns: how often the verdict is better, where the true gain is "
+        "1 % and 2 %. Noise and spread are in units of 1 %.",
     ]
     return table
 
