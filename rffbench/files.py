@@ -44,7 +44,7 @@ def open_lock(path: Path) -> int:
 
 def open_log(path: Path) -> int:
     """Open a file to read it and append to it, made where it is missing, durably; OSError if it is a symbolic link
-    or no regular file."""
+    or not a regular file."""
     new = not path.exists()
     file = _open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     if new:

@@ -59,7 +59,7 @@ def test_a_pipe_or_an_endless_device_is_refused_and_not_waited_for(tmp_path, rff
     told = rffbench("run", "c.yaml" if place == "config" else "tiny.yaml", limit=60)
     assert told.returncode == 2
     assert f"{path[place].name}: " in told.stderr
-    assert "no regular file" in told.stderr
+    assert "not a regular file" in told.stderr
 
 
 @pytest.mark.slow

@@ -153,7 +153,9 @@ def test_a_mannered_phrase_is_found(line, is_mannered):
 def test_contributing_leads_to_the_code_of_each_step():
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| what happens | where |")[2]
     pairs = re.findall(r"`([A-Za-z_.]+)` in\s`(rffbench/[\w/]+\.py)`", table.partition("\n\n")[0])
-    assert {"run_trial", "TrialLog.append", "best_solution", "make_cells", "read_blocks"} <= {name for name, _ in pairs}
+    assert {"run_single", "TrialLog.append", "best_solution", "make_cells", "read_blocks"} <= {
+        name for name, _ in pairs
+    }
     for name, path in pairs:
         *owner, defined = name.split(".")
         source = (ROOT / path).read_text(encoding="utf-8")

@@ -258,8 +258,8 @@ def chosen(board: Board) -> Table:
             _some(found[name, "λ"]),
         ])  # fmt: skip
     table.notes = [
-        "At an edge: datasets on which more than a fifth of the trials chose the smallest or the largest value offered. "
-        "A value beyond it may be better.",
+        "At an edge: datasets on which more than a fifth of the trials chose the smallest or the largest value there "
+        "is. A value beyond it may be better.",
     ]
     return table
 
