@@ -44,7 +44,7 @@ def _plug_in(one_thread):
 
 
 def test_a_map_that_tests_know_nothing_of_is_tested_with_its_defaults_on_every_kernel_that_it_serves():
-    (promise,) = promises("orthogonal")
+    (promise,) = promises("simplex")
     assert (promise.parameters, promise.rate, promise.nests) == ({}, MONTE_CARLO, ("frequencies_",))
     assert "gaussian" in promise.kernels
     (promise,) = promises("srht")
