@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rffbench.config.experiment import Experiment
     from rffbench.execution.run import Summary
     from rffbench.report.board.page import Section
+    from rffbench.report.text_table import Table
 
 
 @click.command()
@@ -104,8 +105,7 @@ def _put(
         return finish(folder, summary, None)
     found = load_results(folder)
     tables = data_tables(found) if data else map_tables(found, label_of(str(ref)))
-    for table in tables:
-        echo(table.to_text(width()) + "\n")
+    _print(tables)
     _write_page(experiment.title, [tables], folder / "board.html")
     if save and ref:
         name_files(save_entry(folder, ref, tables, save))
@@ -144,23 +144,27 @@ def _run(experiment: Experiment, folder: Path, workers: int | None, keys: Contai
             )  # fmt: skip
 
 
+def _print(tables: Sequence[Table]) -> None:
+    for table in tables:
+        echo(table.to_text(width()) + "\n")
+
+
 def _show(results: Path) -> int:
     """The board as far as it has run; without results of it, the rows that ship with the package."""
-    from rffbench.report.board.own_tables import shipped_tables
+    if not (results / "board").exists():
+        from rffbench.report.board.own_tables import shipped_tables
+
+        _print(shipped_tables())
+        return 0
     from rffbench.report.board.page import ROWS, sections, write_rows
     from rffbench.report.board.standing import load_board
 
-    if not (results / "board").exists():
-        for table in shipped_tables():
-            echo(table.to_text(width()) + "\n")
-        return 0
     found = load_board(results)
     parts = sections(found)
     for section in parts[:3]:
         for text in section.said:
             echo(text + "\n")
-        for table in section.tables:
-            echo(table.to_text(width()) + "\n")
+        _print(section.tables)
     folder = found.scores.folder
     name_files([write_rows(found, folder / ROWS)])
     _write_page(found.scores.title, parts, folder / "board.html", ROWS)

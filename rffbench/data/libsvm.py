@@ -54,8 +54,7 @@ def _line(stream: BinaryIO, row: int) -> int:
 
 
 def _svmlight_fault(line: str, most: int) -> str:
-    """The rule that a line of a LIBSVM file breaks, with ``most`` as the largest index; empty if it is none of
-    these."""
+    """The rule that a line of a LIBSVM file breaks, with ``most`` as the largest index; empty if it breaks no rule."""
     label, *pairs = line.partition("#")[0].split() or [""]
     if not _is_number(label):
         return f"the label {label!r} is not a number; "

@@ -187,7 +187,7 @@ def references() -> dict[str, Reference]:
 
 
 def load_reference(name: str) -> Reference:
-    """The reference called ``name``; ConfigError if there is none."""
+    """The reference called ``name``; ConfigError for an unknown name."""
     known = references()
     if name not in known:
         raise ConfigError(unknown("reference", name, known))

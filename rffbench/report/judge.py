@@ -248,7 +248,7 @@ class _NotMeasured(Exception):
 
 
 def _evaluated(claim: Claim, dataset: str, method: str, baseline: str, measured: _Measured) -> dict[str, Any]:
-    """The fields of a Finding that come from measurements. Raises _NotMeasured if there are none."""
+    """The fields of a Finding that come from measurements. Raises _NotMeasured without them."""
     test, sizes = claim.test, measured.sizes(dataset)
     labels = [method, baseline] if baseline else [method]
     trials_of = {label: measured.trials(dataset, label) for label in labels}

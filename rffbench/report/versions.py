@@ -34,7 +34,7 @@ class Version:
 def copy_version(folder: Path, number: str, copy: Path, place: str) -> None:
     """Make ``copy`` the results folder as of the version with this number (counted from 1, oldest first): the rows of
     that version, and those rows of the log that do not depend on its file. ResultsError, with a list of the versions,
-    if there is none with that number."""
+    for an unknown number."""
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
     counts = versions(folder)

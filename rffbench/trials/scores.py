@@ -174,7 +174,7 @@ OWN = Registry("score", {}, "rffbench.scores", common=(), own_files=True, none=N
 
 
 def score(name: str) -> Score:
-    """The score called ``name``, built-in or in a user's own file; ConfigError if there is none, or it is wrong."""
+    """The score called ``name``, built-in or in a user's own file; ConfigError if it is unknown or wrong."""
     if name in SCORES:
         return SCORES[name]
     if not OWN.is_own(name):

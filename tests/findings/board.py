@@ -1,19 +1,21 @@
 """What README.md and docs/choose-a-map.md say of the board; docs/board/results.md is written from results/ by
 scripts/board_page.py."""
 
+import functools
+
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.standing import load_board
-from rffbench.report.board.summary import Summary, gains_of, summary_of
+from rffbench.report.board.summary import Summary
 from tests.helpers.findings import ROOT, finding
 
 PAGES = ("README.md", "docs/choose-a-map.md")
 SAME = ("SORF", "orthogonal", "QMC", "quadrature")
 
 
+@functools.cache
 def at_512_columns() -> dict[str, Summary]:
     board = load_board(ROOT / "results")
-    rows = board.at_columns(COLUMNS)
-    found = {name: summary_of(name, gains_of(rows, name)) for name in rows["method"].unique()}
+    found = {each.method: each for each in board.at_each_size[COLUMNS]}
     assert all(found[name].datasets == 28 for name in found)
     assert not any(board.withheld(name, COLUMNS) for name in (*SAME, "Nyström", "Nyström RPCholesky"))
     return found

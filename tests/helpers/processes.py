@@ -55,7 +55,7 @@ def wait_for(condition, seconds=60.0):
 
 
 def content(path):
-    """The text of a file; empty where there is none yet."""
+    """The text of a file; empty while the file does not exist."""
     return path.read_text() if path.exists() else ""
 
 

@@ -23,7 +23,7 @@ def randomly_pivoted(K: np.ndarray, rank: int, rng: np.random.Generator) -> np.n
 
 
 def left_after(K: np.ndarray, y: np.ndarray, F: np.ndarray, steps: int) -> float:
-    """‖y − (K + μI)β‖/‖y‖ after so many steps of conjugate gradients, preconditioned with P = FFᵀ + μI; each residual
+    """‖y − (K + μI)β‖/‖y‖ after some steps of conjugate gradients, preconditioned with P = FFᵀ + μI; each residual
     is made orthogonal to all earlier ones, in the inner product of P⁻¹."""
     inner = np.linalg.cholesky(F.T @ F + MU * np.eye(F.shape[1]))
 

@@ -63,14 +63,14 @@ def _gain_table(
     )  # fmt: skip
     for columns in sorted(found["n_features"].unique()):
         rows = []
-        at = found[found["n_features"] == columns]
+        at = gains(found[found["n_features"] == columns], known)
         here = {name: at for name in own if name != BASELINE}
         if others:
             there = others.rows[(others.rows["n_features"] == columns) & others.rows["dataset"].isin(datasets)]
-            here |= {name: there for name in there["method"].unique() if name not in (BASELINE, *here)}
+            gained = gains(there, known)
+            here |= {name: gained for name in there["method"].unique() if name not in (BASELINE, *here)}
         for name, trials in here.items():
-            mine = gains(trials, known)
-            mine = mine[mine["method"] == name]
+            mine = trials[trials["method"] == name]
             each = summary_of(name, gains_of(mine, name))
             if not each.is_known:
                 continue

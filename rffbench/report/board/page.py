@@ -18,9 +18,9 @@ from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
 from rffbench.report.board.score import BASELINE, CELL
 from rffbench.report.board.solvers import solver_table
 from rffbench.report.board.standing import PARTS, Board
-from rffbench.report.board.summary import summaries
 from rffbench.report.board.views import CLOCKS, MEMORY
 from rffbench.report.escape import markdown
+from rffbench.report.strips import Strips
 from rffbench.report.text_table import Table
 from rffbench.text import in_one_line
 
@@ -92,28 +92,22 @@ def _front(board: Board) -> Section:
 
 
 def _verdicts(board: Board) -> Section:
-    from rffbench.report.figures.board import strips_figure
-
     said = [
         "The dataset is the unit: a map has one gain on each, the mean over its trials. The gain is (L_RFF − L_map) / "
         "(L_constant − L_ref), L the test error, for w8a the balanced error, for a regression the mean squared error."
     ]
     found = [tables.verdicts(board), tables.by_columns(board)]
-    maps = summaries(board.at_columns(COLUMNS), [name for name in board.maps if name != BASELINE])
-    panel = gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)
-    shows = f"{panel.title}: a dot for every dataset, and the median over them."
+    maps = board.at_each_size.get(COLUMNS)
+    panels = [gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)] if maps else []
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
     if not by_cost:
         said.append("Seconds and memory have not been measured yet: gains at equal cost will follow.")
     simulated = tables.calibration(board)
     shown = [*found, *by_cost, *([simulated] if simulated else [])]
-    drawn = [Picture("board-gains", shows, strips_figure([panel]))] if maps else []
-    return Section("Better than RFF, the same, or worse", said, shown, drawn)
+    return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
 
 def _questions(board: Board) -> list[Section]:
-    from rffbench.report.figures.board import strips_figure
-
     found = []
     for answer in answers(board):
         said = []
@@ -122,12 +116,19 @@ def _questions(board: Board) -> list[Section]:
         said += [
             each for each in (answer.said, f"What would change it: {answer.changes}" if answer.changes else "") if each
         ]
-        drawn = []
-        if panels := answer.panels():
-            shows = f"{'; '.join(each.title for each in panels)}: a dot for every dataset, and the median over them."
-            drawn = [Picture(f"board-question-{answer.number}", shows, strips_figure(panels))]
+        drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
         found.append(Section(f"Question {answer.number}: {answer.asked}", said, tables.answer_tables(answer), drawn))
     return found
+
+
+def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
+    """The picture of some panels; none without a panel."""
+    from rffbench.report.figures.board import strips_figure
+
+    if not panels:
+        return []
+    shows = f"{'; '.join(each.title for each in panels)}: a dot for every dataset, and the median over them."
+    return [Picture(name, shows, strips_figure(panels))]
 
 
 def _beside(board: Board) -> Section:

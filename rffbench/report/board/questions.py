@@ -28,7 +28,7 @@ FEWEST_MAPS = 5  # of which a rank correlation says anything
 
 @dataclass(frozen=True)
 class Number:
-    """A number of an answer, with its interval, and the ``values`` on datasets whose median it is, if it is one."""
+    """A number of an answer, with its interval, and the ``values`` that it comes from, the first of each dataset."""
 
     name: str
     value: float
@@ -80,8 +80,7 @@ def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], 
         drawn.append(of(np.array([known[key] for key in chosen])))
     low, high = np.nanquantile(drawn, [LEVEL / 2, 1 - LEVEL / 2]) if not np.isnan(drawn).all() else (np.nan, np.nan)
     every = np.array(list(known.values()))
-    dots = tuple(every[:, 0].tolist()) if of is median else ()
-    return Number(name, of(every), float(low), float(high), len(known), dots)
+    return Number(name, of(every), float(low), float(high), len(known), tuple(every[:, 0].tolist()))
 
 
 def median(values: np.ndarray) -> float:
@@ -89,8 +88,8 @@ def median(values: np.ndarray) -> float:
 
 
 def strips(title: str, numbers: Sequence[Number], axis: str, band: tuple[float, float]) -> Strips:
-    """A panel of those numbers that are medians over datasets."""
-    known = [each for each in numbers if each.values]
+    """A panel of numbers that are medians over datasets; those without a dataset are left out."""
+    known = [each for each in numbers if each.datasets]
     return Strips(title, tuple(Strip(each.name, each.values, each.value, each.low, each.high) for each in known),
                   axis, band)  # fmt: skip
 
@@ -200,6 +199,7 @@ def kernel_errors(board: Board) -> Answer:
         over_datasets({name: each[kind, error] for name, each in found.items()}, median, f"{sign}, {title}")
         for kind, title in titles.items() for error, sign in errors.items()
     ]  # fmt: skip
+    drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
     pairs = {name: (each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
     apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])), "Δ less the other")
     words = [f"{sign} {_predicts(number)}" for sign, number in zip(errors.values(), numbers[:2], strict=True)]
@@ -210,7 +210,6 @@ def kernel_errors(board: Board) -> Answer:
                  if name in found}  # fmt: skip
         numbers.append(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns"))
     changes = "A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel."
-    drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
     answer = Answer(2, asked, said, [], [*numbers[:2], apart, *numbers[2:]], changes=changes, strips=(drawn,))
     done = board.progress("board-one-sigma")
     waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""

@@ -14,6 +14,7 @@ from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, CELL, Reference, left_out, losses, references
 from rffbench.report.board.statistics import noise
+from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
@@ -60,6 +61,11 @@ class Board:
         return [name for name in self.scores.methods if grid.features(name)["name"] != "none"]
 
     @property
+    def compared(self) -> list[str]:
+        """The maps but RFF, which they are compared with."""
+        return [name for name in self.maps if name != BASELINE]
+
+    @property
     def datasets(self) -> list[str]:
         """All datasets of the board, whether they have run or not."""
         return self.scores.grid.datasets
@@ -84,6 +90,13 @@ class Board:
     def at_columns(self, columns: int) -> pd.DataFrame:
         """The gains of the maps over RFF at that many columns."""
         return at_columns(self.losses[self.losses["method"].isin(self.maps)], self.known, columns)
+
+    @cached_property
+    def at_each_size(self) -> dict[int, list[Summary]]:
+        """The gains of the maps over RFF at equal columns, by the number of columns, where any is measured."""
+        sizes = sorted(self.losses["n_features"].unique())
+        found = {int(size): summaries(self.at_columns(size), self.compared) for size in sizes}
+        return {size: of_maps for size, of_maps in found.items() if of_maps}
 
     def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
         """The gains of the maps at what ``baseline`` costs with that many columns; None where that is not measured."""

@@ -79,14 +79,13 @@ def _advice_cells(found: Advice | None) -> list[str]:
 def verdicts(board: Board) -> Table:
     """All maps at 512 columns: the confirmatory ones with p and verdict, the others exploratory."""
     rows = board.at_columns(COLUMNS)
-    found = summaries(rows, [name for name in board.maps if name != BASELINE])
     means = rows.pivot_table(index="dataset", columns="method", values="gain")
     tested = [name for name in CONFIRMATORY if name in means]
     p = wilcoxon_holm(means[tested])["p_holm"].to_dict() if len(tested) == len(CONFIRMATORY) else {}
     header = ["map", "gain, %", "95 %", "better | same | worse", "p", "verdict", "datasets", "failures"]
     table = Table(f"Over RFF at {COLUMNS} columns", header, stub=1)
     failed = Counter(rows.loc[rows["failed"], "method"])
-    for each in found:
+    for each in board.at_each_size.get(COLUMNS, []):
         confirmatory = each.method in CONFIRMATORY
         withheld = board.withheld(each.method, COLUMNS)
         verdict = (f"none yet: {withheld}" if withheld else each.posterior.verdict) if confirmatory else "exploratory"
@@ -120,13 +119,10 @@ def _p(value: float | None) -> str:
 
 def by_columns(board: Board) -> Table:
     """The median gain of every map at every size."""
-    sizes = sorted(board.losses["n_features"].unique())
-    maps = [name for name in board.maps if name != BASELINE]
-    found = {size: {each.method: each for each in summaries(board.at_columns(size), maps)} for size in sizes}
-    kept = [size for size in sizes if found[size]]
-    table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in kept)], stub=1)
-    for name in maps:
-        cells = [_shown(found[size].get(name)) for size in kept]
+    found = {size: {each.method: each for each in of_maps} for size, of_maps in board.at_each_size.items()}
+    table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in found)], stub=1)
+    for name in board.compared:
+        cells = [_shown(of_size.get(name)) for of_size in found.values()]
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells])
     return table
@@ -139,10 +135,11 @@ def by_cost(board: Board, of: Cost) -> Table | None:
         return None
     header = ["map", *(f"RFF's with {columns:,} columns" for columns in views), "better | same | worse"]
     table = Table(f"Median gain over RFF at equal {COSTS[of]}, in %", header, stub=1)
-    maps = [name for name in board.maps if name != BASELINE]
-    found = {columns: {each.method: each for each in summaries(at.trials, maps)} for columns, at in views.items()}
+    found = {
+        columns: {each.method: each for each in summaries(at.trials, board.compared)} for columns, at in views.items()
+    }
     middle = COLUMNS if COLUMNS in views else next(iter(views))
-    for name in maps:
+    for name in board.compared:
         cells = [_at_cost_cell(found[columns].get(name), at, name) for columns, at in views.items()]
         mine = found[middle].get(name)
         table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine else NOT_RUN])
