@@ -27,17 +27,9 @@ from pydantic import (
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import (
-    check_fitted,
-    check_grid,
-    check_inputs,
-    check_mapping,
-    located,
-    misplaced,
-    placed,
-    under,
-)
+from rffbench.config.checks import check_fitted, check_grid, check_inputs, check_mapping
 from rffbench.config.grid import OF_METHOD, Grid
+from rffbench.config.places import located, misplaced, placed, under
 from rffbench.config.sections import Kernel, Method, RunsOn, Significance, Solver, Strict
 from rffbench.config.sweep import check_sweep, combinations, named_datasets, patched, spelled_out, swept
 from rffbench.config.values import (

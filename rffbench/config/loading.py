@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from rffbench import yamlfile
 from rffbench.config import methodfiles
-from rffbench.config.checks import misplaced
 from rffbench.config.experiment import Experiment
 from rffbench.config.grid import Grid, asked_for
+from rffbench.config.places import misplaced
 from rffbench.data.cards import Card, add_card
 from rffbench.errors import ConfigError, ResultsError, unknown
 from rffbench.labels import shown_label

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
-from rffbench.config.checks import located
 from rffbench.config.grid import OF_METHOD
+from rffbench.config.places import located
 from rffbench.config.values import (
     ChosenBandwidth,
     Dataset,
