@@ -207,7 +207,8 @@ class Experiment(Strict):
         default="shared",
         description="shared: trials run at the same time and share work; their seconds cannot be compared. features: "
         "the same, but generating the features and predicting are timed alone, while all other trials pause. "
-        "exclusive: one trial at a time, without shared work.",
+        "exclusive: one trial at a time, without shared work; a trial of less than half a second is repeated, up to "
+        "five times, and the median counts.",
     )
     time_limit: Seconds | None = Field(
         default=None, description='The longest that a trial may take: seconds, or "30m".'

@@ -176,7 +176,7 @@ class TrialResult:
       ``bandwidth_s`` (choose the bandwidth of several sizes); ``contended`` (something else used the processors; None:
       unknown), ``threads``, ``shared`` (the seconds are sums of parts, some of them measured once for several trials).
       With ``timing: features``, ``contended``, ``threads``, ``repeats`` and ``spread`` are about ``feature_s`` and
-      ``predict_s``.
+      ``predict_s``. With ``exclusive``, ``repeats`` are those of a short trial, whose medians these are.
     """
 
     spec: TrialSpec

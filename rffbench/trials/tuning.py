@@ -20,7 +20,7 @@ from rffbench.process import Contention
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import split_stream
 from rffbench.trials.edges import chosen_fold_errors, gain_at_edge
-from rffbench.trials.guards import leaving_global_seeds, naming_whose_code
+from rffbench.trials.guards import keeping_warnings, leaving_global_seeds, naming_whose_code
 from rffbench.trials.problem import Problem
 from rffbench.trials.seconds import either
 from rffbench.trials.single import ready_solver
@@ -74,6 +74,7 @@ def choose(spec: TrialSpec, problem: Problem, memory: int | None = None) -> Choi
             features = with_gamma.features(asked)
             solver = ready_solver(asked, with_gamma, features, memory)
             with (
+                keeping_warnings(),  # the trial that has the chosen σ warns of what concerns it
                 naming_whose_code(asked, features, solver),
                 leaving_global_seeds(features, split.X_train, split.y_train),
             ):

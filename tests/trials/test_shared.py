@@ -310,6 +310,22 @@ def test_a_short_exclusive_trial_says_whether_others_were_at_work(monkeypatch):
         assert result.seconds["contended"] is contended
 
 
+@pytest.mark.parametrize(("usual", "fits"), [(0.01, 5), (0.06, 3), (0.3, 2), (0.6, 1)])
+def test_a_short_exclusive_trial_is_repeated_and_the_median_counts(monkeypatch, usual, fits):
+    """Fits take the ``usual`` seconds, and every third ten times that; five, or half a second of fits, are enough."""
+    taken = []
+
+    def seconds_of(solver, whole):
+        taken.append(usual * (10 if len(taken) == 2 else 1))
+        return {"feature_s": 0.0, "fit_s": taken[-1]}
+
+    monkeypatch.setattr(single, "seconds_of", seconds_of)
+    (result,) = together(grid(("RFF",), sizes=(6,), timing="exclusive")).values()
+    assert len(taken) == fits
+    assert result.seconds["fit_s"] == usual
+    assert result.seconds.get("repeats", {}).get("fit_s", 1) == fits
+
+
 def test_exclusive_trials_are_measured_alone():
     for result in together(grid(("RFF", "Ours"), sizes=(6, 20), timing="exclusive")).values():
         assert result.seconds["shared"] is False

@@ -79,6 +79,14 @@ def test_a_multiple_at_the_end_of_its_grid_is_flagged():
     assert result.edges["times_median"]["gain"] > 0
 
 
+def test_what_was_tried_and_not_chosen_warns_of_nothing(recwarn):
+    """200 landmarks of 150 rows: a fallback at every bandwidth, of which the trial with the chosen one tells."""
+    kernel = {"name": "gaussian", "gamma": {"times_median": GRID, "columns": 200, "rows": 150}}
+    (result,) = run([replace(asked(n_features=200), kernel=kernel, features={"name": "nystroem"})])
+    assert len(result.warnings) <= 1
+    assert not [each for each in recwarn if "landmarks" in str(each.message)]
+
+
 def test_the_chosen_lambda_can_be_kept():
     kernel = {"name": "gaussian", "gamma": {**KERNEL["gamma"], "and_lambda": True}}
     one = replace(asked(), kernel=kernel)

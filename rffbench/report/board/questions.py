@@ -7,14 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DRAWS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
-from rffbench.report.board.score import Reference, losses
+from rffbench.report.board.registered import (
+    COLUMNS,
+    CONFIRMATORY,
+    DRAWS,
+    FAMILIES,
+    OF_ANOTHER_KERNEL,
+    OF_GAUSSIAN,
+    OF_KERNEL,
+    SIZES_AT_COST,
+)
+from rffbench.report.board.score import BASELINE, Reference, losses
 from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
 from rffbench.report.board.statistics import REGION, groups_of
@@ -145,7 +155,7 @@ def data_dependent(board: Board) -> Answer:
         means = board.at_columns(COLUMNS).pivot_table(index="dataset", columns="method", values="gain")
         numbers = [_moderated(means, name, share, "d_eff/n") for name in DRAWS]
     changes = "Larger pools to draw from: here a pool has as many frequencies as are drawn."
-    return _waits(Answer(3, asked, f"{said}.", maps, numbers, changes=changes), board, DRAWS, seconds=at is None)
+    return _waits(Answer(3, asked, f"{said}.", maps, numbers, changes=changes), board, DRAWS)
 
 
 def nystroem(board: Board) -> Answer:
@@ -179,6 +189,12 @@ def _over(board: Board, baseline: str) -> pd.DataFrame:
 
 # ---- 2: errors of the kernel -----------------------------------------------------------------------------------------
 
+KINDS = {
+    "all": "over all maps", "Fourier": "over Fourier maps", "families": "between families",
+    "estimates": "over maps that estimate this kernel (exploratory)",
+}  # fmt: skip
+"""Over which maps the errors and the losses are ranked."""
+
 
 def kernel_errors(board: Board) -> Answer:
     """Question 2."""
@@ -189,22 +205,24 @@ def kernel_errors(board: Board) -> Answer:
     trials = results.trials.assign(loss=losses(results)["loss"])
     means = trials.groupby(["dataset", "method"], sort=False)[["loss", "entry_error", "ridge_delta_error"]].mean()
     found: dict[str, dict[tuple[str, str], float]] = {
-        str(name): {(kind, error): _ranks(each.droplevel(0), kind, error) for kind in ("all", "Fourier", "families")
+        str(name): {(kind, error): _ranks(each.droplevel(0), kind, error) for kind in KINDS
                for error in ("entry_error", "ridge_delta_error")}
         for name, each in means.groupby(level=0, sort=False)
     }  # fmt: skip
-    titles = {"all": "over all maps", "Fourier": "over Fourier maps", "families": "between families"}
     errors = {"ridge_delta_error": "Δ", "entry_error": "Frobenius error"}
     numbers = [
         over_datasets({name: each[kind, error] for name, each in found.items()}, median, f"{sign}, {title}")
-        for kind, title in titles.items() for error, sign in errors.items()
+        for kind, title in KINDS.items() for error, sign in errors.items()
     ]  # fmt: skip
     drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
     pairs = {name: (each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
     apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])), "Δ less the other")
-    words = [f"{sign} {_predicts(number)}" for sign, number in zip(errors.values(), numbers[:2], strict=True)]
-    said = f"Over all maps {words[0]}, and the {words[1]}. "
-    said += "Δ predicts better." if apart.low > 0 else "Δ does not predict better."
+    said = f"Over all maps {_predict(numbers[:2])}. Over Fourier maps {_predict(numbers[2:4])}. "
+    said += "Δ predicts better." if apart.low > 0 else "Δ is not shown to predict better."
+    called = "losses of half the trials with those of the rest, {} (exploratory)"
+    numbers += [
+        over_datasets(_between_halves(trials, kind), median, called.format(KINDS[kind])) for kind in ("all", "Fourier")
+    ]
     if dimensions := _moderator(board, "ridge_dimension"):
         share = {name: (value / COLUMNS, found[name]["all", "ridge_delta_error"]) for name, value in dimensions.items()
                  if name in found}  # fmt: skip
@@ -219,18 +237,46 @@ def kernel_errors(board: Board) -> Answer:
 def _ranks(cells: pd.DataFrame, kind: str, error: str) -> float:
     """Spearman's correlation over maps of the log error with the loss, on one dataset."""
     known = cells[["loss", error]].dropna()
-    if kind == "Fourier":
-        known = known[known.index.isin(FAMILIES["Fourier"])]
+    known = known[_of_kind(known.index, kind)]
     if kind == "families":
         of = pd.Series({name: family for family, names in FAMILIES.items() for name in names})
         known = known.assign(**{error: np.log(known[error])}).groupby(of.reindex(known.index)).mean()
     return correlation(known[[error, "loss"]].to_numpy()) if len(known) >= FEWEST_MAPS else np.nan
 
 
+def _of_kind(methods: pd.Index, kind: str) -> Any:
+    """Which of the maps are of a kind of `KINDS`."""
+    if kind == "Fourier":
+        return methods.isin(FAMILIES["Fourier"])
+    return ~methods.isin(OF_ANOTHER_KERNEL if kind == "estimates" else ())
+
+
+def _between_halves(trials: pd.DataFrame, kind: str) -> dict[str, float]:
+    """On each dataset, Spearman's correlation over maps of the mean loss of half the trials with that of the rest, the
+    mean over all halves. It says how far the losses' ranks are more than chance: no error can predict chance."""
+    found = {}
+    for dataset, each in trials[_of_kind(pd.Index(trials["method"]), kind)].groupby("dataset", sort=False):
+        table = each.pivot_table(index="method", columns="trial", values="loss").dropna()
+        halves = combinations(table.columns, table.shape[1] // 2)
+        pairs = [(table[list(half)].mean(axis=1), table.drop(columns=list(half)).mean(axis=1)) for half in halves]
+        found[str(dataset)] = float(np.mean([correlation(np.column_stack(pair)) for pair in pairs]))
+    return found
+
+
+def _predict(pair: Sequence[Number]) -> str:
+    """Whether Δ and the Frobenius error, in this order, predict the test error, by the registered thresholds."""
+    of_delta, of_frobenius = map(_predicts, pair)
+    if of_delta == of_frobenius:
+        return {"yes": "both errors predict the test error", "no": "neither error predicts the test error",
+                "open": "it is not decided whether either error predicts the test error"}[of_delta]  # fmt: skip
+    words = {"yes": "predicts the test error", "no": "does not predict it", "open": "is not decided"}
+    return f"Δ {words[of_delta]}, and the Frobenius error {words[of_frobenius]}"
+
+
 def _predicts(number: Number) -> str:
     if number.value >= 0.5 and number.low > 0:
-        return "predicts the test error"
-    return "does not" if number.low >= -0.3 and number.high <= 0.3 else "is between"
+        return "yes"
+    return "no" if number.low >= -0.3 and number.high <= 0.3 else "open"
 
 
 # ---- 5: kernels against maps -----------------------------------------------------------------------------------------
@@ -267,10 +313,9 @@ def kernels(board: Board) -> Answer:
     numbers = [
         share, over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt"), *apart,
     ]  # fmt: skip
-    done = board.progress("board-kernels")
-    waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
-    missing = board.missing(OF_GAUSSIAN, COLUMNS)
-    waits = waits or (f"{missing} trials of the Gaussian maps to come" if missing else "")
+    missing = board.missing([name for names in OF_KERNEL.values() for name in names], COLUMNS, "board-kernels")
+    missing += board.missing(OF_GAUSSIAN, COLUMNS)
+    waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
     drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
     return Answer(5, asked, f"{said}.", [], numbers, waits, changes, (drawn,))
@@ -337,10 +382,12 @@ def _waiting(answer: Answer, part: str) -> Answer:
     return Answer(answer.number, answer.asked, waits=f"{part} has not run")
 
 
-def _waits(answer: Answer, board: Board, maps: Sequence[str], seconds: bool = False) -> Answer:
+def _waits(answer: Answer, board: Board, maps: Sequence[str]) -> Answer:
     reasons = list(dict.fromkeys(filter(None, (board.withheld(name, COLUMNS) for name in maps))))
-    if seconds:
+    if "board-seconds" not in board.results:
         reasons.append("board-seconds has not run")
-    elif (done := board.progress("board-seconds")) and not done.is_complete:
-        reasons.append(f"{done.planned - done.done} trials of board-seconds to come")
+    elif missing := sum(
+        board.missing((BASELINE, *maps), size, part) for part in ("board", "board-seconds") for size in SIZES_AT_COST
+    ):
+        reasons.append(f"{missing} trials to come of those that equal seconds need")
     return Answer(**{**vars(answer), "waits": "; ".join(reasons)})

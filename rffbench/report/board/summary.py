@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signed_rank
+from rffbench.report.board.views import outside
 from rffbench.report.text_table import NOT_RUN
 
 Gains = Mapping[str, NDArray[np.float64]]
@@ -19,8 +20,8 @@ Gains = Mapping[str, NDArray[np.float64]]
 @dataclass(frozen=True)
 class Summary:
     """One map over all datasets: its ``means``, the mean gain over trials on each dataset that it has one on; their
-    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; and on how many datasets it has no gain
-    (``out_of_range``), of those that it was measured on."""
+    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; and, in words, on how many datasets it has
+    no gain at this cost, as it is dearer or cheaper at every size (``outside``)."""
 
     method: str
     median: float
@@ -28,7 +29,7 @@ class Summary:
     high: float
     posterior: Posterior
     means: tuple[float, ...]
-    out_of_range: int
+    outside: str = ""
 
     @property
     def datasets(self) -> int:
@@ -45,16 +46,16 @@ def gains_of(rows: pd.DataFrame, method: str) -> Gains:
     return {str(dataset): each["gain"].to_numpy(float) for dataset, each in mine.groupby("dataset")}
 
 
-def summary_of(method: str, gains: Gains, region: float = REGION) -> Summary:
+def summary_of(method: str, gains: Gains, region: float = REGION, outside: str = "") -> Summary:
     """What the gains of one map come to."""
     median, low, high = bootstrap(gains)
     means = tuple(float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all())
-    return Summary(method, median, low, high, signed_rank(means, region), means, len(gains) - len(means))
+    return Summary(method, median, low, high, signed_rank(means, region), means, outside)
 
 
 def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:
     """The maps that are measured anywhere, the largest median gain first."""
-    found = [summary_of(method, gains_of(rows, method), region) for method in methods]
+    found = [summary_of(method, gains_of(rows, method), region, outside(rows, method)) for method in methods]
     return sorted((each for each in found if each.is_known), key=lambda each: -each.median)
 
 

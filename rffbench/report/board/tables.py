@@ -17,7 +17,7 @@ from rffbench.report.board.score import BASELINE, gains, loss_name
 from rffbench.report.board.standing import CALIBRATION, Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
 from rffbench.report.board.summary import Summary, interval, odds, percent, summaries
-from rffbench.report.board.views import AtCost, Cost
+from rffbench.report.board.views import AtCost, Cost, outside
 from rffbench.report.edges import edges
 from rffbench.report.text_table import NOT_RUN, Table
 
@@ -30,7 +30,7 @@ COSTS: dict[Cost, str] = {
 }
 MOST_NAMES = 4  # of datasets in a cell
 BUDGETS = (256, 512, 1024)
-"""The columns with which RFF's cost is a budget; those of the first lines are the first and the last."""
+"""The columns with which RFF's cost is a budget."""
 
 
 # ---- Which map -------------------------------------------------------------------------------------------------------
@@ -40,36 +40,35 @@ def first_lines(board: Board) -> Table:
     """Data and budget → map, columns, σ, gain with its interval, and when not."""
     grid = board.scores.grid
     shapes = {name: shape(name, grid.setting("preprocess", name) or ()) for name in board.datasets}
-    header = ["data", "budget: RFF's", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
+    header = ["data", "budget", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
     table = Table("Which map?", header, stub=2)
     chosen = board.scores.trials.pivot_table(index="dataset", columns="method", values=TIMES_MEDIAN, aggfunc="median")
-    timed = board.at_cost("fit", COLUMNS) is not None
+    timed = board.at_cost("fit", COLUMNS)
+    at_columns = board.at_columns(COLUMNS)
     for data in classes(shapes):
-        for budget in (BUDGETS[0], BUDGETS[-1]):
-            at = board.at_cost("fit", budget)
-            rows, columns = (at.trials, at.columns) if at else (board.at_columns(budget), float(budget))
-            found = advise(rows, data, columns, chosen)
-            what = f"{'seconds with ' if timed else ''}{budget:,} columns"
+        found = advise(at_columns, data, float(COLUMNS), chosen)
+        table.rows.append([f"{data.rows}, {data.inputs}", f"{COLUMNS} columns", *_advice_cells(found)])
+        if timed:
+            found = advise(timed.trials, data, timed.columns, chosen)
+            what = f"RFF's seconds with {COLUMNS}"
             table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
     table.notes = [
         "For each class of datasets, the map with the largest median gain over RFF; or RFF, where no gain is clearly "
         "above 0. The gain that is shown is a fair one: on each dataset, that of the map which the other datasets "
         "choose. Not on: datasets on which the map loses more than 1 % to RFF.",
-    ]
-    if not timed:
-        table.notes.append("Budgets are columns, since seconds have not been measured yet; those of Nyström cost more.")
+        "Seconds are those of the map, one fit and prediction." if timed else
+        "At equal seconds nothing is known yet; the columns of Nyström cost more.",
+    ]  # fmt: skip
     return table
 
 
 def _advice_cells(found: Advice | None) -> list[str]:
     if found is None:
         return [NOT_RUN] * 6
-    if found.method == BASELINE:
-        return [BASELINE, NOT_RUN, f"{found.times_median:.3g}", percent(found.gain), interval(found.low, found.high),
-                f"{found.best} is not told from it"]  # fmt: skip
+    not_on = f"{found.best} is not shown to be better" if found.method == BASELINE else ", ".join(found.worse_on)
     return [
         found.method, NOT_RUN if np.isnan(found.columns) else f"{found.columns:.0f}", f"{found.times_median:.3g}",
-        percent(found.gain), interval(found.low, found.high), ", ".join(found.worse_on),
+        percent(found.gain), interval(found.low, found.high), not_on,
     ]  # fmt: skip
 
 
@@ -142,19 +141,20 @@ def by_cost(board: Board, of: Cost) -> Table | None:
     for name in board.compared:
         cells = [_at_cost_cell(found[columns].get(name), at, name) for columns, at in views.items()]
         mine = found[middle].get(name)
-        table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine else NOT_RUN])
+        if any(cell != NOT_RUN for cell in cells):
+            table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine else NOT_RUN])
     table.notes = [
-        "Each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: datasets on "
-        "which it was measured at no such cost, which are left out, not extrapolated. The probabilities are those at "
-        f"RFF's cost with {middle} columns.",
+        "Each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: datasets "
+        "that are left out, as the map is dearer or cheaper there at every size that has run. Where it is dearer, "
+        "RFF has no rival; where it is cheaper, the map is worth more than the median says. The probabilities are "
+        f"those at RFF's cost with {middle} columns.",
     ]
     return table
 
 
 def _at_cost_cell(found: Summary | None, at: AtCost, name: str) -> str:
-    outside = int(at.out_of_range.get(name, 0))
-    beside = f" ({outside})" if outside else ""
-    return f"{_shown(found)}{beside}"
+    beside = outside(at.trials, name)
+    return f"{_shown(found)}{f' ({beside})' if beside else ''}"
 
 
 def _shown(found: Summary | None) -> str:
@@ -208,11 +208,11 @@ def answer_tables(answer: Answer) -> list[Table]:
     tables = []
     for title, found in answer.maps:
         table = Table(
-            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "out of range"], stub=1
+            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "others"], stub=1
         )
         table.rows = [
             [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
-             str(each.out_of_range)]
+             each.outside]
             for each in found
         ]  # fmt: skip
         tables.append(table)

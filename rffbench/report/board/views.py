@@ -56,8 +56,8 @@ def with_cost(trials: pd.DataFrame, of: Cost) -> pd.DataFrame:
 @dataclass(frozen=True)
 class AtCost:
     """Every map at the baseline's cost: ``trials`` has a row for every dataset, method and trial with its ``gain``, NaN
-    where it was measured at no such cost; ``columns``, by dataset (rows) and map (columns), the size nearest to that
-    cost."""
+    where it was measured at no such cost, and then `outside`, "dearer" or "cheaper"; ``columns``, by dataset (rows) and
+    map (columns), the size nearest to that cost."""
 
     trials: pd.DataFrame
     columns: pd.DataFrame
@@ -71,6 +71,15 @@ class AtCost:
     def out_of_range(self) -> pd.Series:
         """Of each map, on how many datasets it was measured at no such cost."""
         return self.gains.isna().sum()
+
+
+def outside(rows: pd.DataFrame, method: str) -> str:
+    """On how many datasets a map costs more than the baseline at every size, and on how many less, in words; empty
+    where there are none, and for rows at equal columns."""
+    if "outside" not in rows:
+        return ""
+    counts = rows[(rows["method"] == method) & (rows["outside"] != "")].groupby("outside")["dataset"].nunique()
+    return ", ".join(f"{counts[word]} {word}" for word in ("dearer", "cheaper") if word in counts)
 
 
 def at_cost(
@@ -95,10 +104,11 @@ def at_cost(
         cost_ = np.log(curve["ratio"].to_numpy())
         loss = between(cost_, curve["loss"].to_numpy(), 0.0)
         gain = (losses[dataset, trial] - loss) / known[dataset].unit
-        rows.append({"dataset": dataset, "method": method, "trial": trial, "gain": gain})
+        where = "" if not np.isnan(loss) else "dearer" if cost_[0] > 0 else "cheaper"
+        rows.append({"dataset": dataset, "method": method, "trial": trial, "gain": gain, "outside": where})
         nearest = np.nan if np.isnan(loss) else float(curve["n_features"].iloc[np.abs(cost_).argmin()])
         sizes.setdefault(dataset, {}).setdefault(method, nearest)
-    trials = pd.DataFrame(rows, columns=["dataset", "method", "trial", "gain"])
+    trials = pd.DataFrame(rows, columns=["dataset", "method", "trial", "gain", "outside"])
     return AtCost(trials, pd.DataFrame.from_dict(sizes, orient="index"))
 
 
@@ -117,16 +127,32 @@ def cost_curves(
 ) -> pd.DataFrame:
     """Every trial's curve of loss over cost, on the datasets with a usable reference: dataset, method, n_features,
     trial, ``loss`` (of a failure the constant's) and ``ratio``, the median over trials of the cost over the baseline's
-    with ``columns``."""
+    with ``columns``. Between two sizes whose cost was measured it is read from the monotone cubic of the logarithms of
+    cost and size."""
     usable = {name: each for name, each in known.items() if each.is_usable}
     of_baseline = costs[(costs["method"] == baseline) & (costs["n_features"] == columns)]
     base = of_baseline.set_index(["dataset", "trial"])["cost"]
     place = pd.MultiIndex.from_frame(costs[["dataset", "trial"]])
     ratios = costs.assign(ratio=costs["cost"].to_numpy() / base.reindex(place).to_numpy())
     cell = ["dataset", "method", "n_features"]
-    ratio = ratios.groupby(cell)["ratio"].median()
+    measured = ratios.groupby(cell)["ratio"].median().dropna()
     rows = found[found["dataset"].isin(usable)].copy()
     constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
     rows["loss"] = rows["loss"].where(~rows["failed"], constant)
+    ratio = _at_sizes(measured[measured > 0], rows[cell].drop_duplicates())
     rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
-    return rows[(rows["ratio"] > 0) & rows["loss"].notna()]
+    return rows[rows["ratio"].notna() & rows["loss"].notna()]
+
+
+def _at_sizes(measured: pd.Series, wanted: pd.DataFrame) -> pd.Series:
+    """The measured ratios, by dataset, method and size, and those of ``wanted`` sizes in between."""
+    found: dict[Any, float] = {}
+    for place, of_map in measured.groupby(["dataset", "method"], sort=False):
+        sizes, ratios = of_map.index.get_level_values("n_features").to_numpy(float), of_map.to_numpy()
+        order = np.argsort(sizes)
+        places, values = np.log(sizes[order]), np.log(ratios[order])
+        mine = wanted[(wanted["dataset"] == place[0]) & (wanted["method"] == place[1])]
+        for size in mine["n_features"]:
+            found[(*place, size)] = np.exp(between(places, values, np.log(size)))
+    found.update(measured.to_dict())
+    return pd.Series(found, index=pd.MultiIndex.from_tuples(found, names=measured.index.names), dtype=float)

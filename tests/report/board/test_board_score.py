@@ -16,7 +16,7 @@ from rffbench.report.board.score import (
     reference_of,
     references,
 )
-from rffbench.report.board.views import at_columns, at_cost, cost
+from rffbench.report.board.views import at_columns, at_cost, cost, outside
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
 
@@ -124,6 +124,17 @@ def test_outside_what_was_measured_a_map_is_counted_and_not_extrapolated():
     found = at_cost(table, table, KNOWN, 512)
     assert np.isnan(found.gains.loc["eeg", "dear"])
     assert found.out_of_range.to_dict() == {"RFF": 0, "dear": 1}
+    assert [outside(found.trials, name) for name in ("RFF", "dear")] == ["", "1 dearer"]
+
+
+def test_a_cost_that_was_not_measured_is_read_between_the_sizes_that_were():
+    """The seconds of 'coarse' are known at the ends alone; they grow as the size does, so that 256 columns cost 2."""
+    table = pd.concat([curve("RFF", [0.4, 0.3, 0.2], [1, 2, 4]), curve("coarse", [0.4, 0.25, 0.2], [1, 2, 4])])
+    costs = table[(table["method"] == "RFF") | (table["n_features"] != 256)]
+    found = at_cost(table, costs, KNOWN, 256)
+    assert found.gains.loc["eeg", "coarse"] == pytest.approx((0.3 - 0.25) / 0.4)
+    alone = at_cost(table, costs[costs["method"] == "RFF"], KNOWN, 256)
+    assert set(alone.gains) == {"RFF"}
 
 
 def test_another_machine_s_seconds_give_the_same_gains():

@@ -1,0 +1,94 @@
+"""The answers to the board's questions, from trials that are made up so that the answer is known."""
+
+import numpy as np
+import pytest
+
+from rffbench.report.board import questions
+from rffbench.report.board.registered import COLUMNS, FAMILIES, OF_GAUSSIAN, OF_KERNEL
+from rffbench.report.board.score import Reference
+from rffbench.report.board.standing import Board
+from tests.helpers import report_log as log
+
+DATASETS = ["eeg", "magic04", "phoneme", "spambase", "letter", "ring", "twonorm", "usps"]
+KNOWN = {name: Reference(name, 0.5, 0.1, 0.001, 3) for name in DATASETS}
+MAPS = [*FAMILIES["Fourier"], "Nyström", "TensorSketch", "TEFM", "leverage", "EERF"]
+TRIALS = range(4)
+
+
+def made_up(methods, row):
+    """Results of these maps at 512 columns, a trial's metrics being ``row(dataset, method, trial)``."""
+    rows = [(name, COLUMNS, method, trial, row(name, method, trial))
+            for name in DATASETS for method in methods for trial in TRIALS]  # fmt: skip
+    features = {method: {"features": "fourier"} for method in methods}
+    config = log.config(datasets=DATASETS, n_features=[COLUMNS], methods=features, trials=len(TRIALS))
+    return log.results(rows, config)
+
+
+def answer_2(errors, noise=0.01):
+    """Question 2's numbers by name, where map number i has an accuracy of 90 − i; ``errors(rng, i)`` gives Δ and the
+    other error."""
+    rng = np.random.default_rng(0)
+
+    def row(_, method, __):
+        at = MAPS.index(method)
+        delta, frobenius = errors(rng, at)
+        accuracy = 90 - at + rng.normal(0, noise)
+        return {"accuracy": accuracy, "ridge_delta_error": delta, "entry_error": frobenius, "ridge_dimension": 10.0}
+
+    board = Board({"board": made_up(["RFF"], row), "board-one-sigma": made_up(MAPS, row)}, KNOWN)
+    answer = questions.kernel_errors(board)
+    return answer, {each.name: each for each in answer.numbers}
+
+
+def test_an_error_that_ranks_maps_as_their_losses_predicts_and_noise_does_not():
+    answer, numbers = answer_2(lambda rng, at: (1 + at, rng.uniform(1, 100)))
+    assert numbers["Δ, over all maps"].value == pytest.approx(1)
+    assert numbers["Δ, over Fourier maps"].value == pytest.approx(1)
+    assert abs(numbers["Frobenius error, over all maps"].value) < 0.5
+    assert "Over all maps Δ predicts the test error, and the Frobenius error" in answer.said
+    assert answer.said.endswith("Δ predicts better.")
+    assert not answer.waits
+
+
+def test_two_errors_alike_predict_alike():
+    answer, numbers = answer_2(lambda _, at: (1 + at, 2 + 3 * at))
+    assert numbers["Δ less the other"].value == 0
+    assert "Over all maps both errors predict the test error." in answer.said
+    assert answer.said.endswith("Δ is not shown to predict better.")
+
+
+def test_maps_that_change_the_kernel_are_left_out_of_a_number():
+    """EERF has the largest error and the smallest loss; without it the ranks are the same."""
+    found = answer_2(lambda _, at: (-at + 100 if at == len(MAPS) - 1 else 100 + at,) * 2)[1]
+    name = "Δ, over maps that estimate this kernel (exploratory)"
+    assert found[name].value == pytest.approx(1)
+    assert found["Δ, over all maps"].value < 1
+
+
+def test_halves_of_the_trials_agree_on_ranks_as_far_as_these_are_more_than_chance():
+    name = "losses of half the trials with those of the rest, over all maps (exploratory)"
+    sure = answer_2(lambda _, at: (1.0 + at, 1.0 + at), noise=0.01)[1][name]
+    chance = answer_2(lambda _, at: (1.0 + at, 1.0 + at), noise=1000)[1][name]
+    assert sure.value == pytest.approx(1)
+    assert abs(chance.value) < 0.5
+
+
+@pytest.mark.parametrize(("kernels", "maps", "said"), [(5, 0.5, "Yes."), (0.5, 5, "No.")])
+def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
+    """Five kernels whose accuracies lie ``kernels`` points apart, and five maps, ``maps`` points apart."""
+    rng = np.random.default_rng(1)
+    order = {method: at for at, names in enumerate(OF_KERNEL.values()) for method in names}
+
+    def of_kernel(_, method, __):
+        second = method in [names[1] for names in OF_KERNEL.values()]
+        return {"accuracy": 80 - kernels * order[method] + rng.normal(0, 0.1), "cv_error": 0.3 - 0.1 * second}
+
+    def of_map(_, method, __):
+        return {"accuracy": 80 - maps * OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
+
+    board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(list(order), of_kernel)}, KNOWN)
+    answer = questions.kernels(board)
+    assert answer.said == said
+    share = answer.numbers[0]
+    assert (share.value, share.datasets) == (float(kernels > maps), len(DATASETS))
+    assert not answer.waits
