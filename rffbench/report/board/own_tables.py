@@ -12,10 +12,11 @@ from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, Reference, gains, left_out, loss_name, losses, references
 from rffbench.report.board.shipped import SHIPPED, Shipped, protocol, read_shipped, shipped
 from rffbench.report.board.summary import gains_of, interval, odds, percent, summary_of
-from rffbench.report.board.views import Clock, at_cost, cost
+from rffbench.report.board.views import Clock, at_cost, cost, outside
 from rffbench.report.frame import Results
 from rffbench.report.significance import mean_interval
 from rffbench.report.text_table import Table
+from rffbench.text import plural
 
 
 def map_tables(results: Results, label: str | None = None) -> list[Table]:
@@ -124,12 +125,13 @@ def _cost_table(results: Results, found: pd.DataFrame, label: str, known: dict[s
         costs = trials.assign(cost=cost(trials, "map"))
         at = at_cost(found, costs, known, int(columns))
         read = at.gains[label].dropna() if label in at.gains else pd.Series(dtype=float)
-        outside = int(at.out_of_range.get(label, 0))
         gain = f"{100 * read.median():+.1f}" if len(read) else "–"
-        table.rows.append([*cells, f"{gain} ({len(read)} datasets, {outside} out of range)"])
+        where = ", ".join(filter(None, (plural(len(read), "dataset"), outside(at.trials, label))))
+        table.rows.append([*cells, f"{gain} ({where})"])
     table.notes = [
         "Medians over datasets and trials. The last column reads the loss from the map's own curve where map and "
-        "prediction take as long as RFF's with that many columns; out of range: it was measured at no such time.",
+        "prediction take as long as RFF's with that many columns. Dearer, cheaper: datasets without a gain, as the map "
+        "takes longer there at every size, or less.",
         *(["Other work used the processors, or it cannot be told: the ratios are rough."] if disturbed else []),
     ]
     return table

@@ -13,7 +13,8 @@ from rffbench import __version__, files
 from rffbench.execution.manifest import runs_of
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import front, tables
-from rffbench.report.board.questions import answers, gains_in_percent
+from rffbench.report.board.answers import gains_in_percent
+from rffbench.report.board.questions import answers
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
 from rffbench.report.board.score import BASELINE, CELL
 from rffbench.report.board.solvers import solver_table

@@ -5,15 +5,14 @@ A part without its trials has no answer. A map that is measured nowhere is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
+from rffbench.report.board.answers import Answer, Number, correlation, median, over_datasets, strips
 from rffbench.report.board.registered import (
     COLUMNS,
     CONFIRMATORY,
@@ -26,89 +25,10 @@ from rffbench.report.board.registered import (
 )
 from rffbench.report.board.score import BASELINE, Reference, losses
 from rffbench.report.board.standing import Board, shape
-from rffbench.report.board.statistics import DRAWS as BOOTSTRAPS
-from rffbench.report.board.statistics import REGION, groups_of
-from rffbench.report.board.summary import Summary, summaries
-from rffbench.report.significance import LEVEL
-from rffbench.report.strips import Strip, Strips
-from rffbench.seeds import generator, stream
+from rffbench.report.board.summary import summaries
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number of an answer, with its interval, and the ``values`` that it comes from, the first of each dataset."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    datasets: int
-    values: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a question comes to: the maps' gains, other numbers, and what moderates it; ``waits`` says what is missing
-    for it to count as an answer."""
-
-    number: int
-    asked: str
-    said: str = ""
-    maps: list[tuple[str, list[Summary]]] = field(default_factory=list)
-    numbers: list[Number] = field(default_factory=list)
-    waits: str = ""
-    changes: str = ""
-    strips: tuple[Strips, ...] = ()
-
-    def panels(self) -> list[Strips]:
-        """The panels of its figure: the gains of its maps, then what else has a value on each dataset."""
-        return [*(gains_in_percent(f"Gains {title}", found) for title, found in self.maps if found), *self.strips]
-
-
-def gains_in_percent(title: str, found: Sequence[Summary]) -> Strips:
-    """The gains of maps, in %."""
-    strips = tuple(
-        Strip(each.method, tuple(100 * mean for mean in each.means), 100 * each.median, 100 * each.low, 100 * each.high)
-        for each in found
-    )
-    return Strips(title, strips, "gain, %", (-100 * REGION, 100 * REGION))
-
-
-def over_datasets(values: Mapping[str, Any], of: Callable[[np.ndarray], float], name: str, seed: int = 0) -> Number:
-    """A number ``of`` values, one a dataset or several in a row, with its interval by a bootstrap over groups of
-    datasets."""
-    known = {key: np.atleast_1d(np.asarray(each, float)) for key, each in values.items()}
-    known = {key: each for key, each in known.items() if not np.isnan(each).any()}
-    if not known:
-        return Number(name, np.nan, np.nan, np.nan, 0)
-    groups, rng = groups_of(list(known)), generator(stream("answer", seed), name)
-    drawn = []
-    for _ in range(BOOTSTRAPS // 10):
-        chosen = [key for at in rng.integers(len(groups), size=len(groups)) for key in groups[at]]
-        drawn.append(of(np.array([known[key] for key in chosen])))
-    low, high = np.nanquantile(drawn, [LEVEL / 2, 1 - LEVEL / 2]) if not np.isnan(drawn).all() else (np.nan, np.nan)
-    every = np.array(list(known.values()))
-    return Number(name, of(every), float(low), float(high), len(known), tuple(every[:, 0].tolist()))
-
-
-def median(values: np.ndarray) -> float:
-    return float(np.median(values[:, 0]))
-
-
-def strips(title: str, numbers: Sequence[Number], axis: str, band: tuple[float, float]) -> Strips:
-    """A panel of numbers that are medians over datasets; those without a dataset are left out."""
-    known = [each for each in numbers if each.datasets]
-    return Strips(title, tuple(Strip(each.name, each.values, each.value, each.low, each.high) for each in known),
-                  axis, band)  # fmt: skip
-
-
-def correlation(pairs: np.ndarray) -> float:
-    """Spearman's, of the two columns; NaN where one of them is constant."""
-    if len(np.unique(pairs[:, 0])) < 2 or len(np.unique(pairs[:, 1])) < 2:
-        return np.nan
-    return float(spearmanr(pairs[:, 0], pairs[:, 1]).statistic)
+DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
 
 
 # ---- 1, 3 and 4: gains -----------------------------------------------------------------------------------------------
@@ -290,18 +210,21 @@ def kernels(board: Board) -> Answer:
         return _waiting(Answer(5, asked), "board-kernels")
     of_kernels, of_maps = losses(results), board.losses
     of_kernels = of_kernels.assign(cv=results.trials["cv_error"].to_numpy())
-    found: dict[str, tuple[float, float]] = {}
+    known: dict[str, tuple[float, float]] = {}
+    without_worst: dict[str, tuple[float, float]] = {}
     for dataset in results.datasets:
         here = of_kernels[(of_kernels["dataset"] == dataset) & (of_kernels["n_features"] == COLUMNS)]
         levels = {kernel: _best(here, methods) for kernel, methods in OF_KERNEL.items()}
         there = of_maps[(of_maps["dataset"] == dataset) & (of_maps["n_features"] == COLUMNS)]
         maps = {name: there[there["method"] == name].set_index("trial")["loss"] for name in OF_GAUSSIAN}
-        found[dataset] = between(pd.DataFrame(levels)), between(pd.DataFrame(maps))
-    known = {name: pair for name, pair in found.items() if not np.isnan(pair).any()}
-    share = over_datasets(
-        {name: float(kernel > map_) for name, (kernel, map_) in known.items()}, lambda each: float(each[:, 0].mean()),
-        "share of datasets on which kernels vary more",
-    )  # fmt: skip
+        both = pd.DataFrame(levels), pd.DataFrame(maps)
+        if any(table.isna().any(axis=None) or len(table) < 2 for table in both):
+            continue
+        known[dataset] = between(both[0]), between(both[1])
+        few = [table.drop(columns=str(table.mean().idxmax())) for table in both]
+        without_worst[dataset] = between(few[0]), between(few[1])
+    share = _share(known, "share of datasets on which kernels vary more")
+    without = _share(without_worst, "the same without the worst kernel and the worst map (exploratory)")
     said = "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
     best = board.losses.groupby("dataset")["loss"].min()
     left = {name: best[name] / board.known[name].constant for name in known if name in best and name in board.known}
@@ -310,9 +233,8 @@ def kernels(board: Board) -> Answer:
         over_datasets({name: _deviation(known[name][at], board.known[name]) for name in left}, median, called)
         for at, called in enumerate(("between five kernels", "between five maps of the Gaussian kernel"))
     ]
-    numbers = [
-        share, over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt"), *apart,
-    ]  # fmt: skip
+    left_to_learn = over_datasets(pairs, correlation, "correlation of the log ratio with what is left to be learnt")
+    numbers = [share, without, left_to_learn, *apart]
     missing = board.missing([name for names in OF_KERNEL.values() for name in names], COLUMNS, "board-kernels")
     missing += board.missing(OF_GAUSSIAN, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
@@ -321,7 +243,10 @@ def kernels(board: Board) -> Answer:
     return Answer(5, asked, f"{said}.", [], numbers, waits, changes, (drawn,))
 
 
-DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
+def _share(variances: Mapping[str, tuple[float, float]], called: str) -> Number:
+    """The share of datasets on which the first variance is the larger one."""
+    more = {name: float(first > second) for name, (first, second) in variances.items()}
+    return over_datasets(more, lambda each: float(each[:, 0].mean()), called)
 
 
 def _deviation(variance: float, known: Reference) -> float:

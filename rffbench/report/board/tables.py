@@ -11,7 +11,7 @@ import pandas as pd
 
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.advice import Advice, advise, classes
-from rffbench.report.board.questions import Answer, Number
+from rffbench.report.board.answers import Answer, Number
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import BASELINE, gains, loss_name
 from rffbench.report.board.standing import CALIBRATION, Board, shape

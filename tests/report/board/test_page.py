@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rffbench.report.board import advice, questions, tables
+from rffbench.report.board import advice, answers, questions, tables
 from rffbench.report.board.advice import DataClass, advise, classes
 from rffbench.report.board.page import sections, to_markdown, write_html, write_rows
 from rffbench.report.board.score import Reference
@@ -189,14 +189,14 @@ def test_an_interval_over_datasets_covers_the_number():
     covered = 0
     for seed in range(40):
         values = {f"d{at}": value for at, value in enumerate(rng.normal(1, 1, 30))}
-        found = questions.over_datasets(values, questions.median, "x", seed)
+        found = answers.over_datasets(values, answers.median, "x", seed)
         covered += found.low <= 1 <= found.high
     assert covered >= 34
 
 
 def test_correlations_need_two_values_of_each():
-    assert questions.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
-    assert np.isnan(questions.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))
+    assert answers.correlation(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 9.0]])) == pytest.approx(1)
+    assert np.isnan(answers.correlation(np.array([[1.0, 2.0], [1.0, 3.0]])))
 
 
 @pytest.mark.slow

@@ -89,6 +89,24 @@ def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(list(order), of_kernel)}, KNOWN)
     answer = questions.kernels(board)
     assert answer.said == said
-    share = answer.numbers[0]
+    share, without_worst, *_ = answer.numbers
     assert (share.value, share.datasets) == (float(kernels > maps), len(DATASETS))
+    assert without_worst.value == share.value
     assert not answer.waits
+
+
+def test_one_poor_kernel_alone_does_not_matter_once_it_is_left_out():
+    """Four kernels alike and one 20 points worse, and five maps a point apart."""
+    poor = OF_KERNEL["polynomial"]
+    rng = np.random.default_rng(2)
+
+    def of_kernel(_, method, __):
+        return {"accuracy": 80 - 20 * (method in poor) + rng.normal(0, 0.1), "cv_error": 0.1}
+
+    def of_map(_, method, __):
+        return {"accuracy": 80 - OF_GAUSSIAN.index(method) + rng.normal(0, 0.1)}
+
+    methods = [name for names in OF_KERNEL.values() for name in names]
+    board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(methods, of_kernel)}, KNOWN)
+    share, without_worst, *_ = questions.kernels(board).numbers
+    assert (share.value, without_worst.value) == (1, 0)
