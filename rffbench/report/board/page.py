@@ -13,7 +13,7 @@ from rffbench import __version__, files
 from rffbench.execution.manifest import runs_of
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board import front, tables
-from rffbench.report.board.answers import gains_in_percent
+from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.questions import answers
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
 from rffbench.report.board.score import BASELINE, CELL
@@ -60,15 +60,16 @@ def sections(board: Board) -> list[Section]:
 
     with drawn_in(SCREEN):
         drawn = _front(board), _each_dataset(board)
-        asked, better = _questions(board), _verdicts(board)
-    found = [_which(board), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
+        found_out = answers(board)
+        asked, better = _questions(found_out), _verdicts(board)
+    found = [_which(board, found_out), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
         found.append(Section("Solvers", tables=[table]))
     deviations = Section("Deviations from the registration", list(DEVIATIONS))
     return [*found, deviations, _failures(board), _where(board)]
 
 
-def _which(board: Board) -> Section:
+def _which(board: Board, found_out: Sequence[Answer]) -> Section:
     done = board.progress("board")
     assert done
     said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
@@ -77,7 +78,7 @@ def _which(board: Board) -> Section:
             "The numbers below are of these and may change. A map has a verdict at 512 columns once all its trials and "
             "those of RFF are in, at that size."
         )
-    return Section("Which map?", said, [tables.first_lines(board)])
+    return Section("Which map?", said, [tables.first_lines(board), tables.in_short(found_out)])
 
 
 def _front(board: Board) -> Section:
@@ -109,9 +110,9 @@ def _verdicts(board: Board) -> Section:
     return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
 
-def _questions(board: Board) -> list[Section]:
+def _questions(found_out: Sequence[Answer]) -> list[Section]:
     found = []
-    for answer in answers(board):
+    for answer in found_out:
         said = []
         if answer.waits:
             said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")

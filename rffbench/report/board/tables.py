@@ -41,7 +41,7 @@ def first_lines(board: Board) -> Table:
     grid = board.scores.grid
     shapes = {name: shape(name, grid.setting("preprocess", name) or ()) for name in board.datasets}
     header = ["data", "budget", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
-    table = Table("Which map?", header, stub=2)
+    table = Table("By data and budget", header, stub=2)
     chosen = board.scores.trials.pivot_table(index="dataset", columns="method", values=TIMES_MEDIAN, aggfunc="median")
     timed = board.at_cost("fit", COLUMNS)
     at_columns = board.at_columns(COLUMNS)
@@ -70,6 +70,16 @@ def _advice_cells(found: Advice | None) -> list[str]:
         found.method, NOT_RUN if np.isnan(found.columns) else f"{found.columns:.0f}", f"{found.times_median:.3g}",
         percent(found.gain), interval(found.low, found.high), not_on,
     ]  # fmt: skip
+
+
+def in_short(answers: Sequence[Answer]) -> Table:
+    """The questions that were registered, and what came out."""
+    table = Table("The five questions", ["question", "answer"], stub=1)
+    for each in answers:
+        said = each.said or "No answer yet."
+        said = f"Not yet complete: {said}" if each.said and each.waits else said
+        table.rows.append([f"{each.number}. {each.asked}", said])
+    return table
 
 
 # ---- Better, the same, or worse --------------------------------------------------------------------------------------
