@@ -3,8 +3,10 @@ scripts/board_page.py."""
 
 import functools
 
+from rffbench.report.board import questions
+from rffbench.report.board.answers import Answer, Number
 from rffbench.report.board.registered import COLUMNS
-from rffbench.report.board.standing import load_board
+from rffbench.report.board.standing import Board, load_board
 from rffbench.report.board.summary import Summary
 from tests.helpers.findings import ROOT, finding
 
@@ -13,11 +15,35 @@ SAME = ("SORF", "orthogonal", "QMC", "quadrature")
 
 
 @functools.cache
+def board() -> Board:
+    return load_board(ROOT / "results")
+
+
+@functools.cache
+def answer(number: int) -> Answer:
+    asked = (questions.equal_seconds, questions.kernel_errors, questions.data_dependent, questions.nystroem,
+             questions.kernels)  # fmt: skip
+    found = asked[number - 1](board())
+    assert not found.waits, found.waits
+    return found
+
+
+def gains(number: int, table: int) -> dict[str, Summary]:
+    """The maps of a table of an answer."""
+    return {each.method: each for each in answer(number).maps[table][1]}
+
+
+def number(of: int, called: str) -> Number:
+    (found,) = (each for each in answer(of).numbers if each.name == called)
+    assert found.datasets == 28
+    return found
+
+
+@functools.cache
 def at_512_columns() -> dict[str, Summary]:
-    board = load_board(ROOT / "results")
-    found = {each.method: each for each in board.at_each_size[COLUMNS]}
+    found = {each.method: each for each in board().at_each_size[COLUMNS]}
     assert all(found[name].datasets == 28 for name in found)
-    assert not any(board.withheld(name, COLUMNS) for name in (*SAME, "Nyström", "Nyström RPCholesky"))
+    assert not any(board().withheld(name, COLUMNS) for name in (*SAME, "Nyström", "Nyström RPCholesky"))
     return found
 
 
@@ -25,32 +51,98 @@ def percent(value: float) -> str:
     return f"{100 * abs(value):.1f}"
 
 
+def losing(found: Summary) -> str:
+    """What a map loses, with its interval."""
+    assert found.median < 0
+    return f"{percent(found.median)} % ({percent(found.high)} to {percent(found.low)})"
+
+
+def gaining(found: Summary) -> str:
+    assert found.low > 0
+    return f"{percent(found.median)} % ({percent(found.low)} to {percent(found.high)})"
+
+
+def spread(found: Number, decimals: int = 2) -> str:
+    return f"{found.value:.{decimals}f} ({found.low:.{decimals}f} to {found.high:.{decimals}f})".replace("-", "−")
+
+
+def share(found: Number) -> str:
+    return f"{100 * found.value:.0f} % of the datasets ({100 * found.low:.0f} to {100 * found.high:.0f})"
+
+
 @finding(*PAGES)
-def fourier_maps_are_the_same_at_512_columns() -> str:
-    found = at_512_columns()
-    assert {found[name].posterior.verdict for name in SAME} == {"same"}
+def fourier_maps_are_the_same_at_512_columns_and_at_equal_seconds() -> str:
+    found, timed = at_512_columns(), gains(1, 0)
+    for name in SAME:
+        assert found[name].posterior.verdict == timed[name].posterior.verdict == "same"
+        assert timed[name].datasets == 28
     return (
-        "At 512 columns on 28 datasets, SORF, orthogonal, QMC and quadrature features are as good as random Fourier "
-        "features: the median difference is below 1 % of the gap between a constant and random Fourier features with 4,096 columns."
+        "SORF, orthogonal, QMC and quadrature features are as good as random Fourier features with 512 columns, and at "
+        "the seconds of these: the median difference over 28 datasets is below 1 % of the gap between a constant and "
+        "random Fourier features with 4,096 columns."
     )
 
 
 @finding(*PAGES)
-def nystroem_is_better_at_512_columns() -> str:
+def nystroem_gains_at_equal_columns_alone() -> str:
     chosen, uniform = (at_512_columns()[name] for name in ("Nyström RPCholesky", "Nyström"))
     assert chosen.posterior.verdict == uniform.posterior.verdict == "better"
+    timed = gains(4, 0)
+    assert (timed["Nyström RPCholesky"].posterior.verdict, timed["Nyström"].posterior.verdict) == ("worse", "undecided")
+    costly = timed["Nyström RPCholesky"]
+    assert costly.outside == f"{28 - costly.datasets} dearer"
     return (
-        f"Nyström features with RPCholesky landmarks gain {percent(chosen.median)} % ({percent(chosen.low)} to "
-        f"{percent(chosen.high)}) at equal columns. Exploratory: uniform landmarks gain {percent(uniform.median)} % "
-        f"({percent(uniform.low)} to {percent(uniform.high)})."
+        f"At 512 columns Nyström features gain {gaining(chosen)} with RPCholesky landmarks and, exploratory, "
+        f"{gaining(uniform)} with uniform ones. At the seconds of random Fourier features they gain nothing: with uniform "
+        f"landmarks the difference is not decided, and with RPCholesky landmarks they lose {losing(costly)} on "
+        f"{costly.datasets} datasets and are slower at every size on the other {28 - costly.datasets}."
+    )
+
+
+@finding("docs/choose-a-map.md")
+def chosen_landmarks_are_not_worth_their_cost() -> str:
+    columns, timed = gains(4, 1)["Nyström RPCholesky"], gains(4, 2)["Nyström RPCholesky"]
+    assert (columns.posterior.verdict, timed.posterior.verdict) == ("same", "worse")
+    return "RPCholesky landmarks are as good as uniform ones at equal columns, and worse at equal seconds."
+
+
+@finding(*PAGES)
+def drawing_by_scores_does_not_pay() -> str:
+    columns, timed = gains(3, 0), gains(3, 1)
+    leverage, surrogate = columns["leverage"], columns["surrogate"]
+    assert leverage.posterior.verdict == surrogate.posterior.verdict == "worse"
+    assert not any(each.posterior.verdict == "better" for each in timed.values())
+    return (
+        f"Frequencies drawn by leverage scores lose {losing(leverage)} at equal columns, by surrogate scores "
+        f"{losing(surrogate)}; neither gains at equal seconds."
     )
 
 
 @finding(*PAGES)
-def drawing_by_scores_is_worse_at_512_columns() -> str:
-    leverage, surrogate = (at_512_columns()[name] for name in ("leverage", "surrogate"))
-    assert leverage.posterior.verdict == surrogate.posterior.verdict == "worse"
+def the_kernel_matters_more_than_the_map() -> str:
+    every = number(5, "share of datasets on which kernels vary more")
+    few = number(5, "the same without the worst kernel and the worst map (exploratory)")
+    assert every.low > 0.5 > few.low
     return (
-        f"Exploratory: frequencies drawn by leverage scores lose {percent(leverage.median)} %, by surrogate scores "
-        f"{percent(surrogate.median)} %."
+        f"The kernel matters more than the map: over five kernels the loss varies more than over five maps of the "
+        f"Gaussian kernel on {share(every)}. Mostly a poor kernel costs: without the worst kernel and the worst map "
+        f"it is {share(few)}."
+    )
+
+
+@finding("docs/choose-a-map.md")
+def a_smaller_kernel_error_predicts_between_kinds_of_maps_alone() -> str:
+    delta, frobenius = number(2, "Δ, over all maps"), number(2, "Frobenius error, over all maps")
+    halves = number(2, "losses of half the trials with those of the rest, over Fourier maps (exploratory)")
+    among = number(2, "Δ, over Fourier maps"), number(2, "Frobenius error, over Fourier maps")
+    assert delta.low > 0.5
+    assert frobenius.value > 0.5
+    assert frobenius.low > 0
+    assert halves.value < 0.5
+    assert among[0].low < 0 < among[0].high
+    return (
+        f"At one bandwidth and 512 columns, maps with a smaller kernel error have a smaller test error: over 22 maps "
+        f"the rank correlation is {spread(delta)} for Δ and {spread(frobenius)} for the Frobenius error. Among the ten "
+        f"Fourier maps it is {spread(among[0])} and {spread(among[1])}. Their order by test error is mostly chance: "
+        f"with half the trials it correlates with that of the other half by {spread(halves)}."
     )

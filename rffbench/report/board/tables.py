@@ -156,9 +156,11 @@ def by_cost(board: Board, of: Cost) -> Table | None:
     table.notes = [
         "Each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: datasets "
         "that are left out, as the map is dearer or cheaper there at every size that has run. Where it is dearer, "
-        "RFF has no rival; where it is cheaper, the map is worth more than the median says. The probabilities are "
-        f"those at RFF's cost with {middle} columns.",
-    ]
+        "it does not fit this budget; where it is cheaper, it could have more columns than were run. The probabilities "
+        f"are those at RFF's cost with {middle} columns.",
+        *(["σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."]
+          if of == "tuning" else []),
+    ]  # fmt: skip
     return table
 
 
@@ -218,7 +220,7 @@ def answer_tables(answer: Answer) -> list[Table]:
     tables = []
     for title, found in answer.maps:
         table = Table(
-            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "others"], stub=1
+            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "left out"], stub=1
         )
         table.rows = [
             [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
