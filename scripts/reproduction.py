@@ -171,6 +171,7 @@ class Experiment:
     def __init__(self, element: dict[str, Any]) -> None:
         self.title, self.name, self.assumed = element["element"], element["results"], element["assumed"]
         self.explained: list[dict[str, Any]] = element.get("explained", [])
+        self.tried: int = element.get("tried", 1)  # protocols, of which one is kept and the others are in no results
         self.folder = ROOT / "results" / self.name
         self.figures = element.get("figures", [])
         self.run = bool(log_files(self.folder))
@@ -304,9 +305,10 @@ def in_short(rows: list[list[str]]) -> str:
 
 
 def protocols_tried(experiments: list[Experiment]) -> int:
-    """Those of a paper's searches, each once, or 1 without a search."""
+    """Those of a paper's searches, each once; without a search what docs/reproduction.yaml says, or 1."""
     searched = [config for each in experiments if each.searched for config in each.configs]
-    return max(1, len({Grid(config).identity(without=NO_PROTOCOL) for config in searched}))
+    known = len({Grid(config).identity(without=NO_PROTOCOL) for config in searched})
+    return known or max(each.tried for each in experiments)
 
 
 def overview(experiments: list[Experiment], page: Path) -> str:
