@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import tempfile
+import textwrap
 from collections.abc import Container, Sequence
 from functools import partial
 from pathlib import Path
@@ -161,9 +162,9 @@ def _show(results: Path) -> int:
 
     found = load_board(results)
     parts = sections(found)
-    for section in parts[:3]:
+    for section in (each for each in parts[:4] if each.tables or not each.pictures):
         for text in section.said:
-            echo(text + "\n")
+            echo("\n".join([*textwrap.wrap(text, width()), ""]))
         _print(section.tables)
     folder = found.scores.folder
     name_files([write_rows(found, folder / ROWS)])

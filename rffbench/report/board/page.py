@@ -62,14 +62,14 @@ def sections(board: Board) -> list[Section]:
         drawn = _front(board), _each_dataset(board)
         found_out = answers(board)
         asked, better = _questions(found_out), _verdicts(board)
-    found = [_which(board, found_out), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
+    found = [_which(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
         found.append(Section("Solvers", tables=[table]))
     deviations = Section("Deviations from the registration", list(DEVIATIONS))
     return [*found, deviations, _failures(board), _where(board)]
 
 
-def _which(board: Board, found_out: Sequence[Answer]) -> Section:
+def _which(board: Board) -> Section:
     done = board.progress("board")
     assert done
     said = [f"{done.done:,} of {done.planned:,} planned trials are in."]
@@ -78,7 +78,15 @@ def _which(board: Board, found_out: Sequence[Answer]) -> Section:
             "The numbers below are of these and may change. A map has a verdict at 512 columns once all its trials and "
             "those of RFF are in, at that size."
         )
-    return Section("Which map?", said, [tables.first_lines(board), tables.in_short(found_out)])
+    return Section("Which map?", said, [tables.first_lines(board)])
+
+
+def _in_short(found_out: Sequence[Answer]) -> Section:
+    said = []
+    for each in found_out:
+        answered = each.said or "No answer yet."
+        said.append(f"{each.number}. {each.asked} {'Not yet complete: ' if each.said and each.waits else ''}{answered}")
+    return Section("The five questions, in short", said)
 
 
 def _front(board: Board) -> Section:

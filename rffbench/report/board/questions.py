@@ -78,10 +78,14 @@ def data_dependent(board: Board) -> Answer:
     return _waits(Answer(3, asked, f"{said}.", maps, numbers, changes=changes), board, DRAWS)
 
 
+_AS = {"better": "is better", "same": "is the same", "worse": "is worse", "undecided": "is undecided"}
+"""A verdict in a sentence."""
+
+
 def nystroem(board: Board) -> Answer:
     """Question 4."""
     asked = "Nyström or random features at equal time, and is RPCholesky worth its cost?"
-    both, uniform = ("Nyström", "Nyström RPCholesky"), "Nyström"
+    both = uniform, chosen = ("Nyström", "Nyström RPCholesky")
     at, own = board.at_cost("fit", COLUMNS), board.at_cost("fit", COLUMNS, baseline=uniform)
     if at is None or own is None:
         return _waiting(Answer(4, asked), "board-seconds")
@@ -91,9 +95,13 @@ def nystroem(board: Board) -> Answer:
         ("RPCholesky over uniform landmarks, at 512 columns", summaries(columns, both[1:])),
         ("RPCholesky over uniform landmarks, at their seconds with 512", summaries(own.trials, both[1:])),
     ]
-    words = [", ".join(f"{each.method} is {each.posterior.verdict}" for each in found) for _, found in maps]
-    said = f"Over RFF at equal seconds {words[0]}. Over uniform landmarks, at equal columns {words[1]}, "
-    said += f"at equal seconds {words[2]}."
+    of_rff, of_columns, of_seconds = ({each.method: _AS[each.posterior.verdict] for each in found} for _, found in maps)
+    said = f"At RFF's seconds Nyström with uniform landmarks {of_rff.get(uniform, _AS['undecided'])}, with RPCholesky "
+    said += f"landmarks {of_rff.get(chosen, _AS['undecided'])}. Over uniform landmarks RPCholesky "
+    said += (
+        f"{of_columns.get(chosen, _AS['undecided'])} at equal columns, and {of_seconds.get(chosen, _AS['undecided'])} "
+    )
+    said += "at equal seconds."
     numbers = []
     if decay := _moderator(board, "spectral_decay"):
         numbers = [_moderated(at.gains, name, decay, "the decay") for name in both]
@@ -226,6 +234,7 @@ def kernels(board: Board) -> Answer:
     share = _share(known, "share of datasets on which kernels vary more")
     without = _share(without_worst, "the same without the worst kernel and the worst map (exploratory)")
     said = "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
+    said += f": kernels vary more on {share.value:.0%} of the datasets ({share.low:.0%} to {share.high:.0%})"
     best = board.losses.groupby("dataset")["loss"].min()
     left = {name: best[name] / board.known[name].constant for name in known if name in best and name in board.known}
     pairs = {name: (np.log((known[name][0] + 1e-12) / (known[name][1] + 1e-12)), left[name]) for name in left}

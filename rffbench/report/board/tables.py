@@ -50,13 +50,13 @@ def first_lines(board: Board) -> Table:
         table.rows.append([f"{data.rows}, {data.inputs}", f"{COLUMNS} columns", *_advice_cells(found)])
         if timed:
             found = advise(timed.trials, data, timed.columns, chosen)
-            what = f"RFF's seconds with {COLUMNS}"
+            what = f"RFF's time, {COLUMNS}"
             table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
     table.notes = [
         "For each class of datasets, the map with the largest median gain over RFF; or RFF, where no gain is clearly "
         "above 0. The gain that is shown is a fair one: on each dataset, that of the map which the other datasets "
         "choose. Not on: datasets on which the map loses more than 1 % to RFF.",
-        "Seconds are those of the map, one fit and prediction." if timed else
+        f"RFF's time: its seconds with {COLUMNS} columns, of the map, one fit and prediction." if timed else
         "At equal seconds nothing is known yet; the columns of Nyström cost more.",
     ]  # fmt: skip
     return table
@@ -65,21 +65,10 @@ def first_lines(board: Board) -> Table:
 def _advice_cells(found: Advice | None) -> list[str]:
     if found is None:
         return [NOT_RUN] * 6
-    not_on = f"{found.best} is not shown to be better" if found.method == BASELINE else ", ".join(found.worse_on)
     return [
         found.method, NOT_RUN if np.isnan(found.columns) else f"{found.columns:.0f}", f"{found.times_median:.3g}",
-        percent(found.gain), interval(found.low, found.high), not_on,
+        percent(found.gain), interval(found.low, found.high), ", ".join(found.worse_on),
     ]  # fmt: skip
-
-
-def in_short(answers: Sequence[Answer]) -> Table:
-    """The questions that were registered, and what came out."""
-    table = Table("The five questions", ["question", "answer"], stub=1)
-    for each in answers:
-        said = each.said or "No answer yet."
-        said = f"Not yet complete: {said}" if each.said and each.waits else said
-        table.rows.append([f"{each.number}. {each.asked}", said])
-    return table
 
 
 # ---- Better, the same, or worse --------------------------------------------------------------------------------------

@@ -99,9 +99,9 @@ def test_the_page_is_written_in_both_ways_and_so_are_its_rows(board, tmp_path):
     assert text.startswith("## Which map?")
     assert "Question 5: Does the kernel matter more than the map?" in text
     assert "board-kernels has not run" in text
-    short = next(table for table in found[0].tables if table.title == "The five questions")
-    assert [row[0][:2] for row in short.rows] == ["1.", "2.", "3.", "4.", "5."]
-    assert [row[1] for row in short.rows if row[0][0] in "25"] == ["No answer yet."] * 2
+    short = found[1].said
+    assert [text[:2] for text in short] == ["1.", "2.", "3.", "4.", "5."]
+    assert [text.endswith("? No answer yet.") for text in short] == [False, True, False, False, True]
     page = write_html("The board", found, tmp_path / "board.html", "rows.csv.gz").read_text(encoding="utf-8")
     assert page.count("<table ") == sum(line.startswith("| --") for line in text.split("\n"))
     assert 'href="rows.csv.gz"' in page

@@ -73,7 +73,10 @@ def test_halves_of_the_trials_agree_on_ranks_as_far_as_these_are_more_than_chanc
     assert abs(chance.value) < 0.5
 
 
-@pytest.mark.parametrize(("kernels", "maps", "said"), [(5, 0.5, "Yes."), (0.5, 5, "No.")])
+@pytest.mark.parametrize(
+    ("kernels", "maps", "said"),
+    [(5, 0.5, "Yes: kernels vary more on 100% of"), (0.5, 5, "No: kernels vary more on 0% of")],
+)
 def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
     """Five kernels whose accuracies lie ``kernels`` points apart, and five maps, ``maps`` points apart."""
     rng = np.random.default_rng(1)
@@ -88,7 +91,7 @@ def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
 
     board = Board({"board": made_up(OF_GAUSSIAN, of_map), "board-kernels": made_up(list(order), of_kernel)}, KNOWN)
     answer = questions.kernels(board)
-    assert answer.said == said
+    assert answer.said.startswith(said)
     share, without_worst, *_ = answer.numbers
     assert (share.value, share.datasets) == (float(kernels > maps), len(DATASETS))
     assert without_worst.value == share.value
