@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rffbench.report.board.own_tables import map_tables
 from rffbench.report.board.shipped import SHIPPED, ship
+from rffbench.report.board.standing import load_board
 from rffbench.report.frame import load_results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,7 @@ def page(text: str, folder: Path = FOLDER) -> str:
 
 
 if __name__ == "__main__":
-    for name, path in SHIPPED.items():
-        ship(load_results(ROOT / "results" / name), path)
+    ship(load_results(ROOT / "results" / "board-small"), SHIPPED["board-small"])
+    board = load_board(ROOT / "results")
+    ship(board.scores, SHIPPED["board"], board.costs("fit").dropna())
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,7 +10,9 @@ from typing import Any
 import pandas as pd
 
 from rffbench.errors import ResultsError
+from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import losses
+from rffbench.report.board.views import cost_ratios
 from rffbench.report.frame import Results
 from rffbench.text import canonical_json
 
@@ -28,17 +30,24 @@ def protocol(config: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Shipped:
-    """The losses of a board's trials, and the `protocol` by which they were measured."""
+    """The losses of a board's trials, and the `protocol` by which they were measured. ``rows`` may have ``cost``: the
+    seconds of map, one fit and prediction, as a ratio to RFF's with 512 columns on the dataset."""
 
     rows: pd.DataFrame
     protocol: str
 
 
-def ship(results: Results, path: Path) -> None:
-    """Write the losses of a board's trials where `read_shipped` finds them."""
+def ship(results: Results, path: Path, costs: pd.DataFrame | None = None) -> None:
+    """Write the losses of a board's trials where `read_shipped` finds them, with the ``costs`` of trials
+    (`rffbench.report.board.views.with_cost`) if there are any."""
     head = pd.DataFrame([{"dataset": protocol(results.config)}])
     columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
-    pd.concat([head, losses(results)])[columns].to_csv(
+    rows = losses(results)
+    if costs is not None and len(costs):
+        cell = ["dataset", "method", "n_features"]
+        ratios = cost_ratios(costs, COLUMNS).round(4).rename("cost")
+        rows, columns = rows.join(ratios, on=cell), [*columns, "cost"]
+    pd.concat([head, rows])[columns].to_csv(
         path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
     )
 

@@ -130,18 +130,24 @@ def cost_curves(
     with ``columns``. Between two sizes whose cost was measured it is read from the monotone cubic of the logarithms of
     cost and size."""
     usable = {name: each for name, each in known.items() if each.is_usable}
+    measured = cost_ratios(costs, columns, baseline)
+    rows = found[found["dataset"].isin(usable)].copy()
+    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
+    rows["loss"] = rows["loss"].where(~rows["failed"], constant)
+    cell = ["dataset", "method", "n_features"]
+    ratio = _at_sizes(measured[measured > 0], rows[cell].drop_duplicates())
+    rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
+    return rows[rows["ratio"].notna() & rows["loss"].notna()]
+
+
+def cost_ratios(costs: pd.DataFrame, columns: int, baseline: str = BASELINE) -> pd.Series:
+    """By dataset, method and n_features, the median over trials of the cost over the baseline's with that many
+    ``columns`` in the same trial."""
     of_baseline = costs[(costs["method"] == baseline) & (costs["n_features"] == columns)]
     base = of_baseline.set_index(["dataset", "trial"])["cost"]
     place = pd.MultiIndex.from_frame(costs[["dataset", "trial"]])
     ratios = costs.assign(ratio=costs["cost"].to_numpy() / base.reindex(place).to_numpy())
-    cell = ["dataset", "method", "n_features"]
-    measured = ratios.groupby(cell)["ratio"].median().dropna()
-    rows = found[found["dataset"].isin(usable)].copy()
-    constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
-    rows["loss"] = rows["loss"].where(~rows["failed"], constant)
-    ratio = _at_sizes(measured[measured > 0], rows[cell].drop_duplicates())
-    rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
-    return rows[rows["ratio"].notna() & rows["loss"].notna()]
+    return ratios.groupby(["dataset", "method", "n_features"])["ratio"].median().dropna()
 
 
 def _at_sizes(measured: pd.Series, wanted: pd.DataFrame) -> pd.Series:

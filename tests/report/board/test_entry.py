@@ -15,9 +15,12 @@ from rffbench.report.board import entry, own_tables
 from rffbench.report.board import shipped as shipped_rows
 from rffbench.report.board.entry import own_data, own_map
 from rffbench.report.board.own_tables import data_tables, map_tables
-from rffbench.report.board.score import Reference, losses
+from rffbench.report.board.registered import COLUMNS
+from rffbench.report.board.score import CELL, Reference, losses
 from rffbench.report.board.shipped import protocol, read_shipped, ship, shipped
+from rffbench.report.board.standing import load_board
 from rffbench.report.board.submission import save_entry
+from rffbench.report.board.views import at_cost
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
@@ -289,9 +292,11 @@ def test_the_rows_of_the_board_ship_too():
     results = load_results(ROOT / "results" / "board")
     there = shipped(protocol(results.config))
     assert there.protocol == protocol(load_experiment("board").to_dict())
-    pd.testing.assert_frame_equal(
-        there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
-    )
+    rows = there.rows.reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows.drop(columns="cost"), losses(results).reset_index(drop=True), check_dtype=False)
+    of_board = load_board(ROOT / "results")
+    from_rows = at_cost(rows, rows[[*CELL, "cost"]].dropna(), of_board.known, COLUMNS)
+    pd.testing.assert_frame_equal(from_rows.gains, of_board.at_cost("fit", COLUMNS).gains, atol=1e-3)
 
 
 def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
@@ -299,5 +304,7 @@ def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatc
     done = CliRunner().invoke(cli, ["board"], standalone_mode=False)
     assert done.exception is None, done.output
     assert "Nyström RPCholesky" in done.output
-    assert "These rows ship with rffbench" in " ".join(done.output.split())
+    said = " ".join(done.output.split())
+    assert "These rows ship with rffbench" in said
+    assert "Gain at RFF's seconds with 512 columns" in said
     assert not list(tmp_path.iterdir())
