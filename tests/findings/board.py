@@ -122,11 +122,12 @@ def drawing_by_scores_does_not_pay() -> str:
 def the_kernel_matters_more_than_the_map() -> str:
     every = number(5, "share of datasets on which kernels vary more")
     few = number(5, "the same without the worst kernel and the worst map (exploratory)")
-    assert every.low > 0.5 > few.low
+    assert every.low > 0.5
+    assert few.low < 0.5 < few.high
     return (
         f"The kernel matters more than the map: over five kernels the loss varies more than over five maps of the "
-        f"Gaussian kernel on {share(every)}. Mostly a poor kernel costs: without the worst kernel and the worst map "
-        f"it is {share(few)}."
+        f"Gaussian kernel on {share(every)}. Without the worst kernel and the worst map that is not decided: it is so "
+        f"on {share(few)}."
     )
 
 

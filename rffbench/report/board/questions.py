@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rffbench.parameters import TIMES_MEDIAN
 from rffbench.report.board.answers import Answer, Number, correlation, median, over_datasets, strips
 from rffbench.report.board.registered import (
     COLUMNS,
@@ -248,6 +249,13 @@ def kernels(board: Board) -> Answer:
     missing += board.missing(OF_GAUSSIAN, COLUMNS)
     waits = f"{missing} trials to come" if missing else ""
     changes = "Other five kernels, or other five maps: a poor one among either makes its variance large."
+    times = results.trials[TIMES_MEDIAN]
+    at_edge = (times == times.max()).groupby(results.trials["method"]).mean()
+    if at_edge.max() > 0:
+        changes += (
+            f" Also a wider grid of σ: {at_edge.idxmax()} has the largest value there is in {at_edge.max():.0%} of its "
+            "trials."
+        )
     drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
     return Answer(5, asked, f"{said}.", [], numbers, waits, changes, (drawn,))
 
