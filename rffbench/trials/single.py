@@ -38,9 +38,7 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
     MemoryBudgetError, before the solver starts, if it is too small.
     """
     problem = problem or Problem.of(spec)
-    features = problem.features(spec)
-    free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
-    solver = ready_solver(spec, problem, features, free)
+    features, solver, free = _ready(spec, problem, memory)
     with (
         in_figures_of_the_process(memory, free),
         naming_whose_code(spec, features, solver),
@@ -50,6 +48,13 @@ def run_trial(spec: TrialSpec, problem: Problem | None = None, *, memory: int | 
             check_measuring(spec, len(problem.split.X_train), features.n_components, free)
         predicted, seconds = _fit(spec, problem, features, solver)
         return problem.result(spec, solver, predicted, seconds)
+
+
+def _ready(spec: TrialSpec, problem: Problem, memory: int | None) -> tuple[Any, Any, int | None]:
+    """The map and the solver of a trial, neither of them fitted, and the bytes to plan with."""
+    features = problem.features(spec)
+    free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
+    return features, ready_solver(spec, problem, features, free), free
 
 
 def _fit(spec: TrialSpec, problem: Problem, features: Any, solver: Any) -> tuple[NDArray | None, dict[str, Any]]:
@@ -124,9 +129,7 @@ def _repeated(
     repeated from the start, and the median of each part counts: one fit may take several times what the next does."""
     every = [first]
     while spec.device == "cpu" and len(every) < MOST_FITS and sum(map(_whole, every)) < LONG_S:
-        features = problem.features(spec)
-        free = bytes_to_plan_with(memory, getattr(features, "n_components", 0))
-        solver = ready_solver(spec, problem, features, free)
+        features, solver, free = _ready(spec, problem, memory)
         with (
             around, keeping_warnings(), in_figures_of_the_process(memory, free),
             naming_whose_code(spec, features, solver),

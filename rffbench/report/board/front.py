@@ -13,7 +13,7 @@ from rffbench.report.board.views import cost_curves
 def points(board: Board) -> tuple[pd.DataFrame, str]:
     """Of every trial of a map on the datasets with a usable reference: dataset, method, n_features, trial, x and y; and
     what x is. y is the loss, 0 that of RFF at 4,096 columns and 1 a constant's. x is the ratio to RFF's seconds with
-    512 columns ('fit'), or, where seconds have not been measured, the columns."""
+    512 columns ('seconds'), or, where seconds have not been measured, the columns."""
     found = board.losses[board.losses["method"].isin(board.maps)]
     usable = {name: each for name, each in board.known.items() if each.is_usable}
     costs = board.costs("fit").dropna()
@@ -22,7 +22,7 @@ def points(board: Board) -> tuple[pd.DataFrame, str]:
         constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
         rows["loss"], rows["x"] = rows["loss"].where(~rows["failed"], constant), rows["n_features"].astype(float)
     else:
-        rows, axis = cost_curves(found, costs, board.known, COLUMNS), "fit"
+        rows, axis = cost_curves(found, costs, board.known, COLUMNS), "seconds"
         rows["x"] = rows["ratio"]
     reference = rows["dataset"].map({name: each.reference for name, each in usable.items()})
     unit = rows["dataset"].map({name: each.unit for name, each in usable.items()}).astype(float)

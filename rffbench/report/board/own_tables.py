@@ -12,7 +12,7 @@ from rffbench.errors import ResultsError
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
 from rffbench.report.board.shipped import SHIPPED, Shipped, protocol, read_shipped, shipped
-from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
+from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of, summary_table
 from rffbench.report.board.views import Clock, at_cost, cost, outside
 from rffbench.report.frame import Results
 from rffbench.report.significance import mean_interval
@@ -60,13 +60,8 @@ def shipped_tables(name: str = "board") -> list[Table]:
 def _equal_seconds_table(rows: pd.DataFrame, maps: Sequence[str]) -> Table:
     """The gains at RFF's seconds with 512 columns, of shipped rows with their cost."""
     at = at_cost(rows, rows[[*CELL, "cost"]].dropna(), references(), COLUMNS)
-    header = ["map", "gain", "95 %", "better | same | worse", "datasets", "left out"]
-    table = Table(f"Gain at RFF's seconds with {COLUMNS} columns: map, one fit and prediction", header, stub=1)
-    table.rows = [
-        [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
-         each.outside]
-        for each in summaries(at.trials, maps)
-    ]  # fmt: skip
+    title = f"Gain at RFF's seconds with {COLUMNS} columns: map, one fit and prediction"
+    table = summary_table(title, summaries(at.trials, maps))
     table.notes = [
         "Left out: datasets on which the map is dearer, or cheaper, than that at every size that was run. Ratios of "
         "seconds are those of the machine that measured the board.",

@@ -94,11 +94,10 @@ def _front(board: Board) -> Section:
 
     rows, axis = front.points(board)
     figure = front_figure(front.medians(rows), (BASELINE, *CONFIRMATORY), axis)
-    what = "seconds" if axis == "fit" else "columns"
-    but = "" if axis == "fit" else ", as seconds have not been measured yet"
+    but = "" if axis == "seconds" else ", as seconds have not been measured yet"
     return Section(
-        "Loss against cost", [f"The median over datasets, against {what}{but}."],
-        pictures=[Picture("board-front", f"Median loss over datasets against {what}, a curve a map.", figure)],
+        "Loss against cost", [f"The median over datasets, against {axis}{but}."],
+        pictures=[Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)],
     )  # fmt: skip
 
 
@@ -151,8 +150,7 @@ def _each_dataset(board: Board) -> Section:
 
     rows, axis = front.points(board)
     figure = fronts_figure(front.means(rows), (BASELINE, *CONFIRMATORY), axis)
-    what = "seconds" if axis == "fit" else "columns"
-    picture = Picture("board-fronts", f"Loss against {what} on every dataset, a curve a map.", figure)
+    picture = Picture("board-fronts", f"Loss against {axis} on every dataset, a curve a map.", figure)
     return Section("On every dataset", tables=[tables.datasets(board)], pictures=[picture])
 
 

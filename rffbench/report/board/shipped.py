@@ -44,9 +44,8 @@ def ship(results: Results, path: Path, costs: pd.DataFrame | None = None) -> Non
     columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
     rows = losses(results)
     if costs is not None and len(costs):
-        cell = ["dataset", "method", "n_features"]
         ratios = cost_ratios(costs, COLUMNS).round(4).rename("cost")
-        rows, columns = rows.join(ratios, on=cell), [*columns, "cost"]
+        rows, columns = rows.join(ratios, on=["dataset", "method", "n_features"]), [*columns, "cost"]
     pd.concat([head, rows])[columns].to_csv(
         path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
     )

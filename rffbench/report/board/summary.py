@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signed_rank
 from rffbench.report.board.views import outside
-from rffbench.report.text_table import NOT_RUN
+from rffbench.report.text_table import NOT_RUN, Table
 
 Gains = Mapping[str, NDArray[np.float64]]
 """Of one map, by dataset, the gains of its trials, NaN without any."""
@@ -77,3 +77,14 @@ def odds(posterior: Posterior) -> str:
     if np.isnan(posterior.better):
         return NOT_RUN
     return " | ".join(f"{each:.2f}" for each in (posterior.better, posterior.same, posterior.worse))
+
+
+def summary_table(title: str, found: Sequence[Summary]) -> Table:
+    """A row for each map: its gain with the interval, the probabilities, and the datasets with and without a gain."""
+    table = Table(title, ["map", "gain, %", "95 %", "better | same | worse", "datasets", "left out"], stub=1)
+    table.rows = [
+        [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
+         each.outside]
+        for each in found
+    ]  # fmt: skip
+    return table

@@ -16,7 +16,7 @@ from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
 from rffbench.report.board.score import BASELINE, gains, loss_name
 from rffbench.report.board.standing import CALIBRATION, Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
-from rffbench.report.board.summary import Summary, interval, odds, percent, summaries
+from rffbench.report.board.summary import Summary, interval, odds, percent, summaries, summary_table
 from rffbench.report.board.views import AtCost, Cost, outside
 from rffbench.report.edges import edges
 from rffbench.report.text_table import NOT_RUN, Table
@@ -208,15 +208,7 @@ def answer_tables(answer: Answer) -> list[Table]:
     """The numbers of an answer."""
     tables = []
     for title, found in answer.maps:
-        table = Table(
-            f"Gains {title}", ["map", "gain, %", "95 %", "better | same | worse", "datasets", "left out"], stub=1
-        )
-        table.rows = [
-            [each.method, percent(each.median), interval(each.low, each.high), odds(each.posterior), str(each.datasets),
-             each.outside]
-            for each in found
-        ]  # fmt: skip
-        tables.append(table)
+        tables.append(summary_table(f"Gains {title}", found))
     if answer.numbers:
         table = Table("Numbers", ["what", "value", "95 %", "datasets"], stub=1)
         table.rows = [[each.name, _number(each.value), _ends(each), str(each.datasets)] for each in answer.numbers]

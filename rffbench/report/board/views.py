@@ -74,8 +74,9 @@ class AtCost:
 
 
 def outside(rows: pd.DataFrame, method: str) -> str:
-    """On how many datasets a map costs more than the baseline at every size, and on how many less, in words; empty
-    where there are none, and for rows at equal columns."""
+    """The datasets on which a map has no gain, counted in words: "2 dearer, 1 cheaper". Dearer: every size of the map
+    costs more than the baseline; cheaper: every size costs less. The text is empty if all datasets have a gain, and for
+    rows at equal columns, which have no column ``outside``."""
     if "outside" not in rows:
         return ""
     counts = rows[(rows["method"] == method) & (rows["outside"] != "")].groupby("outside")["dataset"].nunique()
@@ -134,7 +135,7 @@ def cost_curves(
     rows = found[found["dataset"].isin(usable)].copy()
     constant = rows["dataset"].map({name: each.constant for name, each in usable.items()}).astype(float)
     rows["loss"] = rows["loss"].where(~rows["failed"], constant)
-    cell = ["dataset", "method", "n_features"]
+    cell = list(measured.index.names)
     ratio = _at_sizes(measured[measured > 0], rows[cell].drop_duplicates())
     rows["ratio"] = ratio.reindex(pd.MultiIndex.from_frame(rows[cell])).to_numpy()
     return rows[rows["ratio"].notna() & rows["loss"].notna()]

@@ -15,7 +15,7 @@ from rffbench.report.figures.style import headline, legend_below, log_axis, pane
 from rffbench.report.strips import Strips
 
 GREY: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.7, "zorder": 1}
-AXES = {"columns": "columns", "fit": "seconds of map, one fit and prediction, over RFF's with 512 columns"}
+AXES = {"columns": "columns", "seconds": "seconds of map, one fit and prediction, over RFF's with 512 columns"}
 
 
 def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figure:
