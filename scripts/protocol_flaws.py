@@ -72,7 +72,7 @@ def _of_process(
     return float(np.mean((predicted - y[test]) ** 2))
 
 
-# ---- Wu et al. 2016: the bins of test rows are columns, too ----
+# ---- Wu et al. 2016: the bins of test rows are columns, too; and a score of 0 is an error ----
 
 
 def with_bins_of_test_rows(name: str, grids: int, gamma: float) -> Iterator[tuple[float, float]]:
@@ -88,6 +88,19 @@ def with_bins_of_test_rows(name: str, grids: int, gamma: float) -> Iterator[tupl
             predicted = model.fit(features.transform(A), y).predict(features.transform(B))
             scores.append(100 * float(np.mean(predicted == split.y_test)))
         yield scores[0], scores[1]
+
+
+def with_scores_of_0_wrong(name: str, grids: int, gamma: float) -> Iterator[tuple[float, float]]:
+    """The same of two classes, where a test row has the score 0 if no training row shares a bin with it. A score of 0
+    is the negative class, as for other learners; or an error whatever the class, as their code has it."""
+    split = data.train_test(name, seed=0, trial=0, preprocess=["minmax"])
+    A, B = (np.asarray(rows[: len(rows)], float) for rows in (split.X_train, split.X_test))
+    for seed in range(5):
+        features = RandomBinningFeatures(grids, gamma=gamma, random_state=seed).fit(A)
+        model = StreamedRidgeClassifier(0.01, features=None, lambda_scale=1, center=False)
+        scores = model.fit(features.transform(A), np.asarray(split.y_train)).decision_function(features.transform(B))
+        right = (scores > 0) == (split.y_test == model.classes_[1])
+        yield 100 * float(np.mean(right)), 100 * float(np.mean(right & (scores != 0)))
 
 
 # ---- Büchel et al. 2024: the kernel error of cod-RNA is that of the first 1,000 test rows ----
@@ -118,6 +131,7 @@ FLAWS = [
     Flaw(APPENDED, "wacker2022", "housing-gp", "mse", lambda: appended("housing-gp", 80, 8)),
     Flaw("bins of test rows are columns, too", "wu2016", "penbased", "accuracy",
          lambda: with_bins_of_test_rows("penbased", 16, 0.56)),
+    Flaw("a score of 0 is an error", "wu2016", "a9a", "accuracy", lambda: with_scores_of_0_wrong("a9a", 64, 1.58)),
     Flaw("the error is that of the first 1,000 test rows", "buchel2024", "cod-rna", "frobenius_error",
          lambda: on_the_first_rows("cod-rna", 30, 0.05)),
 ]  # fmt: skip
