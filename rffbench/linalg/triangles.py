@@ -23,6 +23,8 @@ from rffbench.linalg.threads import in_threads, interruptibly, side_by_side, thr
 
 BLOCK = 64  # rows and columns per step of an operation in place, which stay in a level-1 cache
 GRAM_TILE = 512  # rows of a Gram matrix per task: enough for products at full speed
+CHOLESKY_AT_ONCE = 8192  # rows; OpenBLAS with two threads writes past its buffers, and crashes, from some 22,000 rows on
+CHOLESKY_STEP = 4096  # columns of a larger factor at a time
 GRAM_WORTH_A_THREAD = 1 << 24  # multiplications: fewer take less time than starting a thread
 SYMV_WORTH_A_THREAD = 1 << 19
 BLAS_BYTES_A_COLUMN = 4096  # measured per column of a Gram matrix and thread: OpenBLAS copies operands, and keeps them
@@ -158,12 +160,60 @@ class Triangle:
             )  # fmt: skip
 
     def cholesky(self) -> None:
-        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError if it is not positive definite."""
+        """Replace the matrix by its Cholesky factor L (A = L·Lᵀ). LinAlgError if it is not positive definite.
+
+        A large matrix is factored by strips of columns: the corner of a strip, the rows below it, and what these rows
+        take off the rest of the matrix.
+        """
+        step = self.p if self.p <= CHOLESKY_AT_ONCE else CHOLESKY_STEP
+        for start in range(0, self.p, max(step, 1)):
+            stop = min(start + step, self.p)
+            self._factor_corner(start, stop)
+            if stop < self.p:
+                self._divide_by_corner(start, stop)
+                tasks = [
+                    partial(self._subtract_strip, start, stop, first, min(first + GRAM_TILE, self.p))
+                    for first in range(stop, self.p, GRAM_TILE)
+                ]
+                side_by_side(tasks[::-1])
+
+    def _factor_corner(self, start: int, stop: int) -> None:
+        """L of the rows and columns start…stop−1."""
+        rows = stop - start
         info = interruptibly(
-            lambda: call("dpotrf", self._uplo, self.p, self._pointer, self._leading_dimension, 0), self.p**3 / 3
+            lambda: call("dpotrf", self._uplo, rows, self._element(start, start), self._leading_dimension, 0),
+            rows**3 / 3,
         )
         if info:
-            raise LinAlgError(f"not positive definite: the leading minor of order {info} is not positive")
+            raise LinAlgError(f"not positive definite: the leading minor of order {start + info} is not positive")
+
+    def _divide_by_corner(self, start: int, stop: int) -> None:
+        """The rows below the corner, times L⁻ᵀ of the corner; transposed, L⁻¹ times these, if the rows are columns."""
+        strip, below = stop - start, self.p - stop
+        side, m, n = (b"R", below, strip) if self.row_step == 1 else (b"L", strip, below)
+        interruptibly(
+            lambda: call(
+                "dtrsm", side, self._uplo, b"T", b"N", m, n, 1.0, self._element(start, start),
+                self._leading_dimension, self._element(stop, start), self._leading_dimension,
+            ),
+            strip**2 * below / 2,
+        )  # fmt: skip
+
+    def _subtract_strip(self, start: int, stop: int, first: int, last: int) -> None:
+        """P·Pᵀ off the rows first…last−1 from column ``stop`` on; P: the strip's rows below its corner."""
+        strip, step = stop - start, self._leading_dimension
+        plain, transposed = (b"N", b"T") if self.row_step == 1 else (b"T", b"N")
+        new, old = (self._element(first, start), last - first), (self._element(stop, start), first - stop)
+        call(
+            "dsyrk", self._uplo, plain, last - first, strip, -1.0, new[0], step, 1.0, self._element(first, first), step
+        )
+        if first > stop:
+            # As in `_add_gram_rows`: the block left of the diagonal, or its transpose.
+            (left, m), (right, n) = (new, old) if self.row_step == 1 else (old, new)
+            call(
+                "dgemm", plain, transposed, m, n, strip, -1.0, left, step, right, step,
+                1.0, self._element(first, stop), step,
+            )  # fmt: skip
 
     def mix(self, R: NDArray[np.float64]) -> None:
         """Replace the matrix A by R⁻¹·A·R⁻ᵀ, R (p, p) lower triangular and invertible."""

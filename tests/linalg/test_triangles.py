@@ -131,3 +131,24 @@ def test_strips_of_a_gram_matrix_add_up_to_it(which):
     part.add_gram_strip(Z, 5, 20)
     np.testing.assert_allclose(part.leading(20).full(), Z[:, :20].T @ Z[:, :20], atol=1e-12)
     assert not part.lower[20:, :20].any()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("p", [33, 64, 101])
+def test_a_large_matrix_is_factored_by_strips(monkeypatch, p, which):
+    for name, value in (("CHOLESKY_AT_ONCE", 32), ("CHOLESKY_STEP", 16), ("GRAM_TILE", 7)):
+        monkeypatch.setattr(triangles, name, value)
+    stack, dense = filled(2, p)
+    stack[which].cholesky()
+    np.testing.assert_allclose(np.tril(stack[which].lower), np.linalg.cholesky(dense[which]), atol=1e-10)
+    np.testing.assert_allclose(stack[1 - which].full(), dense[1 - which], atol=1e-11)
+
+
+def test_a_strip_that_is_not_positive_definite_is_named_by_its_row(monkeypatch):
+    monkeypatch.setattr(triangles, "CHOLESKY_AT_ONCE", 8)
+    monkeypatch.setattr(triangles, "CHOLESKY_STEP", 8)
+    triangle = TriangleStack(1, 20)[0]
+    triangle.diagonal[:] = 1
+    triangle.diagonal[13] = -1
+    with pytest.raises(LinAlgError, match="order 14"):
+        triangle.cholesky()
