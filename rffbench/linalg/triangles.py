@@ -23,7 +23,7 @@ from rffbench.linalg.threads import in_threads, interruptibly, side_by_side, thr
 
 BLOCK = 64  # rows and columns per step of an operation in place, which stay in a level-1 cache
 GRAM_TILE = 512  # rows of a Gram matrix per task: enough for products at full speed
-CHOLESKY_AT_ONCE = 8192  # rows; OpenBLAS with two threads writes past its buffers, and crashes, from some 22,000 rows on
+CHOLESKY_AT_ONCE = 8192  # rows; from some 22,000 on OpenBLAS with two threads writes past its buffers, and crashes
 CHOLESKY_STEP = 4096  # columns of a larger factor at a time
 GRAM_WORTH_A_THREAD = 1 << 24  # multiplications: fewer take less time than starting a thread
 SYMV_WORTH_A_THREAD = 1 << 19
