@@ -3,9 +3,9 @@ scripts/board_page.py."""
 
 import functools
 
-from rffbench.report.board import questions
+from rffbench.report.board import questions, tables
 from rffbench.report.board.answers import Answer, Number
-from rffbench.report.board.registered import COLUMNS
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DRAWS
 from rffbench.report.board.standing import Board, load_board
 from rffbench.report.board.summary import Summary
 from tests.helpers.findings import ROOT, finding
@@ -97,6 +97,34 @@ def nystroem_gains_at_equal_columns_alone() -> str:
         f"landmarks the difference is not decided, and with RPCholesky landmarks they lose {losing(costly)} on "
         f"{costly.datasets} datasets and are slower at every size on the other {28 - costly.datasets}."
     )
+
+
+@finding(*PAGES)
+def among_the_other_maps_some_gain_at_equal_columns() -> str:
+    found = at_512_columns()
+    others = {name: each for name, each in found.items() if name not in (*CONFIRMATORY, "Nyström", *DRAWS)}
+    assert len(others) == 12
+    assert {name for name, each in others.items() if each.posterior.verdict == "better"} == {"Nyström k-means"}
+    worse = ("SRHT", "TensorSketch", "complex-to-real")
+    assert {name for name, each in others.items() if each.posterior.verdict == "worse"} == set(worse)
+    srht, sketch, complex_ = (losing(found[name]) for name in worse)
+    return (
+        f"Exploratory, at 512 columns: Nyström features with k-means landmarks gain {gaining(found['Nyström k-means'])}. "
+        f"SRHT loses {srht}, TensorSketch {sketch} and complex-to-real features {complex_}. Their seconds have not been "
+        "measured."
+    )
+
+
+@finding("docs/choose-a-map.md")
+def smaller_lambdas_make_surrogate_reweighted_the_same() -> str:
+    board_lambdas, smaller, of_rff = tables.with_smaller_lambdas(board())
+    assert board_lambdas.posterior.verdict == "undecided"
+    assert smaller.posterior.verdict == of_rff.posterior.verdict == "same"
+    return (
+        f"Reweighted surrogate features lose {losing(board_lambdas)} with the λ of the board, which is not decided. With λ "
+        f"down to 1e-19 for both they are the same as random Fourier features: {100 * smaller.median:+.2f} % "
+        f"({100 * smaller.low:+.2f} to {100 * smaller.high:+.2f})."
+    ).replace("-0.", "−0.")
 
 
 @finding("docs/choose-a-map.md")

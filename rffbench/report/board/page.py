@@ -113,7 +113,7 @@ def _verdicts(board: Board) -> Section:
     if not by_cost:
         said.append("Seconds and memory have not been measured yet: gains at equal cost will follow.")
     simulated = tables.calibration(board)
-    shown = [*found, *by_cost, *([simulated] if simulated else [])]
+    shown = [*found, *by_cost, *(each for each in (tables.by_lambdas(board), simulated) if each)]
     return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
 

@@ -18,7 +18,7 @@ from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
-PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels")
+PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels", "board-reweighted")
 SOLVERS = "board-solvers"
 """The configs that the page is made of; the first has the scores."""
 CALIBRATION = "calibration.csv"

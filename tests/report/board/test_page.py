@@ -207,3 +207,24 @@ def test_the_page_of_the_board_is_that_of_its_results():
     board = load_board(ROOT / "results")
     text = (ROOT / "docs" / "board" / "results.md").read_text(encoding="utf-8")
     assert text.endswith(to_markdown(sections(board), "../../results/board/figures")), "python scripts/board_page.py"
+
+
+def test_smaller_lambdas_are_compared_with_the_boards_on_the_same_trials(tmp_path):
+    """Reweighted 2 points worse with the board's λ, as good as RFF with smaller ones, which leave RFF as it is."""
+    from rffbench.report.board.tables import REWEIGHTED, by_lambdas, with_smaller_lambdas
+
+    def part(folder, worse):
+        config = log.config(datasets=DATASETS, n_features=[512], methods={"RFF": {"features": "fourier"}, REWEIGHTED: {
+            "features": "surrogate-leverage", "variant": "reweighted"}}, trials=3)  # fmt: skip
+        rows = []
+        for name in DATASETS:
+            for trial in range(3):
+                for method, less in (("RFF", 0), (REWEIGHTED, worse)):
+                    spec = log.spec(dataset=name, method="RFF", n_features=512, multiple=None, trial=trial)
+                    rows.append(log.ok(spec, 80 - less) | {"method": method, "key": f"{name}{trial}{method}"})
+        return load_results(log.write(folder, config, rows))
+
+    with_both = Board({"board": part(tmp_path / "a", 2), "board-reweighted": part(tmp_path / "b", 0)}, KNOWN)
+    assert [each.median for each in with_smaller_lambdas(with_both)] == pytest.approx([-0.05, 0, 0])
+    assert by_lambdas(with_both) is not None
+    assert by_lambdas(Board({"board": with_both.scores}, KNOWN)) is None
