@@ -213,15 +213,18 @@ def test_smaller_lambdas_are_compared_with_the_boards_on_the_same_trials(tmp_pat
     """Reweighted 2 points worse with the board's λ, as good as RFF with smaller ones, which leave RFF as it is."""
     from rffbench.report.board.tables import REWEIGHTED, by_lambdas, with_smaller_lambdas
 
+    methods = {"RFF": METHODS["RFF"], REWEIGHTED: METHODS["Nyström"]}  # which map it is doesn't matter here
+
     def part(folder, worse):
-        config = log.config(datasets=DATASETS, n_features=[512], methods={"RFF": {"features": "fourier"}, REWEIGHTED: {
-            "features": "surrogate-leverage", "variant": "reweighted"}}, trials=3)  # fmt: skip
+        config = log.config(datasets=DATASETS, n_features=[512], methods=methods, trials=3)
         rows = []
         for name in DATASETS:
             for trial in range(3):
                 for method, less in (("RFF", 0), (REWEIGHTED, worse)):
                     spec = log.spec(dataset=name, method="RFF", n_features=512, multiple=None, trial=trial)
-                    rows.append(log.ok(spec, 80 - less) | {"method": method, "key": f"{name}{trial}{method}"})
+                    features = {"name": methods[method]["features"]}
+                    row = {"method": method, "features": features, "key": f"{name}{trial}{method}"}
+                    rows.append(log.ok(spec, 80 - less) | row)
         return load_results(log.write(folder, config, rows))
 
     with_both = Board({"board": part(tmp_path / "a", 2), "board-reweighted": part(tmp_path / "b", 0)}, KNOWN)
