@@ -142,7 +142,8 @@ def _of_strips(name: str, panels: Sequence[Strips]) -> list[Picture]:
 
 
 def _beside(board: Board) -> Section:
-    return Section("Beside the gain", tables=[tables.beside(board)])
+    shown = (tables.beside(board), tables.without_a_map(board))
+    return Section("Beside the gain", tables=[each for each in shown if each])
 
 
 def _each_dataset(board: Board) -> Section:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
-from rffbench.report.board.score import BASELINE, CELL, Reference, left_out, losses, references
+from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, with_cost
@@ -61,6 +61,11 @@ class Board:
         return [name for name in self.scores.methods if grid.features(name)["name"] != "none"]
 
     @property
+    def not_maps(self) -> list[str]:
+        """The methods of the board that are learners on the rows themselves."""
+        return [name for name in self.scores.methods if name not in self.maps]
+
+    @property
     def compared(self) -> list[str]:
         """The maps but RFF, which they are compared with."""
         return [name for name in self.maps if name != BASELINE]
@@ -90,6 +95,12 @@ class Board:
     def at_columns(self, columns: int) -> pd.DataFrame:
         """The gains of the maps over RFF at that many columns."""
         return at_columns(self.losses[self.losses["method"].isin(self.maps)], self.known, columns)
+
+    def without_a_map(self, columns: int) -> list[Summary]:
+        """What learners without a map gain over RFF at that many columns, each on the trials that both have."""
+        own = self.losses["method"].isin(self.not_maps)
+        rows = self.losses[own | ((self.losses["method"] == BASELINE) & (self.losses["n_features"] == columns))]
+        return summaries(gains(rows.assign(n_features=columns), self.known), self.not_maps)
 
     @cached_property
     def at_each_size(self) -> dict[int, list[Summary]]:

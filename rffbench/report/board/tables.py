@@ -176,6 +176,17 @@ def _marked(name: str) -> str:
     return f"{name} {MARK}" if name in CONFIRMATORY else name
 
 
+def without_a_map(board: Board) -> Table | None:
+    """What learners on the rows themselves gain over RFF; None where none has run."""
+    if not (found := board.without_a_map(COLUMNS)):
+        return None
+    table = summary_table(f"Learners without a map, over RFF at {COLUMNS} columns", found)
+    table.notes = [
+        "Boosted trees are scikit-learn's, with its defaults. A trial is compared with RFF's of the same split."
+    ]
+    return table
+
+
 BESIDE = {"accuracy": "test error, %", "auc": "AUC", "rmse": "RMSE over RFF's", "kernel_error": "kernel error",
           "delta_error": "Δ"}  # fmt: skip
 """What else is measured of a map, and the headers."""

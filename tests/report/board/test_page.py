@@ -231,3 +231,24 @@ def test_smaller_lambdas_are_compared_with_the_boards_on_the_same_trials(tmp_pat
     assert [each.median for each in with_smaller_lambdas(with_both)] == pytest.approx([-0.05, 0, 0])
     assert by_lambdas(with_both) is not None
     assert by_lambdas(Board({"board": with_both.scores}, KNOWN)) is None
+
+
+def test_learners_without_a_map_are_compared_with_rff_on_the_same_splits(tmp_path):
+    """Trees with two of RFF's three trials, 4 points better on these; the third would hide it."""
+    from rffbench.report.board.tables import without_a_map
+
+    methods = {"RFF": METHODS["RFF"], "trees": {"features": "none", "n_features": [1]}}
+    config = log.config(datasets=DATASETS, n_features=[512], methods=methods, trials=3)
+    rows = []
+    for name in DATASETS:
+        for trial, score in enumerate((70, 71, 99)):
+            row = log.ok(log.spec(dataset=name, method="RFF", n_features=512, multiple=None, trial=trial), score)
+            rows.append(row | {"features": {"name": "fourier"}, "key": f"{name}{trial}"})
+            if trial < 2:
+                row = log.ok(log.spec(dataset=name, method="RFF", n_features=1, multiple=None, trial=trial), score + 4)
+                rows.append(row | {"method": "trees", "features": {"name": "none"}, "key": f"{name}{trial}trees"})
+    found = Board({"board": load_results(log.write(tmp_path, config, rows))}, KNOWN)
+    (trees,) = found.without_a_map(512)
+    assert trees.median == pytest.approx(0.04 / 0.4)
+    assert trees.datasets == 4
+    assert without_a_map(found).rows[0][0] == "trees"
