@@ -8,6 +8,7 @@ Column steps are fitted on rows; sample steps (``sample-…``) scale each row by
 - ``impute-most-frequent``: the same with the most frequent value (the smallest of several); also for words
 - ``onehot``: a column of words is replaced by one column per word, at the end, with 1 where it occurs, else 0
 - ``minmax``: each column to [0, 1] over the fitted rows; a constant column becomes 0
+- ``minmax-symmetric``: each column to [−1, 1] over the fitted rows, as LIBSVM's svm-scale; a constant column becomes 0
 - ``from-zero``: each column less its smallest value over the fitted rows
 - ``largest``: all numbers over the largest one in any column of the fitted rows
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
@@ -108,6 +109,13 @@ class MinMax(_Columns):
         self.scale = _or_infinite(high - low, constant=high == low)
 
 
+class MinMaxSymmetric(_Columns):
+    def fit(self, blocks: Blocks) -> None:
+        low, high = _extremes(blocks())
+        self.shift = low / 2 + high / 2
+        self.scale = _or_infinite(high / 2 - low / 2, constant=high == low)
+
+
 class FromZero(_Columns):
     def fit(self, blocks: Blocks) -> None:
         self.shift, high = _extremes(blocks())
@@ -191,6 +199,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     "none": None,
     **dict.fromkeys((*IMPUTING, ONE_HOT)),  # Preprocessor makes them for a card
     "minmax": MinMax,
+    "minmax-symmetric": MinMaxSymmetric,
     "from-zero": FromZero,
     "largest": Largest,
     "standard": Standard,

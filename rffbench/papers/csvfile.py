@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from rffbench import files
@@ -29,8 +30,8 @@ def load(
     numbers that it may have; all others are text. Only cells in the columns ``blank`` may be empty: numbers are then
     NaN. ConfigError if the file, a column or a cell is missing or wrong.
 
-    The table's ``attrs`` have the ``lines`` of the rows, and the ``decimals`` of each column of numbers: the largest
-    number of decimals in a cell.
+    The table's ``attrs`` have the ``lines`` of the rows, and of each column of numbers the ``decimals`` and the
+    ``digits``: the largest number of decimals, and of significant digits, in a cell.
     """
     rows = _rows(path)
     if not rows:
@@ -60,6 +61,7 @@ def load(
     table = pd.DataFrame([row for _, row in rows[1:]], columns=header)
     table.attrs["lines"] = [line for line, _ in rows[1:]]
     table.attrs["decimals"] = {name: max(map(_decimals, table[name]), default=0) for name in numbers}
+    table.attrs["digits"] = {name: max(map(_digits, table[name]), default=0) for name in numbers}
     for name in numbers:
         table[name] = [float(cell) if cell.strip() else math.nan for cell in table[name]]
     return table.astype(dict.fromkeys(numbers, float))
@@ -90,6 +92,27 @@ def _decimals(cell: str) -> int:
     """The number of decimals of a printed number: 2 for ``0.25``, 4 for ``2.5e-3``; 0 for an empty cell."""
     mantissa, _, exponent = cell.strip().lower().partition("e")
     return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
+
+
+def _digits(cell: str) -> int:
+    """The number of significant digits of a printed number: 2 for ``0.25`` and for ``2.5e-3``."""
+    mantissa = cell.strip().lower().partition("e")[0]
+    return len(mantissa.lstrip("+-").replace(".", "").lstrip("0"))
+
+
+def half_a_unit(table: pd.DataFrame, column: str) -> np.ndarray:
+    """Half a unit of the last place that each number of a loaded column was printed to.
+
+    The column was printed either with a number of decimals or with a number of significant digits, and zeros at the end
+    may be missing. So the most decimals of a cell are those of all cells, but no cell has more digits than the longest.
+    """
+    values = np.abs(table[column].to_numpy(float))
+    known = np.isfinite(values) & (values > 0)
+    before = np.zeros_like(values)
+    before[known] = np.floor(np.log10(values[known])) + 1
+    most, digits = table.attrs["decimals"][column], table.attrs["digits"][column]
+    decimals = np.where(known, np.minimum(most, digits - before), most)
+    return np.asarray(0.5 * 10.0**-decimals)
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

@@ -230,7 +230,7 @@ class Table(_Strict):
         found = numbers.assign(metric=metric, reported=printed[part.reported] * part.factor + part.offset)
         std = printed[part.reported_std] if part.reported_std else math.nan
         found["reported_std"] = std * abs(part.factor)
-        found["rounding"] = 0.5 * 10.0 ** -printed.attrs["decimals"][part.reported] * abs(part.factor)
+        found["rounding"] = csvfile.half_a_unit(printed, part.reported) * abs(part.factor)
         if not self.counts_all:
             return found
         for rule in self.not_here:

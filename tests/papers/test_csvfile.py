@@ -98,3 +98,17 @@ def test_a_paper_that_is_wrong_is_refused_with_file_and_line(paper, file, right,
     with pytest.raises(ConfigError, match=message) as refused:
         all_of_it()
     assert str(refused.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (["0.250", "12.125", "3.000"], [0.0005] * 3),  # a number of decimals
+        (["76.3774", "0.487972", "78.31"], [0.00005, 0.0000005, 0.00005]),  # six digits, without zeros at the end
+        (["2.5e-3", "1.5e-1"], [0.00005, 0.005]),
+        (["0.00", "0.25", "12"], [0.005, 0.005, 0.5]),
+    ],
+)
+def test_a_number_is_known_to_half_a_unit_of_its_last_place(tmp_path, printed, expected):
+    table = load(tmp_path, "dataset,method,score\n" + "".join(f"EEG,RFF,{each}\n" for each in printed))
+    assert csvfile.half_a_unit(table, "score") == pytest.approx(expected)
