@@ -14,6 +14,8 @@ from rffbench.report.figures import style as draw
 from rffbench.report.frame import Results, as_written
 from rffbench.trials.metrics import ERRORS, MAP_MEASURES, PERCENT, SCORES, TIMES, Metric
 
+MOST_SAME = 4  # groups of curves that coincide which a headline names
+
 
 def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called: str | None = None) -> Figure | None:
     """The panels of one dataset, from its rows of the summary; None if nothing was measured at two sizes."""
@@ -47,6 +49,8 @@ def dataset_figure(results: Results, summary: pd.DataFrame, dataset: str, called
     errors = [f"({letter})" for letter, metric in zip(ascii_lowercase, metrics, strict=False) if metric.name in ERRORS]
     drawn = [method for method in results.methods if method in set(sized["method"])]
     differ = results.kernels_differ(dataset, drawn) if errors else ""
+    if len(same) > MOST_SAME:
+        same[MOST_SAME - 1 :] = [f"{len(same) - MOST_SAME + 1} more groups of curves coincide"]
     shows_contended = any(metric.name in TIMES for metric in metrics) and bool(contended)
     draw.headline(figure, ": ".join(filter(None, [called or results.called(dataset), results.mark(dataset)])),
                   draw.spread(sized["n_ok"]), draw.HOLLOW if shows_contended else "",

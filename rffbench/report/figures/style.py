@@ -196,12 +196,13 @@ def thinned(sizes: pd.DataFrame, most: int = MOST_SIZES) -> pd.DataFrame:
 
 
 def headline(figure: Figure, title: str, *notes: str) -> None:
-    """Write a title above all panels, and notes below it, wrapped to the figure's width."""
+    """Write a title above all panels, and notes below it, wrapped to the width. The figure gets higher for many
+    lines."""
     size = mpl.rcParams["font.size"]
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
     figure.suptitle("\n".join(lines), fontsize=size)
-    if _current.get().narrowest:
+    if _current.get().narrowest or len(lines) > _LINES:
         figure.set_figheight(figure.get_figheight() + _LINE * max(0, len(lines) - _FEW_LINES))
 
 
@@ -314,8 +315,8 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
 
 
 _HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches of a legend's handle, a letter and a line
-_LINES = 4  # lines of a legend for which a figure's height has room
-_FEW_LINES = 2  # the same, and for the headline, in a style with narrow panels
+_LINES = 4  # lines of a legend, or of the headline, for which a figure's height has room
+_FEW_LINES = 2  # the same in a style with narrow panels
 
 
 def without_bars(handles: Iterable[Any]) -> list[Any]:

@@ -522,3 +522,24 @@ def test_errors_against_different_kernels_do_not_share_an_axis_without_a_word(tm
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
     assert "(a): errors are against different kernels" in said(drawn(path))
     assert "RFF: Laplacian, γ = 0.1" in said(drawn(path))
+
+
+def test_a_figure_of_many_methods_has_room_for_its_words(tmp_path):
+    """Sixty methods in twenty groups of equal curves: neither the headline nor the legend covers a panel."""
+    methods = {f"RFF {number}": log.METHODS["RFF"] for number in range(60)}
+    rows = []
+    for number, method in enumerate(methods):
+        for size in SIZES:
+            row = log.ok(log.spec(multiple=size), 60 + number // 3 + np.log(size), feature_s=size * (1 + number // 3))
+            rows.append(row | {"method": method, "key": f"{method} {size}"})
+    config = log.config(n_features=[f"{size}d" for size in SIZES], methods=methods, trials=1)
+    figure = drawn(log.write(tmp_path, config, rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        style.settle_ticks(figure)
+    headline, (legend,) = figure.get_suptitle(), figure.legends
+    assert "more groups of curves coincide" in headline
+    boxes = [panel.get_window_extent() for panel in figure.axes]
+    assert all(box.height > 50 for box in boxes)
+    assert not any(box.overlaps(legend.get_window_extent()) for box in boxes)
+    assert not any(box.overlaps(figure._suptitle.get_window_extent()) for box in boxes)
