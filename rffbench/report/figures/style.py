@@ -202,8 +202,10 @@ def headline(figure: Figure, title: str, *notes: str) -> None:
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))
     lines = [line for text in (title, "; ".join(filter(None, notes))) for line in textwrap.wrap(text, letters)]
     figure.suptitle("\n".join(lines), fontsize=size)
-    if _current.get().narrowest or len(lines) > _LINES:
+    if _current.get().narrowest:
         figure.set_figheight(figure.get_figheight() + _LINE * max(0, len(lines) - _FEW_LINES))
+    elif len(lines) > _LINES:  # the room of so few is the legend's
+        figure.set_figheight(figure.get_figheight() + _LINE * len(lines))
 
 
 def spread(trials: pd.Series, what: Literal["bars", "bands", "bars and bands"] = "bars") -> str:
@@ -315,7 +317,7 @@ def legend_below(figure: Figure, handles: Mapping[str, Any]) -> None:
 
 
 _HANDLE, _LETTER, _LINE = 0.75, 0.063, 0.18  # inches of a legend's handle, a letter and a line
-_LINES = 4  # lines of a legend, or of the headline, for which a figure's height has room
+_LINES = 4  # lines of a legend, or of a headline above a short legend, for which a figure's height has room
 _FEW_LINES = 2  # the same in a style with narrow panels
 
 

@@ -540,6 +540,6 @@ def test_a_figure_of_many_methods_has_room_for_its_words(tmp_path):
     headline, (legend,) = figure.get_suptitle(), figure.legends
     assert "more groups of curves coincide" in headline
     boxes = [panel.get_window_extent() for panel in figure.axes]
-    assert all(box.height > 50 for box in boxes)
+    assert all(box.height > 0.9 * figure.dpi for box in boxes)
     assert not any(box.overlaps(legend.get_window_extent()) for box in boxes)
     assert not any(box.overlaps(figure._suptitle.get_window_extent()) for box in boxes)
