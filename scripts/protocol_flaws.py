@@ -91,11 +91,15 @@ def with_bins_of_test_rows(name: str, grids: int, gamma: float) -> Iterator[tupl
         yield scores[0], scores[1]
 
 
-def with_scores_of_0_wrong(name: str, grids: int, gamma: float) -> Iterator[tuple[float, float]]:
+def with_scores_of_0_wrong(
+    name: str, grids: int, gamma: float, *, train: int, test: int, preprocess: str = "minmax"
+) -> Iterator[tuple[float, float]]:
     """The same of two classes, where a test row has the score 0 if no training row shares a bin with it. A score of 0
-    is the negative class, as for other learners; or an error whatever the class, as their code has it."""
-    split = data.train_test(name, seed=0, trial=0, preprocess=["minmax"])
-    A, B = (np.asarray(rows[: len(rows)], float) for rows in (split.X_train, split.X_test))
+    is the negative class, as for other learners; or an error whatever the class, as their code has it. The first
+    rows are for training, and the last for testing."""
+    given = {"rule": "given", "train": train, "test": test}
+    split = data.train_test(name, seed=0, trial=0, preprocess=[preprocess], split=given)
+    A, B = (np.asarray(part[: len(part)], float) for part in (split.X_train, split.X_test))
     positive = np.max(split.y_train)
     signs = np.where(np.asarray(split.y_train) == positive, 1.0, -1.0)
     for seed in range(5):
@@ -136,9 +140,11 @@ FLAWS = [
     Flaw("bins of test rows are columns, too", "wu2016", "penbased", "accuracy",
          lambda: with_bins_of_test_rows("penbased", 16, 0.56)),
     Flaw("a score of 0 is an error (σ = 1.58)", "wu2016", "a9a", "accuracy",
-         lambda: with_scores_of_0_wrong("a9a", 64, 1.58)),
+         lambda: with_scores_of_0_wrong("a9a", 64, 1.58, train=32561, test=16281)),
     Flaw("a score of 0 is an error (σ = 100)", "wu2016", "a9a", "accuracy",
-         lambda: with_scores_of_0_wrong("a9a", 64, 100)),
+         lambda: with_scores_of_0_wrong("a9a", 64, 100, train=32561, test=16281)),
+    Flaw("a score of 0 is an error (σ = 10)", "wu2016", "ijcnn1", "accuracy",
+         lambda: with_scores_of_0_wrong("ijcnn1", 64, 10, train=35000, test=91701, preprocess="none")),
     Flaw("the error is that of the first 1,000 test rows", "buchel2024", "cod-rna", "frobenius_error",
          lambda: on_the_first_rows("cod-rna", 30, 0.05)),
 ]  # fmt: skip

@@ -71,8 +71,8 @@ pages from `results/`. No number is typed by hand: `tests/test_findings.py` comp
 
 FLAWS_INTRODUCTION = """\
 `python scripts/protocol_flaws.py` runs each protocol with its flaw and without, all else the same. The difference has
-its 95 % interval over the runs; accuracies differ in points, errors in percent of the error without the flaw. Not
-measured yet: what it is worth to choose σ on the test part (`wu2016` against `wu2016-cv`).
+its 95 % interval over the runs; accuracies differ in points, errors in percent of the error without the flaw. What it
+is worth to choose σ on the test part stands under [Wu et al. 2016](#wu-et-al-2016-random-binning-features).
 """
 
 EXPLANATION = """\

@@ -144,7 +144,8 @@ class Experiment(Strict):
     ] = Field(
         default={DEFAULT: None},
         description="A split in place of the dataset's own: half, or {rule: random, given or given-sampled, train: …, "
-        "test: …} in rows or shares of them; given: the first rows are for training. Per dataset too.",
+        "test: …} in rows or shares of them; given: the first rows are for training, the last for testing. Per dataset "
+        "too.",
     )
     kernel: Annotated[Kernel, BeforeValidator(by_key("name"))] = Field(
         default_factory=Kernel, description="The kernel to approximate."

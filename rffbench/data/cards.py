@@ -294,7 +294,8 @@ def rule_in_rows(split: str | Mapping[str, Any], rows: int) -> dict[str, Any]:
 
 def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
     """The card with another split rule (`rule_in_rows`); the card itself if ``split`` is None. With the rule given, the
-    training rows are the first of the files. ConfigError if the rule does not fit the data."""
+    training rows are the first of the files, and the test rows the last. ConfigError if the rule does not fit the
+    data."""
     if split is None:
         return card
     try:
@@ -305,10 +306,10 @@ def with_split(card: Card, split: str | Mapping[str, Any] | None) -> Card:
     there = f"the {card.rows} rows of {card.name}"
     if changed.n_train + changed.n_test > card.rows:
         raise ConfigError(f"split: {changed.n_train} + {changed.n_test} are more than {there}")
-    if rule.rule == "given" and changed.n_train + changed.n_test != card.rows:
-        raise ConfigError(f"split: the given {changed.n_train} + {changed.n_test} must be all of {there}")
     if card.is_streamed and rule.rule != "given":
         raise ConfigError(f"split: {card.name} is read in order: its rule must be given, not {rule.rule}")
+    if card.is_streamed and changed.n_train + changed.n_test != card.rows:
+        raise ConfigError(f"split: the given {changed.n_train} + {changed.n_test} must be all of {there}")
     return changed
 
 

@@ -24,7 +24,7 @@ def split_rows(card: Card, seed: int, trial: int, folds: np.ndarray | None = Non
     """
     rng = np.random.default_rng(seeds.split_stream(seed, card.name, trial))
     if card.split.rule == "given":
-        return rng.permutation(card.n_train), np.arange(card.n_train, card.rows)
+        return rng.permutation(card.n_train), np.arange(card.rows - card.n_test, card.rows)
     if card.split.rule == "given-sampled":
         train = rng.permutation(card.n_train)
         return train, np.sort(card.n_train + rng.permutation(card.rows - card.n_train)[: card.n_test])

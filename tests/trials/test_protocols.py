@@ -10,6 +10,7 @@ from rffbench.config.costs import test_rows as rows_tested
 from rffbench.config.costs import train_rows
 from rffbench.config.experiment import Experiment
 from rffbench.data.cards import load_card, with_split
+from rffbench.data.split import split_rows
 from rffbench.errors import ConfigError
 from rffbench.kernels import make_kernel
 from rffbench.trials.measuring import MapOnPoints, Points
@@ -58,7 +59,7 @@ def test_a_split_may_differ_by_dataset_and_is_part_of_the_trial_s_key():
         ({"rule": "random", "train": 1.5}, "train must be a number of rows, or a share of them"),
         ({"rule": "random", "train": 2000}, "leaves none of the 1797 rows"),
         ({"rule": "random", "train": 1700, "test": 200}, "1700 \\+ 200 are more than the 1797 rows of digits"),
-        ({"rule": "given", "train": 100, "test": 200}, "must be all of the 1797 rows of digits"),
+        ({"rule": "given", "train": 1700, "test": 200}, "1700 \\+ 200 are more than the 1797 rows of digits"),
     ],
 )
 def test_a_split_that_does_not_fit_is_refused(split, problem):
@@ -151,3 +152,10 @@ def test_the_mean_squared_error_is_the_square_of_the_rmse():
     one = spec(dataset="synthetic-regression", scores=["mse"])
     found = run_trial(one).metrics
     assert found["mse"] == pytest.approx(found["rmse"] ** 2)
+
+
+def test_given_rows_are_the_first_for_training_and_the_last_for_testing():
+    """Rows between them, such as a validation part, are left out."""
+    train, test = split_rows(with_split(load_card("digits"), {"rule": "given", "train": 1000, "test": 300}), 0, 0)
+    assert sorted(train) == list(range(1000))
+    assert list(test) == list(range(1497, 1797))
