@@ -202,3 +202,32 @@ def which_wins_survive_at_equal_rank() -> str:
         f"At equal rank, random binning is ahead of Fourier features and of Nyström in {told[0]} of 14 cases with σ chosen "
         f"on the test part, and in {told[1]} with cross-validation."
     )
+
+
+@finding(PAGE_OF_NOTES)
+def which_wins_survive_at_equal_seconds() -> str:
+    """Random binning is behind where a size of the other map takes no longer and scores no less. It is ahead where all
+    such sizes score less and the largest size takes longer; else more columns of the other map might be ahead."""
+    trials = results("wu2016-seconds").trials
+    assert not trials["contended"].any()
+    trials["map"] = trials["method"].str.partition(" ")[0]
+    cost = trials[["feature_s", "fit_s", "predict_s"]].sum(axis=1, skipna=False)
+    seconds = cost.groupby([trials["dataset"], trials["map"], trials["n_features"]]).median()
+    by_cv = results("wu2016-cv").trials
+    by_cv["score"] = by_cv["accuracy"].fillna(-100 * by_cv["relative_rmse"])
+    scores = by_cv.groupby(["dataset", "method", "n_features"])["score"].mean()
+    told = []
+    for other in ("RFF", "Nyström"):
+        count = {"ahead": 0, "behind": 0, "open": 0}
+        for name, ranks in WITH_CV.items():
+            for rank in ranks:
+                time, score = seconds[name, "binning", rank], scores[name, "binning", rank]
+                fits = [size for size in seconds[name, other].index if seconds[name, other, size] <= time]
+                best = max((scores[name, other, size] for size in fits), default=-np.inf)
+                largest = seconds[name, other].index.max()
+                count["behind" if best >= score else "open" if largest in fits else "ahead"] += 1
+        told.append(f"ahead in {count['ahead']}, behind in {count['behind']}, and not decided in {count['open']}")
+    return (
+        f"At the seconds of random binning (map, one fit and prediction), against Fourier features of up to 1,024 columns "
+        f"it is {told[0]} of 14 cases, and against Nyström {told[1]}. Not decided: more columns would fit into its seconds."
+    )
