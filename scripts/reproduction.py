@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
 FOLDER = ROOT / "docs" / "reproduction"  # of the papers' pages
 FLAWS = ROOT / "results" / "protocol-flaws.csv"  # of scripts/protocol_flaws.py
-MOST_DIFFERENT = 5  # cells named of those that differ
+MOST_DIFFERENT = 5  # cells named of those that differ, in a study
+MOST_NAMED = 40  # cells that differ for one reason, by name
 VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
 NOT_COMPARABLE = ("data not here", "method not here", "no number", "no spread", "other rows")
 ROLES = {
@@ -226,8 +227,8 @@ class Experiment:
 
     @property
     def both(self) -> pd.DataFrame:
-        """The cells both measured and reported, on the same rows."""
-        return self.cells[self.cells["difference"].notna() & (self.cells["verdict"] != "other rows")]
+        """The cells both measured and reported that can be compared."""
+        return self.cells[self.cells["difference"].notna() & ~self.cells["verdict"].isin(NOT_COMPARABLE)]
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -382,20 +383,20 @@ def deviations(each: Experiment) -> list[str]:
     if len(different):
         order = different["difference"].abs().sort_values(ascending=False).index
         shown = different.reindex(order)[: None if each.role == "" else MOST_DIFFERENT]
-        by_reason: dict[str, list[str]] = {}
+        by_reason: dict[str, list[dict[str, Any]]] = {}
         for row in shown.to_dict("records"):
-            by_reason.setdefault(reason(row, each.explained), []).append(miss(row))
+            by_reason.setdefault(reason(row, each.explained), []).append(row)
         if each.role == "":
-            for why, names in by_reason.items():
-                said.append(f"{plural(len(names), 'cell')} that differ, {why}: {'; '.join(names)}")
+            for why, rows in by_reason.items():
+                said.append(f"{plural(len(rows), 'cell')} that differ, {why}: {named(rows)}")
         else:
-            names = [name for each_reason in by_reason.values() for name in each_reason]
-            said.append(f"{plural(len(different), 'cell')} that differ, the furthest {'; '.join(names)}")
+            furthest = [row for rows in by_reason.values() for row in rows]
+            said.append(f"{plural(len(different), 'cell')} that differ, the furthest {named(furthest)}")
     wrong = each.ratios[each.ratios["verdict"] == "differs"]
     if len(wrong):
         kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
-        named = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
-        said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {named}")
+        of_kinds = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
+        said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {of_kinds}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
         found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
@@ -403,6 +404,15 @@ def deviations(each: Experiment) -> list[str]:
     if each.missing:
         said.append(f"{plural(each.missing, 'cell')} without a measurement")
     return said
+
+
+def named(rows: list[dict[str, Any]]) -> str:
+    """The cells by name, the furthest first; of many, only how many each dataset and map has."""
+    if len(rows) <= MOST_NAMED:
+        return "; ".join(map(miss, rows))
+    counts = Counter(f"{row['dataset']} {re.sub(r' [0-9.]+$', '', row['method'])}" for row in rows)
+    each = ", ".join(f"{place} {count}" for place, count in counts.most_common())
+    return f"{each}. They are in bold in the table below; the furthest is {miss(rows[0])}"
 
 
 def miss(row: dict[str, Any]) -> str:
