@@ -208,7 +208,7 @@ def which_wins_survive_at_equal_rank() -> str:
     )
 
 
-@finding(PAGE_OF_NOTES)
+@finding(PAGE_OF_NOTES, "docs/choose-a-map.md")
 def which_wins_survive_at_equal_seconds() -> str:
     """Random binning is behind where a size of the other map takes no longer and scores no less. It is ahead where all
     such sizes score less and the largest size takes longer; else more columns of the other map might be ahead."""
