@@ -116,15 +116,14 @@ def among_the_other_maps_some_gain_at_equal_columns() -> str:
 
 
 @finding(*PAGES)
-def boosted_trees_are_ahead_of_all_maps() -> str:
+def boosted_trees_are_ahead_of_rff() -> str:
     found = {each.method: each for each in board().without_a_map(COLUMNS)}
     trees, linear = found["boosted trees"], found["linear"]
     assert trees.datasets == linear.datasets == 28
     assert (trees.posterior.verdict, linear.posterior.verdict) == ("better", "worse")
-    assert trees.median > max(each.median for each in at_512_columns().values())
     return (
         f"Exploratory: boosted trees, with scikit-learn's defaults and no map, gain {gaining(trees)} over random Fourier "
-        f"features with 512 columns, more than any map; a linear model loses {losing(linear)}."
+        f"features with 512 columns; a linear model loses {losing(linear)}."
     )
 
 
