@@ -154,6 +154,11 @@ def test_the_mean_squared_error_is_the_square_of_the_rmse():
     assert found["mse"] == pytest.approx(found["rmse"] ** 2)
 
 
+def test_rows_that_are_read_in_order_are_all_used():
+    with pytest.raises(ConfigError, match="the given 100 \\+ 200 must be all of the 10100000 rows of generated"):
+        with_split(load_card("generated"), {"rule": "given", "train": 100, "test": 200})
+
+
 def test_given_rows_are_the_first_for_training_and_the_last_for_testing():
     """Rows between them, such as a validation part, are left out."""
     train, test = split_rows(with_split(load_card("digits"), {"rule": "given", "train": 1000, "test": 300}), 0, 0)
