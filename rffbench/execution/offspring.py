@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing import forkserver, process
 from pathlib import Path
 
@@ -65,28 +66,37 @@ def end(pid: int) -> None:
 def end_strays() -> None:
     """Kill the processes that dead workers have left to their server, and everything below them."""
     server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
-    if not LINUX or server is None:
-        return
-    until = time.monotonic() + ENDED_S
-    while (strays := _strays(server)) and time.monotonic() < until:
-        for pid in strays:
-            _kill([pid, *descendants(pid)])
-        time.sleep(LOOK_S)
+    if LINUX and server is not None:
+        _end_all(lambda: [each for stray in _strays(server) for each in [stray, *descendants(stray)]])
 
 
 def end_below(pid: int) -> None:
     """Kill everything below a process, until nothing is left or ENDED_S have passed."""
-    until = time.monotonic() + ENDED_S
-    while (below := [each for each in descendants(pid) if _session(each) is not None]) and time.monotonic() < until:
-        _kill(below)
-        time.sleep(LOOK_S)
+    _end_all(lambda: descendants(pid))
+
+
+def _end_all(look: Callable[[], list[int]]) -> None:
+    """Kill the processes that ``look`` finds, until all have ended and a second look finds no others.
+
+    One look is not enough: if a process dies while ``look`` goes down the tree, its children move to one that it has
+    passed already.
+    """
+    until, before = time.monotonic() + ENDED_S, None
+    while time.monotonic() < until:
+        found = look()
+        running = [each for each in found if _session(each) is not None]
+        if not running and found == before:
+            return
+        _kill(running)
+        before = found
+        time.sleep(LOOK_S if running else 0)
 
 
 def _strays(server: int) -> list[int]:
     """The server's children that were not forked for this process: they have a worker's session, or their own."""
     ours = {each.pid for each in list(process._children)}  # type: ignore[attr-defined]
     children = (int(pid) for path in children_files(server) for pid in _words(path))
-    return [pid for pid in children if pid not in ours and _session(pid) not in (None, server)]
+    return [pid for pid in children if pid not in ours and _session(pid) != server]
 
 
 def _session(pid: int) -> int | None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rffbench.execution import offspring
 from rffbench.execution.local import LocalExecutor
 from tests.helpers.execution_workers import spec
-from tests.helpers.processes import alive, gone, wait_for
+from tests.helpers.processes import alive, content, gone, wait_for
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux has subreapers")
@@ -20,8 +21,12 @@ def deed(do, file):
     return spec(do, features={"name": "fourier", "do": do, "pids": str(file)})
 
 
+def lines(file):
+    return content(Path(file)).splitlines()
+
+
 def started(file):
-    return [int(line) for line in file.read_text().split()] if file.exists() else []
+    return [int(line) for line in lines(file)]
 
 
 @pytest.mark.slow
@@ -33,7 +38,7 @@ def test_a_child_in_a_session_of_its_own_ends_with_the_task(do, tmp_path):
     assert len(results) == 1
     daemons = started(tmp_path / "pids")
     assert len(daemons) == 2  # one forked, one that has lost its parent
-    assert all(map(gone, daemons))
+    assert [pid for pid in daemons if not gone(pid)] == []
 
 
 @pytest.mark.slow
@@ -53,4 +58,17 @@ def test_a_child_in_a_session_of_its_own_ends_with_a_run_that_is_struck(number, 
     assert all(map(alive, daemons))
     strike(run.pid, number)
     run.wait(60)
-    assert all(map(gone, daemons))
+    assert [lines(f"/proc/{pid}/status") for pid in daemons if not gone(pid)] == []
+
+
+def test_a_child_that_moves_while_the_tree_is_read_is_ended_too(monkeypatch):
+    """The first look down the tree finds a dead process alone, as its child has moved up meanwhile."""
+    dead, child = (subprocess.Popen(["sleep", seconds]) for seconds in ("0", "60"))
+    wait_for(lambda: not alive(dead.pid))
+    looks = iter([[dead.pid], [dead.pid, child.pid]])
+    monkeypatch.setattr(offspring, "descendants", lambda pid: next(looks, [dead.pid, child.pid]))
+    try:
+        offspring.end_below(os.getpid())
+        assert not alive(child.pid)
+    finally:
+        child.kill()
