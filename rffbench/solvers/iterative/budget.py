@@ -26,8 +26,9 @@ class Budget:
     tolerance: float = 1e-6
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Budget:
-        """``given`` with defaults for what it omits; WrongParameter for an unknown entry or a wrong number."""
+    def of(cls, given: Mapping[str, Any] | None, fewest: int = FEWEST_PASSES) -> Budget:
+        """``given`` with defaults for what it omits; WrongParameter for an unknown entry, a wrong number, or less than
+        ``fewest`` passes."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -38,7 +39,7 @@ class Budget:
                 raise WrongParameter("budget", f"has an {unknown('entry', name, names)}")
         made = cls(**{key: value for key, value in given.items() if value is not None})
         try:
-            check_count("passes", made.passes, least=FEWEST_PASSES)
+            check_count("passes", made.passes, least=fewest)
             check_positive("tolerance", made.tolerance)
             if made.seconds is not None:
                 check_positive("seconds", made.seconds)

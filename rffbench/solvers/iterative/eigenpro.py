@@ -30,6 +30,7 @@ from rffbench.solvers.ridge.settings import Center, check_penalties
 Numbers = NDArray[np.float64]
 SAMPLE = 2000  # rows whose kernel matrix is decomposed
 BATCH = 256  # rows of a step
+FEWEST_PASSES = 2  # one of steps, and one for the residual
 GROWN = 3.0  # steps are too long if the residual is this many times the least one so far
 SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
 
@@ -73,7 +74,7 @@ class _EigenPro(Bandwidth):
         check_count("sample", self.sample, least=2)
         check_choice("record", self.record, (True, False))
         check_memory(self.memory)
-        Budget.of(self.budget)
+        Budget.of(self.budget, FEWEST_PASSES)
 
     def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Any:
         """Fit to y, values (n,) or (n, t), or labels (n,). X, and ``eval_set``, as in `PCGRidgeCV`."""
@@ -89,7 +90,7 @@ class _EigenPro(Bandwidth):
         n, d = X.shape
         if self.memory is not None and (needed := self._bytes(n, d, Y.shape[1])) > self.memory:
             raise MemoryBudgetError(f"eigenpro on {n} rows", needed, self.memory)
-        budget, elapsed = Budget.of(self.budget), Clock()
+        budget, elapsed = Budget.of(self.budget, FEWEST_PASSES), Clock()
         tolerance, warning = budget.within(X.dtype)
         if warning:
             warnings.warn(warning, Fallback, stacklevel=3)
@@ -117,10 +118,16 @@ class _EigenPro(Bandwidth):
         self.metrics_ = {"model_size": float(n), "passes": float(passes), "residual": left}
 
     def _damping(self, added: float) -> Damping:
-        """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step."""
+        """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step.
+
+        A batch of m rows makes the step 1/max(β, b + (m − 1)·σ) per row. β is the largest k(x, x), σ the largest eigenvalue
+        of the damped operator, and b the mean of k_G(x, x), the damped kernel, over rows outside the sample. Steps of
+        less than 2/(β_G + (m − 1)·σ) converge, with β_G ≤ β the largest k_G(x, x), and this one is shorter.
+        """
         n, rng = len(self.X_fit_), generator(seed_sequence(self.random_state), "eigenpro")
-        size = min(n, self.sample)
-        index = np.sort(rng.choice(n, size, replace=False))
+        size, m = min(n, self.sample), min(self.batch, n)
+        drawn = rng.choice(n, min(n, 2 * size), replace=False)
+        index, others = np.sort(drawn[:size]), self.X_fit_[np.sort(drawn[size:])].astype(np.float64, copy=False)
         kernel, rows = self.kernel_, self.X_fit_[index].astype(np.float64, copy=False)
         K = kernel(rows, rows)
         K[np.diag_indices(size)] += added
@@ -128,15 +135,17 @@ class _EigenPro(Bandwidth):
         if values[0] < -size * np.finfo(np.float64).eps * values[-1]:
             raise ValueError(not_positive(float(values[0] - added)))
         values, Q = values[::-1], Q[:, ::-1]
-        largest = float(diagonal_of(kernel, rows).max()) + added
-        # β of the damped kernel is at most that of the kernel; the step of a batch of m rows may be m/β up to m = β/σ.
-        wanted = largest * size / min(self.batch, n)
-        q = min(int(np.count_nonzero(values > wanted)), size - 1)
-        left = float(values[q]) / size  # the largest eigenvalue of the damped operator
-        m = min(self.batch, n)
-        step = 1 / (largest + (m - 1) * left)
-        kept = values[:q]
-        return Damping(index, Q[:, :q], (1 - values[q] / kept) / kept, step)
+        diagonal = diagonal_of(kernel, rows) + added
+        beta = float(diagonal.max())
+        q = min(int(np.count_nonzero(values > beta * size / m)), size - 1)
+        vectors, kept, left = Q[:, :q], values[:q], values[q]
+        factors = (1 - left / kept) / kept
+        if len(others):
+            damped = diagonal_of(kernel, others) + added - np.square(kernel(others, rows) @ vectors) @ factors
+        else:
+            damped = diagonal - np.square(vectors) @ (kept - left)
+        step = 1 / max(beta, float(damped.mean()) + (m - 1) * float(left) / size)
+        return Damping(index, vectors, factors, step)
 
     def _descend(
         self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock,

@@ -92,3 +92,23 @@ def test_a_config_may_ask_for_no_penalty():
     assert model.alpha == 0
     with pytest.raises(ConfigError, match="lambda must be a positive number"):
         make_solver({"name": "pcg", "lambda": 0}, task="regression")
+
+
+def test_kernel_rows_that_hardly_touch_are_fitted_in_one_pass_of_steps():
+    """There K is nearly I, so that a step longer than 1/k(x, x) would overshoot at every row."""
+    model = EigenProRegressor(
+        0.0, gamma=1e6, center=False, batch=1, sample=80, budget={"passes": 2, "tolerance": 1e-10}, random_state=0
+    )
+    np.testing.assert_allclose(model.fit(X, Y).predict(X), Y, atol=1e-6)
+
+
+def test_steps_are_nearly_twice_as_long_where_the_damped_kernel_is_small():
+    """β + (m − 1)·σ bounds the step of any kernel; here k_G(x, x) is far below β at most rows."""
+    whole = EigenProRegressor(1e-6, gamma=1.0, batch=64, random_state=0)
+    whole._learn_gamma(X)
+    whole.X_fit_ = X
+    damping = whole._damping(0.0)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    values = np.linalg.eigvalsh(K)[::-1]
+    bound = 1 + 63 * values[damping.vectors.shape[1]] / len(X)
+    assert 1.2 / bound < damping.step < 2 / bound
