@@ -34,6 +34,7 @@ LETTERS = {
     "c": "problems: the classes, or 1 of two classes and of a regression", "R": "grids, and non-zeros of a row",
     "o": "1 where directions are made orthogonal, else 0", "r": "the multiply-adds of a projection",
     "q": "folds of the cross-validation; 0 of a single λ",
+    "i": "passes, steps or trees: a usual number, or the budget's if that is less",
 }  # fmt: skip
 """The meaning of the letters in formulas. A map or a solver may add letters."""
 

@@ -195,6 +195,17 @@ def test_of_a_solver_that_takes_as_many_steps_as_the_data_makes_it_the_usual_one
     assert "half or twice that, for the data decides: 2 trials of linear-svm, 2 trials of logistic" in text
 
 
+@pytest.mark.parametrize("solver", ["pcg", "eigenpro", "falkon"])
+def test_of_an_iterative_solver_no_more_passes_are_counted_than_the_budget_has(solver):
+    def passes(limit):
+        kernel = {"features": "none", "solver": {"name": solver, "lambda": 0.1, "budget": {"passes": limit}}}
+        methods = {"RFF": {"features": "fourier"}, solver: kernel}
+        one = experiment(datasets=["magic04"], methods=methods, n_features=[10], train_rows=4000, trials=1)
+        return operations(one.grid()[-1])
+
+    assert passes(1000) == passes(500) > 3 * passes(5) > 0
+
+
 def test_a_trial_that_cannot_fit_the_budget_is_told_with_what_it_would_need():
     tight = experiment(datasets=["eeg"], memory="1MB", n_features=[1000], trials=1)
     text = describe(tight, tight.grid(), [], Path("results/small"), workers=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,11 @@ class Budget:
             return self.tolerance, ""
         below = f"a tolerance of {self.tolerance:g} is below the precision of {np.dtype(dtype).name}"
         return smallest, f"{below}: {smallest:.1g}, the smallest possible one, is used"
+
+
+def passes_of_a_fit(usual: int) -> Callable[[Mapping[str, Any]], dict[str, float]]:
+    """The letter i of a solver's cost: ``usual`` passes, or those of the budget, if they are fewer."""
+    return lambda config: {"i": min(usual, (config.get("budget") or {}).get("passes") or usual)}
 
 
 class Clock:

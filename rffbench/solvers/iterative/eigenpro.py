@@ -21,7 +21,7 @@ from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, generator, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows, mean_test_error
-from rffbench.solvers.iterative.budget import Budget, Clock
+from rffbench.solvers.iterative.budget import Budget, Clock, passes_of_a_fit
 from rffbench.solvers.iterative.kernel import KernelMatrix
 from rffbench.solvers.iterative.tiles import Tiles
 from rffbench.solvers.ridge.fold_statistics import penalty
@@ -120,14 +120,13 @@ class _EigenPro(Bandwidth):
     def _damping(self, added: float) -> Damping:
         """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step.
 
-        A batch of m rows makes the step 1/max(β, b + (m − 1)·σ) per row. β is the largest k(x, x), σ the largest eigenvalue
-        of the damped operator, and b the mean of k_G(x, x), the damped kernel, over rows outside the sample. Steps of
-        less than 2/(β_G + (m − 1)·σ) converge, with β_G ≤ β the largest k_G(x, x), and this one is shorter.
+        A batch of m rows makes the step 1/β per row, as the released code does. β is the largest k(x, x); σ, the largest
+        eigenvalue of the damped operator, is at most β/m. Steps of less than 2/(β_G + (m − 1)·σ) converge, with β_G ≤ β
+        the largest k_G(x, x) of the damped kernel. If the sample has too few directions to damp, σ shortens the step.
         """
         n, rng = len(self.X_fit_), generator(seed_sequence(self.random_state), "eigenpro")
         size, m = min(n, self.sample), min(self.batch, n)
-        drawn = rng.choice(n, min(n, 2 * size), replace=False)
-        index, others = np.sort(drawn[:size]), self.X_fit_[np.sort(drawn[size:])].astype(np.float64, copy=False)
+        index = np.sort(rng.choice(n, size, replace=False))
         kernel, rows = self.kernel_, self.X_fit_[index].astype(np.float64, copy=False)
         K = kernel(rows, rows)
         K[np.diag_indices(size)] += added
@@ -135,17 +134,10 @@ class _EigenPro(Bandwidth):
         if values[0] < -size * np.finfo(np.float64).eps * values[-1]:
             raise ValueError(not_positive(float(values[0] - added)))
         values, Q = values[::-1], Q[:, ::-1]
-        diagonal = diagonal_of(kernel, rows) + added
-        beta = float(diagonal.max())
+        beta = float(diagonal_of(kernel, rows).max()) + added
         q = min(int(np.count_nonzero(values > beta * size / m)), size - 1)
-        vectors, kept, left = Q[:, :q], values[:q], values[q]
-        factors = (1 - left / kept) / kept
-        if len(others):
-            damped = diagonal_of(kernel, others) + added - np.square(kernel(others, rows) @ vectors) @ factors
-        else:
-            damped = diagonal - np.square(vectors) @ (kept - left)
-        step = 1 / max(beta, float(damped.mean()) + (m - 1) * float(left) / size)
-        return Damping(index, vectors, factors, step)
+        kept, left = values[:q], float(values[q])
+        return Damping(index, Q[:, :q], (1 - left / kept) / kept, 2 / max(2 * beta, beta + (m - 1) * left / size))
 
     def _descend(
         self, Y: Numbers, added: float, damping: Damping, budget: Budget, tolerance: float, elapsed: Clock,
@@ -244,11 +236,10 @@ class EigenProClassifier(_EigenPro, Classifier):
     """The sign of `EigenProRegressor` on targets −1/+1; one against the rest for more classes."""
 
 
-USUAL = 30  # passes of a fit
-
 
 @serves(SolverServes(
-    uses="kernel rows", iterative=True, cost=f"{USUAL}*n*n*(d + t + c)", source="Ma and Belkin, MLSys 2019"
+    uses="kernel rows", iterative=True, cost="i*n*n*(d + t + c)", letters=passes_of_a_fit(30),
+    source="Ma and Belkin, MLSys 2019",
 ))  # fmt: skip
 def make_eigenpro(
     *, task: str, kernel: str, gamma: float, memory: int | None = None, random_state: RandomState = None,

@@ -20,6 +20,7 @@ from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch, row_blocks
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_rows
+from rffbench.solvers.iterative.budget import passes_of_a_fit
 from rffbench.solvers.iterative.features import FeatureSystem
 from rffbench.solvers.iterative.preconditioners import Spectrum
 from rffbench.solvers.iterative.problems import Problems
@@ -169,11 +170,9 @@ class FalkonClassifierCV(_Falkon, Classifier):
     """The sign of `FalkonCV` on targets −1/+1; one against the rest for more classes."""
 
 
-USUAL = 25  # passes of a fit
-
 
 @serves(SolverServes(
-    uses="kernel rows", iterative=True, cost=f"{USUAL}*n*L*(d + t + 2*(k + 1)*c) + 6*L**3",
+    uses="kernel rows", iterative=True, cost="i*n*L*(d + t + 2*(k + 1)*c) + 6*L**3", letters=passes_of_a_fit(25),
     source="Rudi, Carratino and Rosasco, NIPS 2017",
 ))  # fmt: skip
 def make_falkon(

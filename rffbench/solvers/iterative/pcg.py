@@ -15,6 +15,7 @@ from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
 from rffbench.seeds import RandomState, seed_sequence
 from rffbench.solvers.base import Classifier, LambdaScale, Regressor
+from rffbench.solvers.iterative.budget import passes_of_a_fit
 from rffbench.solvers.iterative.features import FeatureSystem, Preconditioning
 from rffbench.solvers.iterative.kernel import PCGKernelRidgeClassifierCV, PCGKernelRidgeCV
 from rffbench.solvers.iterative.kernel import Preconditioning as OnKernel
@@ -152,12 +153,11 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
     """The sign of `PCGRidgeCV` on targets −1/+1; one against the rest for more classes."""
 
 
-USUAL = 40  # passes of a fit
-
 
 @serves(
     SolverServes(
-        iterative=True, cost=f"{2 * USUAL}*(k + 1)*c*n*p", without_map=f"{USUAL}*n*n*((d + t)/2 + (k + 1)*c)",
+        iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
+        letters=passes_of_a_fit(40),
         source="Frangella, Tropp and Udell, SIMAX 2023",
     )
 )  # fmt: skip

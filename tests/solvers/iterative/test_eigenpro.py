@@ -102,13 +102,12 @@ def test_kernel_rows_that_hardly_touch_are_fitted_in_one_pass_of_steps():
     np.testing.assert_allclose(model.fit(X, Y).predict(X), Y, atol=1e-6)
 
 
-def test_steps_are_nearly_twice_as_long_where_the_damped_kernel_is_small():
-    """β + (m − 1)·σ bounds the step of any kernel; here k_G(x, x) is far below β at most rows."""
-    whole = EigenProRegressor(1e-6, gamma=1.0, batch=64, random_state=0)
-    whole._learn_gamma(X)
-    whole.X_fit_ = X
-    damping = whole._damping(0.0)
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    values = np.linalg.eigvalsh(K)[::-1]
-    bound = 1 + 63 * values[damping.vectors.shape[1]] / len(X)
-    assert 1.2 / bound < damping.step < 2 / bound
+def test_a_step_is_as_long_as_the_largest_k_allows_and_shorter_where_the_damping_is_too_weak():
+    def step(**parameters):
+        model = EigenProRegressor(0.0, batch=64, random_state=0, **parameters)
+        model._learn_gamma(X)
+        model.X_fit_ = X
+        return model._damping(0.0).step
+
+    assert step(gamma=1.0) == 1
+    assert step(gamma=1e6, sample=2) == pytest.approx(2 / (1 + 63 / 2))  # K = I, and one of two directions is damped
