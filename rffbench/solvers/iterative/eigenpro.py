@@ -120,7 +120,7 @@ class _EigenPro(Bandwidth):
     def _damping(self, added: float) -> Damping:
         """Ma and Belkin's choice: the fewest damped directions for which a whole batch can be one long step.
 
-        A batch of m rows makes the step 1/β per row, as the released code does. β is the largest k(x, x); σ, the largest
+        A batch of m rows makes the step 1/β per row, as in the released code. β is the largest k(x, x); σ, the largest
         eigenvalue of the damped operator, is at most β/m. Steps of less than 2/(β_G + (m − 1)·σ) converge, with β_G ≤ β
         the largest k_G(x, x) of the damped kernel. If the sample has too few directions to damp, σ shortens the step.
         """
