@@ -236,7 +236,6 @@ class EigenProClassifier(_EigenPro, Classifier):
     """The sign of `EigenProRegressor` on targets −1/+1; one against the rest for more classes."""
 
 
-
 @serves(SolverServes(
     uses="kernel rows", iterative=True, cost="i*n*n*(d + t + c)", letters=passes_of_a_fit(30),
     source="Ma and Belkin, MLSys 2019",

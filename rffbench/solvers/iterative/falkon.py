@@ -170,7 +170,6 @@ class FalkonClassifierCV(_Falkon, Classifier):
     """The sign of `FalkonCV` on targets −1/+1; one against the rest for more classes."""
 
 
-
 @serves(SolverServes(
     uses="kernel rows", iterative=True, cost="i*n*L*(d + t + 2*(k + 1)*c) + 6*L**3", letters=passes_of_a_fit(25),
     source="Rudi, Carratino and Rosasco, NIPS 2017",

@@ -153,7 +153,6 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
     """The sign of `PCGRidgeCV` on targets −1/+1; one against the rest for more classes."""
 
 
-
 @serves(
     SolverServes(
         iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
