@@ -1,9 +1,9 @@
 """The dry run: the grid of a run, its size, and an estimate of its time and memory.
 
 The seconds of a cell come from the results folder if it was measured before. The multiply-adds of other cells are
-counted, at the speed of the measured cells, or else of this machine's matrix product. Starting and measuring the map,
-which no row's seconds include, are added. If the data decides the number of a solver's steps, the usual number is
-counted, and the output says so. It also names trials without an estimate.
+counted, at the speed of the method's measured cells, or of all, or else of this machine's matrix product. Starting and
+measuring the map, which no row's seconds include, are added. If the data decides the number of a solver's steps, the
+usual number is counted, and the output says so. It also names trials without an estimate.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
 
 from rffbench.config.columns import warnings_of_columns
 from rffbench.config.costs import (
@@ -42,6 +45,7 @@ from rffbench.trials.spec import TrialSpec
 
 Row = Mapping[str, Any]
 Cell = tuple[str, str, int]
+SIZES_DIFFER = 4  # the largest of some trials is so many times the smallest: then their common start can be told
 MATRIX_PRODUCTS = 100  # of which the quickest tells the speed: on a busy machine most are disturbed
 
 
@@ -61,6 +65,30 @@ class Estimate:
     usual: Counter[str]  # those of them that may take more steps or fewer, of each solver
     untimed: Counter[str]  # trials whose time is not estimated, of each solver
     unsized: Counter[str]  # trials whose memory is not estimated, of each solver
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The seconds of a trial: ``start``, whatever its size, and ``each`` for a multiply-add."""
+
+    start: float
+    each: float
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, float]], usual: float) -> Pace:
+        """From the multiply-adds and seconds of trials, by least squares if their sizes differ enough. Then ``usual``
+        seconds for a multiply-add are the least: from small trials alone, larger ones would seem to be free."""
+        if not points:
+            return cls(0.0, usual)
+        counts, seconds = np.array(points).T
+        largest = float(counts.max())
+        if largest < SIZES_DIFFER * counts.min():
+            return cls(0.0, float(seconds.sum() / counts.sum()))
+        (start, each), _ = nnls(np.column_stack([np.ones_like(counts), counts / largest]), seconds)
+        return cls(float(start), max(float(each) / largest, usual))
+
+    def seconds(self, count: float) -> float:
+        return self.start + self.each * count
 
 
 def describe(
@@ -103,7 +131,7 @@ def estimate(
     """
     seconds: dict[Cell, list[float]] = {}
     held: dict[Cell, int] = {}
-    spent = operated = 0.0
+    points: dict[str, list[tuple[float, float]]] = {}  # of every method the multiply-adds and seconds of its trials
     for row in rows:
         if row["status"] == "ok":
             spec = TrialSpec.from_row(dict(row))
@@ -115,10 +143,11 @@ def estimate(
             held[cell] = max(held.get(cell, 0), int(bytes_))
             with contextlib.suppress(ConfigError):  # a map that is not there any more
                 if count := operations(spec):
-                    spent, operated = spent + took, operated + count
+                    points.setdefault(spec.method, []).append((count, took))
     per_second = (rate or multiply_adds_per_second)()
-    # Of all that was measured together: small cells are slow for their multiply-adds, and many.
-    pace = spent / operated if operated else 1 / (EFFICIENCY * per_second)
+    usual_pace = 1 / (EFFICIENCY * per_second)
+    paces = {method: Pace.of(mine, usual_pace) for method, mine in points.items()}
+    of_all = Pace.of(list(chain.from_iterable(points.values())), usual_pace)
     total, aside, timing, measured, counted = 0.0, 0.0, 0.0, 0, 0
     untimed: Counter[str] = Counter()
     usual: Counter[str] = Counter()
@@ -129,7 +158,7 @@ def estimate(
                 alone += statistics.mean(known)
                 measured += 1
             elif count is not None:
-                alone += count * pace
+                alone += paces.get(spec.method, of_all).seconds(count)
                 counted += 1
                 usual.update([spec.solver["name"]] if is_usual(spec) else [])
             else:
@@ -160,7 +189,6 @@ def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
 def multiply_adds_per_second() -> float:
     """This machine's speed with all threads: that of the fastest of some float64 matrix products on one thread, times
     the number of threads. Slower products were disturbed, and a product on all threads waits for the slowest."""
-    import numpy as np
     from threadpoolctl import threadpool_limits
 
     A = np.ones((512, 512))

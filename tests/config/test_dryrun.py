@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rffbench import RandomBinningFeatures
 from rffbench.cli import cli
 from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares, train_rows
-from rffbench.config.dryrun import describe, estimate
+from rffbench.config.dryrun import Pace, describe, estimate
 from rffbench.config.experiment import Experiment
 from rffbench.execution.log import read_rows
 from rffbench.features import feature_class
@@ -52,8 +52,10 @@ def test_the_estimate_takes_measured_cells_and_counts_the_others_at_their_pace()
     assert estimate(small, measured).seconds == pytest.approx(2.0 * len(small))
     assert estimate(small, measured).peak_bytes == 5 * 10**9
     assert estimate(small, rows_of(small[:3], 2.0, own_memory_bytes=1e9)).peak_bytes == 10**9
-    pace = 3 * 2.0 / sum(map(operations, small[:3]))
-    assert estimate(large, measured).seconds == pytest.approx(pace * sum(map(operations, large)))
+    of_all = 3 * 2.0 / sum(map(operations, small[:3]))
+    own = {spec.method: 2.0 / operations(spec) for spec in small[:3]}
+    expected = sum(own.get(spec.method, of_all) * operations(spec) for spec in large)
+    assert estimate(large, measured).seconds == pytest.approx(expected)
     assert estimate(large, [], rate=lambda: 1e9).seconds == pytest.approx(
         sum(map(operations, large)) / (EFFICIENCY * 1e9)
     )
@@ -193,6 +195,15 @@ def test_of_a_solver_that_takes_as_many_steps_as_the_data_makes_it_the_usual_one
     text = describe(one, one.grid(), [], Path("results/small"), workers=1)
     assert "(trials: 4 counted)" in text
     assert "half or twice that, for the data decides: 2 trials of linear-svm, 2 trials of logistic" in text
+
+
+def test_what_every_trial_of_a_method_takes_is_no_pace_for_larger_ones():
+    start, usual = 5.0, 1e-9
+    points = [(count, start + 2e-9 * count) for count in (1e6, 1e7, 1e8)]
+    assert Pace.of(points, usual).seconds(1e12) == pytest.approx(2005.0)
+    assert Pace.of(points[:1], usual).seconds(2e6) == pytest.approx(2 * points[0][1])  # of one size nothing can be told
+    assert Pace.of([(count, start) for count, _ in points], usual).seconds(1e12) == pytest.approx(1005.0)
+    assert Pace.of([], usual).seconds(1e12) == pytest.approx(1000.0)
 
 
 @pytest.mark.parametrize("solver", ["pcg", "eigenpro", "falkon"])
