@@ -17,7 +17,7 @@ from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.questions import answers
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
 from rffbench.report.board.score import BASELINE, CELL
-from rffbench.report.board.solvers import solver_table
+from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, Board
 from rffbench.report.board.views import CLOCKS, MEMORY
 from rffbench.report.escape import markdown
@@ -64,7 +64,7 @@ def sections(board: Board) -> list[Section]:
         asked, better = _questions(found_out), _verdicts(board)
     found = [_which(board), _in_short(found_out), drawn[0], better, _beside(board), *asked, drawn[1], _chosen(board)]
     if (of_solvers := board.solvers) and (table := solver_table(of_solvers)):
-        found.append(Section("Solvers", tables=[table]))
+        found.append(Section("Solvers", in_words(of_solvers), tables=[table]))
     deviations = Section("Deviations from the registration", list(DEVIATIONS))
     return [*found, deviations, _failures(board), _where(board)]
 

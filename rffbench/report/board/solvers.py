@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from rffbench.report.frame import Protocols, Results
 from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.text import plural
 
 WITHIN = 0.01
 EQUATIONS = {
@@ -19,17 +21,21 @@ EQUATIONS = {
 """Methods of board-solvers that solve the same equations: the direct one, and the iterative ones."""
 
 
+OWN_LANDMARKS = ("Nyström falkon",)
+"""Solvers that draw landmarks of their own: their equations have another solution than the direct solve's."""
+
+
 @dataclass(frozen=True)
 class Reached:
-    """Of one solver on one dataset, the median over trials of the seconds to within 1 % of ``error``, the direct
-    solve's test error, NaN where fewer than half of the trials come there; the median passes; and whether the error is
-    the direct solve's, or, where there is none, what the first iterative solver ends with."""
+    """Of one solver on one dataset, the median over trials of the seconds to within 1 % of ``error``, NaN where fewer
+    than half of the trials come there, and the median passes. The error is the direct solve's; where there is none, the
+    least that an iterative solver ends with; and of a solver with landmarks of its own what it ends with: ``of``."""
 
     solver: str
     error: float
+    of: Literal["direct", "least", "own"]
     seconds: float
     passes: float
-    is_direct_known: bool
 
 
 def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
@@ -37,21 +43,24 @@ def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
     direct, iterative = EQUATIONS[equation]
     trials = results.trials[(results.trials["dataset"] == dataset) & (results.trials["status"] == "ok")]
     trials = trials.assign(error=trials["rmse"].fillna(1 - trials["accuracy"] / 100))
-    of_direct = trials[trials["method"] == direct].set_index("trial")
-    known = not of_direct.empty
-    target = of_direct["error"] if known else trials[trials["method"] == iterative[0]].set_index("trial")["error"]
-    found = []
+    errors = trials.pivot(index="trial", columns="method", values="error").reindex(columns=[direct, *iterative])
+    known, found = bool(errors[direct].notna().any()), []
     if known:
+        of_direct = trials[trials["method"] == direct]
         took = of_direct["feature_s"].fillna(0) + of_direct["fit_s"]
-        found.append(Reached(direct, float(target.median()), float(took.median()), np.nan, True))
+        found.append(Reached(direct, float(errors[direct].median()), "direct", float(took.median()), np.nan))
+    target = errors[direct] if known else errors.drop(columns=[direct, *OWN_LANDMARKS], errors="ignore").min(axis=1)
     for method in iterative:
-        mine = trials.loc[trials["method"] == method, "trial"]
+        mine = errors.index[errors[method].notna()]
         if mine.empty:
             continue
+        own = method in OWN_LANDMARKS
+        to_reach = errors[method] if own else target
         curves = results.curves[(results.curves["dataset"] == dataset) & (results.curves["method"] == method)]
-        there = [_first(curves[curves["trial"] == trial], float(target.get(trial, np.nan))) for trial in mine]
+        there = [_first(curves[curves["trial"] == trial], float(to_reach.get(trial, np.nan))) for trial in mine]
         seconds, passes = np.median(np.array(there), axis=0)
-        found.append(Reached(method, float(target.median()), float(_finite(seconds)), float(_finite(passes)), known))
+        of: Literal["direct", "least", "own"] = "own" if own else "direct" if known else "least"
+        found.append(Reached(method, float(to_reach[mine].median()), of, _finite(seconds), _finite(passes)))
     return found
 
 
@@ -62,35 +71,68 @@ def _first(curve: pd.DataFrame, target: float) -> tuple[float, float]:
 
 
 def _finite(value: float) -> float:
-    return value if np.isfinite(value) else np.nan
+    return float(value) if np.isfinite(value) else np.nan
+
+
+MARKS = {
+    "direct": "",
+    "least": " *",
+    "own": " †",
+}
+NOTES = {
+    "least": "* The direct solve does not fit: the least error that a solver of the equations ends with.",
+    "own": "† It draws landmarks of its own: the error that it ends with.",
+}
+
+
+def in_words(protocols: Protocols) -> list[str]:
+    """Of each iterative solver, its seconds over those of the direct solve, where there is one."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for _, results in protocols:
+        for dataset in results.datasets:
+            for equation, (direct, _) in EQUATIONS.items():
+                found = {each.solver: each.seconds for each in reached(results, dataset, equation)}
+                if direct in found:
+                    for solver in found.keys() - {direct}:
+                        ratios.setdefault((solver, direct), []).append(found[solver] / found[direct])
+    said = []
+    for (solver, direct), each in sorted(ratios.items()):
+        there = [ratio for ratio in each if np.isfinite(ratio)]
+        span = "" if not there else f"{min(there):.2g}" + (f" to {max(there):.2g}" if len(there) > 1 else "")
+        late = f"; on {len(each) - len(there)} it does not come there" if 0 < len(there) < len(each) else ""
+        datasets = plural(len(there), "dataset")
+        said.append(
+            f"{solver} takes {span} times the seconds of {direct}, on {datasets}{late}."
+            if there else f"{solver} does not come there."
+        )  # fmt: skip
+    return said
 
 
 def solver_table(protocols: Protocols) -> Table | None:
     """Of every problem and equation, the seconds of each solver; None where nothing was measured."""
     header = ["problem", "equations", "solver", "test error to reach", "seconds", "passes", "over the direct solve"]
     table = Table("Seconds to within 1 % of the direct solve's test error", header, stub=2)
-    guessed = contended = False
+    marked, contended, trials = set(), False, 0
     for labels, results in protocols:
         contended |= bool(results.trials["contended"].any())
+        trials = max(trials, results.trials["trial"].nunique())
         for dataset in results.datasets:
             for equation in EQUATIONS:
                 found = reached(results, dataset, equation)
-                of_direct = next(
-                    (each.seconds for each in found if np.isnan(each.passes) and each.is_direct_known), np.nan
-                )
+                of_direct = next((each.seconds for each in found if each.solver == EQUATIONS[equation][0]), np.nan)
                 for each in found:
-                    guessed |= not each.is_direct_known
+                    marked.add(each.of)
                     ratio = each.seconds / of_direct
                     table.rows.append([
                         next(iter(labels.values()), dataset), equation, each.solver,
-                        f"{each.error:.4g}{'' if each.is_direct_known else ' *'}",
+                        f"{each.error:.4g}{MARKS[each.of]}",
                         "not reached" if np.isnan(each.seconds) else f"{each.seconds:.3g}",
                         "" if np.isnan(each.passes) else f"{each.passes:.0f}",
                         NOT_RUN if np.isnan(ratio) else f"{ratio:.2f}",
                     ])  # fmt: skip
-    table.notes = ["Medians over trials, one at a time with nothing else at work."]
-    if guessed:
-        table.notes.append("* the direct solve does not fit: what the first iterative solver ends with.")
+    of_trials = "One trial each" if trials == 1 else f"Medians over {trials} trials"
+    table.notes = [f"{of_trials}, one at a time with nothing else at work."]
+    table.notes += [NOTES[of] for of in NOTES if of in marked]
     if contended:
         table.notes.append(
             "Other work used the processors during some trials, or it cannot be told: the seconds are rough."
