@@ -45,7 +45,7 @@ from rffbench.trials.spec import TrialSpec
 
 Row = Mapping[str, Any]
 Cell = tuple[str, str, int]
-SIZES_DIFFER = 4  # the largest of some trials is so many times the smallest: then their common start can be told
+SIZES_DIFFER = 4  # if the largest trial has this many times the work of the smallest, their common start can be found
 MATRIX_PRODUCTS = 100  # of which the quickest tells the speed: on a busy machine most are disturbed
 
 
