@@ -102,12 +102,9 @@ def test_kernel_rows_that_hardly_touch_are_fitted_in_one_pass_of_steps():
     np.testing.assert_allclose(model.fit(X, Y).predict(X), Y, atol=1e-6)
 
 
-def test_a_step_is_as_long_as_the_largest_k_allows_and_shorter_where_the_damping_is_too_weak():
-    def step(**parameters):
-        model = EigenProRegressor(0.0, batch=64, random_state=0, **parameters)
-        model._learn_gamma(X)
-        model.X_fit_ = X
-        return model._damping(0.0).step
-
-    assert step(gamma=1.0) == 1
-    assert step(gamma=1e6, sample=2) == pytest.approx(2 / (1 + 63 / 2))  # K = I, and one of two directions is damped
+def test_a_step_is_shorter_where_the_sample_has_too_few_directions_to_damp():
+    """K is nearly I, and one of two directions is damped: the step is 2/(β + (m − 1)·σ) with β = 1 and σ = 1/2."""
+    model = EigenProRegressor(0.0, gamma=1e6, center=False, batch=64, sample=2, budget={"passes": 2}, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
+    assert np.median(model.predict(X) / Y) == pytest.approx(2 / (1 + 63 / 2))
