@@ -20,6 +20,7 @@ DESCRIBED = [
     r"y/100",
     r"a residual of 0\.001 or after 50 steps|at rank 8\b|covtype at 8 and 16|λ of random binning is at least 0\.01",
     r"method: \[binning [^\]]*\]|has the score 0\b",
+    r"Ma and Belkin 2017 and 2019|EigenPro [12]\b|batches of 256 rows",
     r"median distance of 1,000 training rows|not n − 1|not of 5,000 rows|100 draws of the posterior, where they have 1,000",
     r"Liu and Wang 2019|Parkinson and Wang 2023|multiples of 1/50,000|the split of 5 to 1|labels (?:−1 and 1|0 and 1)|What 50 and 100 steps leave|tried: \d",
 ]
