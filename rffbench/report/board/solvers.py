@@ -23,17 +23,24 @@ EQUATIONS = {
 
 OWN_LANDMARKS = ("Nyström falkon",)
 """Solvers that draw landmarks of their own: their equations have another solution than the direct solve's."""
+Mark = Literal["direct", "least", "own"]
+"""Whose test error a solver has to come near: the direct solve's; where there is none, the least that an iterative
+solver ends with; or, of a solver with landmarks of its own, the one that it ends with."""
+SIGNS: dict[Mark, str] = {"direct": "", "least": " *", "own": " †"}
+NOTES: dict[Mark, str] = {
+    "least": "* The direct solve does not fit: the least error that a solver of the equations ends with.",
+    "own": "† It draws landmarks of its own: the error that it ends with.",
+}
 
 
 @dataclass(frozen=True)
 class Reached:
-    """Of one solver on one dataset, the median over trials of the seconds to within 1 % of ``error``, NaN where fewer
-    than half of the trials come there, and the median passes. The error is the direct solve's; where there is none, the
-    least that an iterative solver ends with; and of a solver with landmarks of its own what it ends with: ``of``."""
+    """One solver on one dataset: the median over trials of the seconds and passes to within 1 % of ``error``. They are
+    NaN where fewer than half of the trials come there. ``of`` says whose error it is."""
 
     solver: str
     error: float
-    of: Literal["direct", "least", "own"]
+    of: Mark
     seconds: float
     passes: float
 
@@ -49,18 +56,17 @@ def reached(results: Results, dataset: str, equation: str) -> list[Reached]:
         of_direct = trials[trials["method"] == direct]
         took = of_direct["feature_s"].fillna(0) + of_direct["fit_s"]
         found.append(Reached(direct, float(errors[direct].median()), "direct", float(took.median()), np.nan))
-    target = errors[direct] if known else errors.drop(columns=[direct, *OWN_LANDMARKS], errors="ignore").min(axis=1)
+    least = errors.drop(columns=[direct, *OWN_LANDMARKS], errors="ignore").min(axis=1)
     for method in iterative:
         mine = errors.index[errors[method].notna()]
         if mine.empty:
             continue
-        own = method in OWN_LANDMARKS
-        to_reach = errors[method] if own else target
+        of: Mark = "own" if method in OWN_LANDMARKS else "direct" if known else "least"
+        target = {"own": errors[method], "direct": errors[direct], "least": least}[of]
         curves = results.curves[(results.curves["dataset"] == dataset) & (results.curves["method"] == method)]
-        there = [_first(curves[curves["trial"] == trial], float(to_reach.get(trial, np.nan))) for trial in mine]
+        there = [_first(curves[curves["trial"] == trial], float(target[trial])) for trial in mine]
         seconds, passes = np.median(np.array(there), axis=0)
-        of: Literal["direct", "least", "own"] = "own" if own else "direct" if known else "least"
-        found.append(Reached(method, float(to_reach[mine].median()), of, _finite(seconds), _finite(passes)))
+        found.append(Reached(method, float(target[mine].median()), of, _finite(seconds), _finite(passes)))
     return found
 
 
@@ -74,38 +80,33 @@ def _finite(value: float) -> float:
     return float(value) if np.isfinite(value) else np.nan
 
 
-MARKS = {
-    "direct": "",
-    "least": " *",
-    "own": " †",
-}
-NOTES = {
-    "least": "* The direct solve does not fit: the least error that a solver of the equations ends with.",
-    "own": "† It draws landmarks of its own: the error that it ends with.",
-}
-
-
-def in_words(protocols: Protocols) -> list[str]:
-    """Of each iterative solver, its seconds over those of the direct solve, where there is one."""
+def over_the_direct_solve(protocols: Protocols) -> dict[tuple[str, str], list[float]]:
+    """By an iterative solver and the direct one, its seconds over the direct solve's on each dataset that has both; NaN
+    where it does not come there."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for _, results in protocols:
         for dataset in results.datasets:
             for equation, (direct, _) in EQUATIONS.items():
-                found = {each.solver: each.seconds for each in reached(results, dataset, equation)}
-                if direct in found:
-                    for solver in found.keys() - {direct}:
-                        ratios.setdefault((solver, direct), []).append(found[solver] / found[direct])
-    said = []
-    for (solver, direct), each in sorted(ratios.items()):
-        there = [ratio for ratio in each if np.isfinite(ratio)]
-        span = "" if not there else f"{min(there):.2g}" + (f" to {max(there):.2g}" if len(there) > 1 else "")
-        late = f"; on {len(each) - len(there)} it does not come there" if 0 < len(there) < len(each) else ""
-        datasets = plural(len(there), "dataset")
-        said.append(
-            f"{solver} takes {span} times the seconds of {direct}, on {datasets}{late}."
-            if there else f"{solver} does not come there."
-        )  # fmt: skip
-    return said
+                seconds = {each.solver: each.seconds for each in reached(results, dataset, equation)}
+                if (of_direct := seconds.pop(direct, None)) is not None:
+                    for solver, took in seconds.items():
+                        ratios.setdefault((solver, direct), []).append(took / of_direct)
+    return ratios
+
+
+def in_words(protocols: Protocols) -> list[str]:
+    """Of each iterative solver, its seconds over those of the direct solve, where there is one."""
+    return [_ratios_in_words(*names, ratios) for names, ratios in sorted(over_the_direct_solve(protocols).items())]
+
+
+def _ratios_in_words(solver: str, direct: str, ratios: list[float]) -> str:
+    there = [ratio for ratio in ratios if np.isfinite(ratio)]
+    if not there:
+        return f"{solver} does not come there."
+    span = f"{min(there):.2g}" + (f" to {max(there):.2g}" if len(there) > 1 else "")
+    late = len(ratios) - len(there)
+    where = plural(len(there), "dataset") + (f"; on {late} it does not come there" if late else "")
+    return f"{solver} takes {span} times the seconds of {direct}, on {where}."
 
 
 def solver_table(protocols: Protocols) -> Table | None:
@@ -125,7 +126,7 @@ def solver_table(protocols: Protocols) -> Table | None:
                     ratio = each.seconds / of_direct
                     table.rows.append([
                         next(iter(labels.values()), dataset), equation, each.solver,
-                        f"{each.error:.4g}{MARKS[each.of]}",
+                        f"{each.error:.4g}{SIGNS[each.of]}",
                         "not reached" if np.isnan(each.seconds) else f"{each.seconds:.3g}",
                         "" if np.isnan(each.passes) else f"{each.passes:.0f}",
                         NOT_RUN if np.isnan(ratio) else f"{ratio:.2f}",
