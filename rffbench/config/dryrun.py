@@ -19,9 +19,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.optimize import nnls
-
 from rffbench.config.columns import warnings_of_columns
 from rffbench.config.costs import (
     EFFICIENCY,
@@ -78,6 +75,9 @@ class Pace:
     def of(cls, points: Sequence[tuple[float, float]], usual: float) -> Pace:
         """From the multiply-adds and seconds of trials, by least squares if their sizes differ enough. Then ``usual``
         seconds for a multiply-add are the least: from small trials alone, larger ones would seem to be free."""
+        import numpy as np
+        from scipy.optimize import nnls
+
         if not points:
             return cls(0.0, usual)
         counts, seconds = np.array(points).T
@@ -189,6 +189,7 @@ def _bytes_needed(spec: TrialSpec, memory: int | None) -> int | None:
 def multiply_adds_per_second() -> float:
     """This machine's speed with all threads: that of the fastest of some float64 matrix products on one thread, times
     the number of threads. Slower products were disturbed, and a product on all threads waits for the slowest."""
+    import numpy as np
     from threadpoolctl import threadpool_limits
 
     A = np.ones((512, 512))

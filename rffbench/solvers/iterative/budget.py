@@ -58,7 +58,7 @@ class Budget:
 
 def passes_of_a_fit(usual: int) -> Callable[[Mapping[str, Any]], dict[str, float]]:
     """The letter i of a solver's cost: ``usual`` passes, or those of the budget, if they are fewer."""
-    return lambda config: {"i": min(usual, (config.get("budget") or {}).get("passes") or usual)}
+    return lambda config: {"i": min(usual, Budget.of(config.get("budget"), fewest=1).passes)}
 
 
 class Clock:
