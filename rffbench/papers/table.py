@@ -151,6 +151,8 @@ class Table(_Strict):
         numbers["reported_method"] = [" ".join(filter(str.strip, row)) for row in printed[named_by].to_numpy()]
         here = {theirs: here for here, named in methods.items() for theirs in _listed(named)}
         numbers["method"] = numbers["reported_method"].replace(here)
+        for name in (name for name in KEYS[:3] if name in self.columns):
+            csvfile.check_whole(path, printed, self.columns[name], least=0 if name == "trial" else 1)
         for name in KEYS:
             numbers[name] = printed[self.columns[name]] if name in self.columns else math.nan
         for name in NUMBERS[2:]:
@@ -165,6 +167,7 @@ class Table(_Strict):
         csvfile.check_once(path, printed, list(dict.fromkeys(name for name in (*keys, "source") if name in printed)))
         compared = (numbers["absent"] == "").to_numpy()
         csvfile.check_names(path, printed[compared], self.dataset, set(datasets.values()))
+        csvfile.check_names(path, printed, self.dataset, {*datasets.values(), *self._datasets_not_here})
         if methods and self.counts_all:
             named = numbers.assign(method=numbers["reported_method"])
             csvfile.check_names(path, named[compared], "method", here)
@@ -201,6 +204,10 @@ class Table(_Strict):
     def _selecting(self) -> list[str]:
         """The columns that select rows or leave rows out, and so distinguish rows."""
         return [*self.where, *(column for rule in self.not_here for column in rule.columns)]
+
+    @property
+    def _datasets_not_here(self) -> list[str]:
+        return [str(name) for rule in self.not_here for name in _listed(rule.columns.get(self.dataset, []))]
 
     def _judge(self, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path, place: Callable[..., str]) -> None:
         """Set the columns ``absent`` and ``because`` of rows that cannot be compared."""

@@ -18,9 +18,9 @@ import pandas as pd
 
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
-from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import Reference, references
-from rffbench.papers.recorded import OwnReference, find_reference
+from rffbench.papers.recorded import OwnReference
 from rffbench.report import edges
 from rffbench.report.agreement import Lean, lean
 from rffbench.report.cells import (
@@ -33,10 +33,11 @@ from rffbench.report.cells import (
     reported_cells,
     score_of,
 )
-from rffbench.report.claims import labelled, load_claims, paper_name
+from rffbench.report.claims import labelled, paper_name
 from rffbench.report.controls import Control, controls
 from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
+from rffbench.report.reference import read_reference
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
 from rffbench.trials.metrics import TIMES
 
@@ -151,15 +152,13 @@ def compare(
             f"{where}: names no reference to compare with; known: {', '.join(references())}; "
             "or a file of your own, which `rffbench record` writes"
         )
-    reference = find_reference(name, results.folder)
+    reference, numbers, claims = read_reference(name, results.folder)
     if isinstance(reference, OwnReference):
         reference.check_places(asked_for(Grid(resolved) for _, resolved in load_resolved(where)), where)
-    reported = reported_cells(reference, results, reference.numbers())
-    _check_cards(reference, reported)
+    reported = reported_cells(reference, results, numbers)
     other_rows = _other_rows(reference, results)
     cells = make_cells(reference, reported, results, tolerance, set(other_rows), summary)
-    claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
-    findings = judge(claims, protocols or [({}, results)], reference.datasets)
+    findings = judge(claims if judged else [], protocols or [({}, results)], reference.datasets)
     differ = [f"{dataset}: {said}." for dataset, said in other_rows.items()]
     missing = [*_missing(cells, results), *differ, *edges.notes(results)]
     costs = _costs(reference, reported, results)
@@ -278,28 +277,6 @@ def _other_rows(reference: Reference, results: Results) -> dict[str, str]:
                 ours = f"{card.n_train:,} training and {card.n_test:,} test rows"
                 said[dataset] = f"{ours}; the paper's are {train:,} and {test:,}"
     return said
-
-
-def _check_cards(reference: Reference, reported: pd.DataFrame) -> None:
-    """ConfigError, with file and line, if a dataset of the reference has no card, or its card lacks a fold."""
-    from rffbench.data.cards import load_card
-
-    if reference.table is None or isinstance(reference, OwnReference):
-        return
-    above = () if reference.table.datasets else ("..",)
-    for dataset in reference.datasets:
-        try:
-            load_card(dataset)
-        except RffbenchError as error:
-            raise ConfigError(f"{reference.place(*above, 'datasets', dataset)}: {error}") from None
-    of_fold = reported[reported["trial"].notna() & (reported["absent"] == "")]
-    for name, rows in of_fold.groupby("dataset"):
-        card = load_card(str(name))
-        folds = round(card.rows / card.n_test) if card.split.rule == "folds" else 0
-        if (beyond := rows["trial"] >= folds).any():
-            row = rows[beyond].iloc[0]
-            has = f"has the folds 0 to {folds - 1}" if folds else "has no fixed folds"
-            raise ConfigError(f"{reference.file}, line {row['line']}: is of fold {row['trial']}; {name} {has}")
 
 
 def _mismatch(reference: Reference, results: Results) -> str:
