@@ -26,9 +26,14 @@ from rffbench.report.agreement import Lean, lean
 from rffbench.report.cells import (
     CLOSE,
     DIFFERS,
+    INCOMPARABLE,
+    NO_SPREAD,
     NOT_COMPARABLE,
     OTHER_ROWS,
     REPRODUCED,
+    counted,
+    in_words,
+    left_out,
     make_cells,
     reported_cells,
     score_of,
@@ -39,6 +44,7 @@ from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
 from rffbench.report.reference import read_reference
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
+from rffbench.text import plural
 from rffbench.trials.metrics import TIMES
 
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"
@@ -78,19 +84,29 @@ class Comparison:
     @property
     def counted(self) -> pd.DataFrame:
         """The cells both reported and measured, on the same rows."""
-        return self.cells[self.cells["verdict"].isin([REPRODUCED, CLOSE, DIFFERS])]
+        return counted(self.cells)
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether cells agree by the spread of runs, not by a tolerance."""
+        return self.reference.table is not None and self.reference.table.by_interval and self.tolerance is None
+
+    @property
+    def _of_paper(self) -> bool:
+        """Whether the numbers are a paper's, not recorded here."""
+        return self.reference.table is not None and not isinstance(self.reference, OwnReference)
 
     @property
     def controls(self) -> list[Control]:
         """The number of cells within the tolerance if methods were mixed up; only for a paper's numbers."""
-        if self.reference.table is None or isinstance(self.reference, OwnReference):
+        if not self._of_paper:
             return []
         return controls(self.counted[self.counted["metric"] == self.counted["metric"].min()])
 
     @property
     def leans(self) -> list[Lean]:
-        """For numbers released with their spread, the mean signed difference of each metric's cells."""
-        if self.reference.table is None or not self.reference.table.by_interval:
+        """The mean signed difference of each metric's cells; only for a paper's numbers."""
+        if not self._of_paper:
             return []
         return [
             lean(str(metric), cells, bool(cells["percent"].iloc[0]))
@@ -98,9 +114,14 @@ class Comparison:
         ]
 
     @property
+    def left_out(self) -> Counter[str]:
+        """How many reported cells are in no sum, by why."""
+        return left_out(self.cells)
+
+    @property
     def not_comparable(self) -> int:
         """The number of reported cells that cannot be compared."""
-        return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
+        return self.left_out[INCOMPARABLE]
 
     @property
     def unit(self) -> str:
@@ -111,7 +132,7 @@ class Comparison:
     @property
     def unmeasured(self) -> int:
         """The number of reported cells that were not measured."""
-        return int(((self.cells["verdict"] == NOT_MEASURED) & self.cells["reported"].notna()).sum())
+        return self.left_out[NOT_MEASURED]
 
     @property
     def outside(self) -> int:
@@ -131,7 +152,7 @@ class Comparison:
             *self.costs["verdict"],
             *(finding.verdict for finding in self.findings),
         ]
-        return any(verdict not in (NOT_MEASURED, *NOT_COMPARABLE) for verdict in compared)
+        return any(verdict not in (NOT_MEASURED, *NOT_COMPARABLE, NO_SPREAD) for verdict in compared)
 
 
 def compare(
@@ -241,14 +262,14 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
     places = zip(absent["dataset"], absent["method"], absent["size"], strict=True)
     asked = np.array([results.grid.asks_for(*place) for place in places], bool)
     idle = [name for name in results.grid.datasets if name not in results.datasets]
-    apart = cells[cells["verdict"].isin(NOT_COMPARABLE)]
+    apart = cells[cells["verdict"].isin([*NOT_COMPARABLE, NO_SPREAD])]
     reasons = Counter(zip(apart["verdict"], apart["because"], strict=True))
     lists = {
         "Datasets without a trial yet": idle, NOT_RUN_YET: _places(absent[asked], cells),
         "Fewer trials than planned": few, NOT_ASKED: _places(absent[~asked], cells),
     }  # fmt: skip
     return [
-        *(f"Not comparable, {verdict}: {count} cells: {why}." for (verdict, why), count in reasons.items()),
+        *(f"{plural(count, 'cell')} {in_words(*why)}." for why, count in reasons.items()),
         *(f"{what}: {'; '.join(names)}." for what, names in lists.items() if names),
     ]
 
