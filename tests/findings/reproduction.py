@@ -19,6 +19,8 @@ DESCRIBED = [
     r"Table 2's|84\.9 % and 335,606 support vectors",  # the paper's
     r"y/100",
     r"a residual of 0\.001 or after 50 steps|at rank 8\b|covtype at 8 and 16|λ of random binning is at least 0\.01",
+    r"13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
+    r"tests/\S+\.py",
     r"twenty trials, on MNIST three, where they have 500",
     r"method: \[binning [^\]]*\]|has the score 0\b",
     r"Ma and Belkin 2017 and 2019|EigenPro [12]\b|batches of 256 rows",
