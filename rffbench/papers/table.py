@@ -20,7 +20,7 @@ from rffbench.yamlfile import Misplaced
 
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]
-DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER = "data not here", "method not here", "no number"
+DATA_NOT_HERE, METHOD_NOT_HERE = "data not here", "method not here"
 
 Cell = str | int | float
 
@@ -83,7 +83,6 @@ class Table(_Strict):
         default_factory=dict, description="method here: its name, or a list of names; by default the paper's"
     )
     not_here: list[NotHere] = Field(default_factory=list, description="rows that cannot be compared here")
-    no_number: str | None = Field(default=None, description="why some of its rows have no number")
     metric: str | None = Field(default=None, description="the score, as trials name it; by default the dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     offset: float = Field(
@@ -248,10 +247,7 @@ class Table(_Strict):
             (part.reported, "reported"),
             *((self.columns[key], key) for key in KEYS if key in self.columns),
         ):
-            empty = compared & found[column].isna()
-            if empty.any() and column == "reported" and self.no_number:
-                found.loc[empty, ["absent", "because"]] = NO_NUMBER, self.no_number
-            elif empty.any():
+            if (empty := compared & found[column].isna()).any():
                 line = found["line"][empty].iloc[0]
                 raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not ''")
         if self.by_interval and (none := compared & (found["reported_std"] <= 0)).any():

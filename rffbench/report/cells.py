@@ -14,7 +14,7 @@ The other verdicts:
 
 - **other rows**: the dataset has other training or test rows here than in the paper. The cell is shown, but counts in
   no sum;
-- **data not here**, **method not here**, **no number**: not comparable, with the reason;
+- **data not here**, **method not here**: not comparable, with the reason;
 - **no spread**: both numbers are of a single run, so nothing says how far they may differ. It counts in no sum;
 - **not measured**, and **not reported** for a measurement that the paper does not have.
 """
@@ -32,7 +32,7 @@ import pandas as pd
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference
 from rffbench.papers.recorded import OwnReference
-from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER
+from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE
 from rffbench.report.agreement import allowed_difference
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results, size_label
@@ -43,7 +43,7 @@ from rffbench.trials.metrics import PERCENT, Metric
 
 REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"
 NOT_REPORTED, NO_SPREAD = "not reported", "no spread"
-NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER)
+NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE)
 INCOMPARABLE, WITHOUT_SPREAD = "not comparable", "without a spread"  # of `left_out`, beside NOT_MEASURED
 
 CELL_COLUMNS = [

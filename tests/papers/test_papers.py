@@ -31,6 +31,17 @@ def test_a_table_is_there_whole(name, cells):
     assert not numbers.duplicated(["paper_dataset", "method", "multiple"]).any()
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "compared"), [("wacker2022-gaussian", 1328, 1748), ("wacker2022-polynomial", 6321, 660)]
+)
+def test_every_released_row_is_a_cell_of_each_metric_that_is_compared_or_has_a_reason(name, rows, compared):
+    numbers = load_reference(name).numbers()
+    assert set(numbers.groupby("line")["metric"].nunique()) == {2}  # the kernel's error and that of the predictions
+    assert len(numbers) == 2 * rows
+    assert (numbers["absent"] == "").sum() == compared
+    assert ((numbers["absent"] == "") == (numbers["because"] == "")).all()
+
+
 def test_numbers_are_in_the_suites_units_and_under_its_names():
     liu = load_reference("liu2020-table3").numbers().set_index(["paper_dataset", "multiple", "method"])
     assert liu.loc[("EEG", 128, "surrogate-RFF"), ["reported", "reported_std", "reported_trials"]].tolist() == [
