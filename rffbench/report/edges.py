@@ -117,7 +117,7 @@ def all_edges(results: Results) -> Iterator[Edge]:
 
 
 def _found(results: Results) -> Iterator[Edge]:
-    grids = {(method, name): _grid(results, method, name) for method in results.methods for name in TUNED}
+    grids = {(method, name): grid_of(results, method, name) for method in results.methods for name in TUNED}
     tuned = {method: [name for name in TUNED if grids[method, name]] for method in results.methods}
     if not any(tuned.values()):
         return
@@ -135,7 +135,7 @@ def _found(results: Results) -> Iterator[Edge]:
                 yield Edge(dataset, n_features, size, method, TUNED[name], end, at, len(at_end), len(trials), moves)
 
 
-def _grid(results: Results, method: str, name: str) -> list[float]:
+def grid_of(results: Results, method: str, name: str) -> list[float]:
     """The values from which a method's value is chosen; empty if it is not tuned."""
     setting = results.grid.setting("solver" if name == "lambda" else "kernel", method=method) or {}
     grid: Any = setting.get(name)
@@ -187,4 +187,4 @@ def _stated_grid(results: Results) -> list[float] | None:
 
 
 def _is_prescribed(results: Results, edge: Edge) -> bool:
-    return edge.tuned == TUNED["lambda"] and _grid(results, edge.method, "lambda") == _stated_grid(results)
+    return edge.tuned == TUNED["lambda"] and grid_of(results, edge.method, "lambda") == _stated_grid(results)

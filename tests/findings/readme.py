@@ -10,5 +10,6 @@ DESCRIBED = [
     r"covtype at 32d to 128d|26 classes|10 million rows",
     r"exit status|Exit status",
     r"Gains over RFF at 512 columns: a dot for every dataset",  # what a figure shows
+    r"with 512 columns, in % of what these gain over a constant with 4,096 columns|all gains, on 28 datasets",  # the board
     r"0\.98, of ten digits",
 ]

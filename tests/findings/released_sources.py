@@ -227,14 +227,14 @@ def at_equal_seconds() -> dict[str, dict[str, list[str]]]:
     assert sorted({size for _, name, size in seconds.index if name == "RFF"}) == [8, 16, 64, 256, 1024]
     cases: dict[str, dict[str, list[str]]] = {}
     for other in ("RFF", "Nyström"):
-        cases[other] = {"ahead": [], "behind": [], "open": []}
+        cases[other] = {"ahead": [], "behind": [], "not decided": []}
         for name, ranks in WITH_CV.items():
             for rank in ranks:
                 time, score = seconds[name, "binning", rank], scores[name, "binning", rank]
                 fits = [size for size in seconds[name, other].index if seconds[name, other, size] <= time]
                 best = max((scores[name, other, size] for size in fits), default=-np.inf)
                 largest = seconds[name, other].index.max()
-                verdict = "behind" if best >= score else "open" if largest in fits else "ahead"
+                verdict = "behind" if best >= score else "not decided" if largest in fits else "ahead"
                 cases[other][verdict].append(f"{name.removesuffix('-libsvm').removesuffix('-small')} {rank}")
     return cases
 
@@ -243,8 +243,8 @@ def at_equal_seconds() -> dict[str, dict[str, list[str]]]:
 def which_wins_survive_at_equal_seconds() -> str:
     told = []
     for cases in at_equal_seconds().values():
-        ahead, behind, undecided = (len(each) for each in cases.values())
-        told.append(f"ahead in {ahead}, behind in {behind}, and not decided in {undecided}")
+        *first, last = [f"{verdict} in {len(each)}" for verdict, each in cases.items() if each]
+        told.append(f"{', '.join(first)} and {last}")
     return (
         f"At the seconds of random binning (map, one fit and prediction), against Fourier features of 8, 16, 64, 256 or "
         f"1,024 columns it is {told[0]} of 14 cases, and against Nyström {told[1]}. Not decided: more columns would fit into "

@@ -14,6 +14,7 @@ from rffbench.report.board.statistics import REGION, groups_of
 from rffbench.report.board.summary import Summary
 from rffbench.report.significance import LEVEL
 from rffbench.report.strips import Strip, Strips
+from rffbench.report.text_table import NOT_RUN
 from rffbench.seeds import generator, stream
 
 
@@ -28,24 +29,45 @@ class Number:
     datasets: int
     values: tuple[float, ...] = ()
 
+    @property
+    def cells(self) -> tuple[str, str]:
+        """The value and its interval as cells have them."""
+        value = NOT_RUN if np.isnan(self.value) else f"{self.value:+.2f}"
+        return value, NOT_RUN if np.isnan(self.low) else f"{self.low:+.2f} to {self.high:+.2f}"
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def said(self) -> str:
+        """The value and its interval as sentences have them."""
+        value, ends = self.cells
+        return f"{value} ({ends})"
+
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question comes to: the maps' gains, other numbers, and what moderates it; ``waits`` says what is missing
-    for it to count as an answer."""
+    """What a question comes to in words (``said``), the fate of the ``hypothesis``, what the ``moderator`` does.
+    Then the maps' gains by the title of their table, other numbers, and ``notes`` on these; ``waits`` says what is
+    missing for it to count as an answer."""
 
     number: int
     asked: str
     said: str = ""
+    hypothesis: str = ""
+    moderator: str = ""
     maps: list[tuple[str, list[Summary]]] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
     waits: str = ""
     changes: str = ""
     strips: tuple[Strips, ...] = ()
 
     def panels(self) -> list[Strips]:
         """The panels of its figure: the gains of its maps, then what else has a value on each dataset."""
-        return [*(gains_in_percent(f"Gains {title}", found) for title, found in self.maps if found), *self.strips]
+        return [*(gains_in_percent(title, found) for title, found in self.maps if found), *self.strips]
 
 
 def gains_in_percent(title: str, found: Sequence[Summary]) -> Strips:

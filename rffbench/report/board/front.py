@@ -1,12 +1,13 @@
-"""Loss against cost: the points of the board's figures."""
+"""Loss against cost: what the board's figures of it show."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from rffbench.report.board.registered import COLUMNS
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
+from rffbench.report.board.score import BASELINE
 from rffbench.report.board.standing import Board
-from rffbench.report.board.statistics import bootstrap
+from rffbench.report.board.statistics import bootstrap, performance_profile
 from rffbench.report.board.views import cost_curves
 
 
@@ -14,7 +15,7 @@ def points(board: Board) -> tuple[pd.DataFrame, str]:
     """Of every trial of a map on the datasets with a usable reference: dataset, method, n_features, trial, x and y; and
     what x is. y is the loss, 0 that of RFF at 4,096 columns and 1 a constant's. x is the ratio to RFF's seconds with
     512 columns ('seconds'), or, where seconds have not been measured, the columns."""
-    found = board.losses[board.losses["method"].isin(board.maps)]
+    found = board.losses_of_maps
     usable = {name: each for name, each in board.known.items() if each.is_usable}
     costs = board.costs("fit").dropna()
     if costs.empty:
@@ -47,3 +48,30 @@ def medians(rows: pd.DataFrame) -> pd.DataFrame:
 def means(rows: pd.DataFrame) -> pd.DataFrame:
     """On each dataset the means over trials: dataset, method, x and y."""
     return rows.groupby(["dataset", "method", "n_features"], sort=False)[["x", "y"]].mean().reset_index()
+
+
+# ---- Performance profiles --------------------------------------------------------------------------------------------
+
+TARGET = 1024
+"""The columns with which RFF's loss is the one to come to: the most that every map with known seconds has run at."""
+
+
+def profiles(board: Board) -> pd.DataFrame | None:
+    """The performance profiles of the seconds to come to RFF's loss with `TARGET` columns: RFF first, then the maps
+    named beforehand; None where these seconds are not measured."""
+    reached = board.cost_to_reach("fit", TARGET)
+    if reached is None:
+        return None
+    first = [name for name in (BASELINE, *CONFIRMATORY) if name in reached]
+    return performance_profile(reached[[*first, *reached.columns.difference(first)]])
+
+
+def profiles_in_words(shares: pd.DataFrame) -> str:
+    """What the profiles are, and each map's share within twice the cheapest one's seconds."""
+    within = shares[shares.index <= 2].iloc[-1].sort_values(ascending=False)
+    said = ", ".join(f"{name} {share:.0%}" for name, share in within.items())
+    return (
+        f"The performance profiles (Dolan and Moré 2002) ask how soon a map comes to the loss of RFF with {TARGET:,} "
+        "columns, to within 1 % of a dataset's unit. On every dataset the cheapest map counts as 1. The share of "
+        f"datasets on which a map costs at most twice that: {said}."
+    )

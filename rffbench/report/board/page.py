@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from rffbench import __version__, files
-from rffbench.execution.manifest import runs_of
 from rffbench.parameters import TIMES_MEDIAN
-from rffbench.report.board import front, tables
+from rffbench.report.board import front, run_tables, tables
 from rffbench.report.board.answers import Answer, gains_in_percent
 from rffbench.report.board.questions import answers
-from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS
-from rffbench.report.board.score import BASELINE, CELL
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS, LEFT_OUT
+from rffbench.report.board.score import BASELINE, CELL, losses
 from rffbench.report.board.solvers import in_words, solver_table
-from rffbench.report.board.standing import PARTS, Board
+from rffbench.report.board.standing import PARTS, TIMED, Board
 from rffbench.report.board.views import CLOCKS, MEMORY
 from rffbench.report.escape import markdown
 from rffbench.report.strips import Strips
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 ROWS = "board-rows.csv.gz"
 """The file of all trials, beside the page."""
+IN_ROWS = ("status", "gamma", TIMES_MEDIAN, "lambda", "accuracy", "balanced_accuracy", "auc", "rmse", "cv_error",
+           "kernel_error", "delta_error", "entry_error", "ridge_delta_error", "ridge_dimension", "spectral_decay",
+           "passes")  # fmt: skip
+"""What it has of a trial besides its cell, its loss and its costs."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +95,21 @@ def _in_short(found_out: Sequence[Answer]) -> Section:
 
 
 def _front(board: Board) -> Section:
-    from rffbench.report.figures.board import front_figure
+    from rffbench.report.figures.board import front_figure, profile_figure
 
     rows, axis = front.points(board)
     figure = front_figure(front.medians(rows), (BASELINE, *CONFIRMATORY), axis)
     but = "" if axis == "seconds" else ", as seconds have not been measured yet"
-    return Section(
-        "Loss against cost", [f"The median over datasets, against {axis}{but}."],
-        pictures=[Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)],
-    )  # fmt: skip
+    said = [f"The median over datasets, against {axis}{but}."]
+    pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
+    if (shares := front.profiles(board)) is not None:
+        said.append(front.profiles_in_words(shares))
+        pictures.append(
+            Picture(
+                "board-profiles", "Performance profiles of seconds, a line a map.", profile_figure(shares, front.TARGET)
+            )
+        )
+    return Section("Loss against cost", said, pictures=pictures)
 
 
 def _verdicts(board: Board) -> Section:
@@ -110,9 +121,11 @@ def _verdicts(board: Board) -> Section:
     maps = board.at_each_size.get(COLUMNS)
     panels = [gains_in_percent(f"Gains over RFF at {COLUMNS} columns", maps)] if maps else []
     by_cost = [table for of in tables.COSTS if (table := tables.by_cost(board, of))]
-    if not by_cost:
-        said.append("Seconds and memory have not been measured yet: gains at equal cost will follow.")
-    simulated = tables.calibration(board)
+    said.append(
+        tables.AT_COST if by_cost else
+        "Seconds and memory have not been measured yet: gains at equal cost will follow."
+    )  # fmt: skip
+    simulated = run_tables.calibration(board)
     shown = [*found, *by_cost, *(each for each in (tables.by_lambdas(board), simulated) if each)]
     return Section("Better than RFF, the same, or worse", said, shown, _of_strips("board-gains", panels))
 
@@ -123,9 +136,8 @@ def _questions(found_out: Sequence[Answer]) -> list[Section]:
         said = []
         if answer.waits:
             said.append(f"{'Not yet complete' if answer.said else 'No answer yet'}: {answer.waits}.")
-        said += [
-            each for each in (answer.said, f"What would change it: {answer.changes}" if answer.changes else "") if each
-        ]
+        changes = f"What would change it: {answer.changes}" if answer.changes else ""
+        said += [each for each in (answer.said, answer.hypothesis, answer.moderator, changes) if each]
         drawn = _of_strips(f"board-question-{answer.number}", answer.panels())
         found.append(Section(f"Question {answer.number}: {answer.asked}", said, tables.answer_tables(answer), drawn))
     return found
@@ -152,53 +164,38 @@ def _each_dataset(board: Board) -> Section:
     rows, axis = front.points(board)
     figure = fronts_figure(front.means(rows), (BASELINE, *CONFIRMATORY), axis)
     picture = Picture("board-fronts", f"Loss against {axis} on every dataset, a curve a map.", figure)
-    return Section("On every dataset", tables=[tables.datasets(board)], pictures=[picture])
+    return Section("On every dataset", [LEFT_OUT], [run_tables.datasets(board)], [picture])
 
 
 def _chosen(board: Board) -> Section:
-    return Section("Chosen parameters", tables=[tables.chosen(board)])
+    return Section("Chosen parameters", tables=[run_tables.chosen(board)])
 
 
 def _failures(board: Board) -> Section:
-    lost = tables.failures(board)
+    lost = run_tables.failures(board)
     return Section("Failures", [] if lost else ["No trial has failed."], [lost] if lost else [])
 
 
 def _where(board: Board) -> Section:
-    said = [f"All trials as one file: {ROWS}."]
-    for name, results in board.results.items():
-        for run in runs_of(results.folder)[-1:]:
-            code = f"commit {run.get('git_commit') or 'unknown'}, rffbench {run.get('rffbench')}"
-            machine = f"{run.get('cpu')}, {run.get('processors')} processors, {run.get('workers')} workers"
-            said.append(f"{name}: {code}; {machine}; {run.get('finished') or 'not finished'}.")
-    return Section("Rows and machine", said, [tables.progress(board, PARTS)])
+    said = [
+        f"All trials of all parts are one file: {ROWS}. Seconds and memory are those of {', '.join(TIMED)}; the "
+        "losses of board-seconds and board-tuning count for nothing."
+    ]
+    return Section("Rows and machine", said, [run_tables.progress(board), run_tables.runs(board)])
 
 
 # ---- As files --------------------------------------------------------------------------------------------------------
 
 
 def write_rows(board: Board, path: Path) -> Path:
-    """Write every trial of the board as one compressed CSV file: cell, status, loss, σ, λ, and what it cost in the part
-    that measures that."""
-    rows = board.losses.assign(status=board.scores.trials["status"])
-    for name in (
-        "gamma",
-        TIMES_MEDIAN,
-        "lambda",
-        "kernel_error",
-        "delta_error",
-        "accuracy",
-        "balanced_accuracy",
-        "auc",
-        "rmse",
-    ):
-        rows[name] = board.scores.trials[name]
-    for part in ("board-seconds", "board-tuning"):
-        if results := board.results.get(part):
-            beside = results.trials[[*CELL, *CLOCKS["tuning"], MEMORY, "contended"]]
-            rows = rows.merge(beside.rename(columns={name: f"{part}: {name}" for name in beside if name not in CELL}),
-                              on=CELL, how="outer")  # fmt: skip
-    text = rows.dropna(axis=1, how="all").to_csv(index=False, lineterminator="\n")
+    """Write every trial of every part as one compressed CSV file: part, cell, status, loss (none of a failure), σ, λ,
+    what else was measured, and, of the parts that measure it, what the trial cost."""
+    parts = [(name, results) for name in PARTS for results in board.of_part(name)]
+    rows = pd.concat([results.trials.assign(part=name, loss=losses(results)["loss"]) for name, results in parts])
+    costs = [*CLOCKS["tuning"], MEMORY, "contended"]
+    rows[costs] = rows[costs].where(rows["part"].isin(TIMED))
+    rows = rows[["part", *CELL, "loss", *IN_ROWS, *costs]].dropna(axis=1, how="all")
+    text = rows.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     files.replace(path, gzip.compress(text.encode(), mtime=0))
     return path
 

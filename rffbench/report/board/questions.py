@@ -22,13 +22,16 @@ from rffbench.report.board.registered import (
     OF_ANOTHER_KERNEL,
     OF_GAUSSIAN,
     OF_KERNEL,
+    POWER,
     SIZES_AT_COST,
 )
 from rffbench.report.board.score import BASELINE, Reference, losses
 from rffbench.report.board.standing import Board, shape
-from rffbench.report.board.summary import summaries
+from rffbench.report.board.statistics import Posterior
+from rffbench.report.board.summary import Summary, summaries
 
 FEWEST_MAPS = 5  # of which a rank correlation says anything
+AT_SECONDS = f"Gain over RFF at its seconds with {COLUMNS} columns"
 DEVIATION = "in % of what RFF with 4,096 columns gains over a constant"
 
 
@@ -41,45 +44,70 @@ def equal_seconds(board: Board) -> Answer:
     at = board.at_cost("fit", COLUMNS)
     if at is None:
         return _waiting(answer, "board-seconds")
-    maps = [("at RFF's seconds with 512 columns: map, one fit and prediction", summaries(at.trials, CONFIRMATORY))]
+    found = summaries(at.trials, CONFIRMATORY)
+    maps = [(f"{AT_SECONDS}: map, one fit and prediction", found)]
     if (quick := board.at_cost("map", COLUMNS)) is not None:
-        maps.append(("the same: map and prediction alone", summaries(quick.trials, CONFIRMATORY)))
-    verdicts = {each.method: each.posterior.verdict for each in maps[0][1]}
-    better = [name for name, verdict in verdicts.items() if verdict == "better"]
-    if better:
-        said = f"Yes: {', '.join(better)}."
-    elif len(verdicts) == len(CONFIRMATORY) and set(verdicts.values()) <= {"same", "worse"}:
-        said = "No: every confirmatory map is the same as RFF, or worse."
+        maps.append((f"{AT_SECONDS}: map and prediction alone", summaries(quick.trials, CONFIRMATORY)))
+    verdicts = dict.fromkeys(CONFIRMATORY, "undecided") | {each.method: each.posterior.verdict for each in found}
+    of_verdict = {word: [name for name in verdicts if verdicts[name] == word] for word in set(verdicts.values())}
+    if "better" in of_verdict:
+        said, fate = f"Yes: {', '.join(of_verdict['better'])}.", "is refuted"
+    elif "undecided" in of_verdict:
+        said, fate = f"Not decided, for {', '.join(of_verdict['undecided'])}.", "is not decided"
     else:
-        undecided = [name for name in CONFIRMATORY if verdicts.get(name, "undecided") == "undecided"]
-        said = f"Not decided, for {', '.join(undecided)}."
+        said = "No: every confirmatory map is the same as RFF, or worse."
+        fate = "counts as confirmed, as no map is better"
+    if found:
+        said += f" The largest gain is that of {found[0].method}, {found[0].said}."
+    worse = f" Worse: {', '.join(of_verdict['worse'])}." if "worse" in of_verdict else ""
     depth = {name: np.log(shape(name)[1]) for name in board.datasets}
-    numbers = [_moderated(at.gains, name, depth, "log d") for name in CONFIRMATORY]
-    changes = "Fits that cost less beside the map, as the second table shows, or another kernel."
-    return _waits(Answer(1, answer.asked, said, maps, numbers, changes=changes), board, CONFIRMATORY)
+    numbers, moderator = _moderated(at.gains, CONFIRMATORY, depth, "log d")
+    answer = Answer(
+        1, answer.asked, said, f"The hypothesis, that every gain is within ±1 %, {fate}.{worse}", moderator, maps=maps,
+        numbers=numbers, notes=(POWER,),
+        changes="Fits that cost less beside the map, as the second table shows, or another kernel.",
+    )  # fmt: skip
+    return _waits(answer, board, CONFIRMATORY)
 
 
 def data_dependent(board: Board) -> Answer:
     """Question 3."""
     asked = "Does a data-dependent draw pay once λ and σ are chosen?"
-    maps = [("at 512 columns", summaries(board.at_columns(COLUMNS), DRAWS))]
+    maps = [(f"Gain over RFF at {COLUMNS} columns", summaries(board.at_columns(COLUMNS), DRAWS))]
     at = board.at_cost("fit", COLUMNS)
     if at is not None:
-        maps.append(("at RFF's seconds with 512 columns, the draw counted", summaries(at.trials, DRAWS)))
-    pays = [[each.method for each in found if each.posterior.verdict == "better"] for _, found in maps]
-    said = f"It pays at equal columns for {', '.join(pays[0])}" if pays[0] else "It does not pay at equal columns"
-    if at is not None:
-        said += f", and at equal seconds for {', '.join(pays[1])}" if pays[1] else ", and not at equal seconds"
-    numbers = []
+        maps.append((f"{AT_SECONDS}, the draw counted", summaries(at.trials, DRAWS)))
+    said = []
+    for where, (_, found) in zip(("columns", "seconds"), maps, strict=False):
+        better = [each.method for each in found if each.posterior.verdict == "better"]
+        pays = f"it pays for {', '.join(better)}" if better else "it does not pay"
+        if found:
+            said.append(f"At equal {where} {pays}: {', '.join(f'{each.method} gains {each.said}' for each in found)}.")
+    verdicts = {each.method: each.posterior.verdict for each in maps[0][1]}
+    fate = "does not hold" if {"better", "worse"} & set(verdicts.values()) else "is not decided"
+    if set(verdicts.values()) == {"same"}:
+        fate = "is confirmed"
+    numbers: list[Number] = []
+    moderator = ""
     if dimensions := _moderator(board, "ridge_dimension"):
         share = {name: value / min(shape(name)[0], 1000) for name, value in dimensions.items()}
         means = board.at_columns(COLUMNS).pivot_table(index="dataset", columns="method", values="gain")
-        numbers = [_moderated(means, name, share, "d_eff/n") for name in DRAWS]
-    changes = "Larger pools to draw from: here a pool has as many frequencies as are drawn."
-    return _waits(Answer(3, asked, f"{said}.", maps, numbers, changes=changes), board, DRAWS)
+        numbers, moderator = _moderated(means, DRAWS, share, "d_eff/n")
+    of_maps = " and ".join(f"{name} {_AS[verdict].format('RFF')}" for name, verdict in verdicts.items())
+    answer = Answer(
+        3, asked, " ".join(said), f"The hypothesis, that both are the same as RFF at equal columns, {fate}: {of_maps}.",
+        moderator, maps=maps, numbers=numbers,
+        changes="Larger pools to draw from: here a pool has as many frequencies as are drawn.",
+    )  # fmt: skip
+    return _waits(answer, board, DRAWS)
 
 
-_AS = {"better": "is better", "same": "is the same", "worse": "is worse", "undecided": "is undecided"}
+_AS = {
+    "better": "is better than {}",
+    "same": "is the same as {}",
+    "worse": "is worse than {}",
+    "undecided": "is undecided",
+}
 """A verdict in a sentence."""
 
 
@@ -92,28 +120,51 @@ def nystroem(board: Board) -> Answer:
         return _waiting(Answer(4, asked), "board-seconds")
     columns = _over(board, uniform)
     maps = [
-        ("over RFF, at its seconds with 512 columns", summaries(at.trials, both)),
-        ("RPCholesky over uniform landmarks, at 512 columns", summaries(columns, both[1:])),
-        ("RPCholesky over uniform landmarks, at their seconds with 512", summaries(own.trials, both[1:])),
+        (AT_SECONDS, summaries(at.trials, both)),
+        (f"Gain of RPCholesky over uniform landmarks at {COLUMNS} columns", summaries(columns, both[1:])),
+        (f"Gain of RPCholesky over uniform landmarks at their seconds with {COLUMNS}", summaries(own.trials, both[1:])),
     ]
-    of_rff, of_columns, of_seconds = ({each.method: _AS[each.posterior.verdict] for each in found} for _, found in maps)
-    said = f"At RFF's seconds Nyström with uniform landmarks {of_rff.get(uniform, _AS['undecided'])}, with RPCholesky "
-    said += f"landmarks {of_rff.get(chosen, _AS['undecided'])}. Over uniform landmarks RPCholesky "
-    said += (
-        f"{of_columns.get(chosen, _AS['undecided'])} at equal columns, and {of_seconds.get(chosen, _AS['undecided'])} "
+    of_rff, of_columns, of_seconds = ({each.method: each for each in found} for _, found in maps)
+    said = (
+        f"At RFF's seconds Nyström with RPCholesky landmarks {_compared(of_rff.get(chosen), 'RFF')}. With uniform "
+        f"landmarks it {_compared(of_rff.get(uniform), 'RFF')}. At equal columns RPCholesky "
+        f"{_compared(of_columns.get(chosen), 'uniform landmarks')}. At equal seconds it "
+        f"{_compared(of_seconds.get(chosen), 'these')}."
     )
-    said += "at equal seconds."
-    numbers = []
+    of_uniform = of_rff[uniform].posterior if uniform in of_rff else Posterior(np.nan, np.nan, np.nan)
+    verdicts = [
+        found[chosen].posterior.verdict if chosen in found else "undecided" for found in (of_columns, of_seconds)
+    ]
+    is_other = [verdict not in (expected, "undecided") for verdict, expected in zip(verdicts, _EXPECTED, strict=True)]
+    hypothesis = (
+        "Hypothesis (a), that Nyström with uniform landmarks is not better than RFF, is "
+        f"{'refuted' if of_uniform.verdict == 'better' else 'not refuted'}: the probability of better is "
+        f"{of_uniform.better:.2f}. Hypothesis (b), that RPCholesky is better than uniform landmarks at equal columns "
+        "and the same at equal seconds, is "
+        f"{'refuted' if any(is_other) else 'confirmed' if verdicts == _EXPECTED else 'not decided'}."
+    )
+    numbers: list[Number] = []
+    moderator = ""
     if decay := _moderator(board, "spectral_decay"):
-        numbers = [_moderated(at.gains, name, decay, "the decay") for name in both]
-    changes = "Other sizes: more landmarks cost their square."
-    return _waits(Answer(4, asked, said, maps, numbers, changes=changes), board, both)
+        numbers, moderator = _moderated(at.gains, both, decay, "the decay")
+    answer = Answer(4, asked, said, hypothesis, moderator, maps=maps, numbers=numbers,
+                    changes="Other sizes: more landmarks cost their square.")  # fmt: skip
+    return _waits(answer, board, both)
+
+
+_EXPECTED = ["better", "same"]
+"""RPCholesky against uniform landmarks, by the hypothesis: at equal columns, and at equal seconds."""
+
+
+def _compared(found: Summary | None, with_: str) -> str:
+    """A verdict with its gain, in a sentence."""
+    return f"{_AS[found.posterior.verdict].format(with_)}: {found.said}" if found else _AS["undecided"]
 
 
 def _over(board: Board, baseline: str) -> pd.DataFrame:
     from rffbench.report.board.views import at_columns
 
-    return at_columns(board.losses[board.losses["method"].isin(board.maps)], board.known, COLUMNS, baseline)
+    return at_columns(board.losses_of_maps, board.known, COLUMNS, baseline)
 
 
 # ---- 2: errors of the kernel -----------------------------------------------------------------------------------------
@@ -145,22 +196,33 @@ def kernel_errors(board: Board) -> Answer:
     ]  # fmt: skip
     drawn = strips("Rank correlation of the error with the test loss", numbers, "Spearman's correlation", (-0.3, 0.3))
     pairs = {name: (each["all", "ridge_delta_error"], each["all", "entry_error"]) for name, each in found.items()}
-    apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])), "Δ less the other")
+    apart = over_datasets(pairs, lambda each: float(np.median(each[:, 0]) - np.median(each[:, 1])),
+                          "Δ less the Frobenius error")  # fmt: skip
     said = f"Over all maps {_predict(numbers[:2])}. Over Fourier maps {_predict(numbers[2:4])}. "
-    said += "Δ predicts better." if apart.low > 0 else "Δ is not shown to predict better."
+    said += f"Δ {'predicts' if apart.low > 0 else 'is not shown to predict'} better: the difference is {apart.said}."
+    hypothesis = (
+        "The hypothesis has two parts. That Δ's correlation is positive is "
+        f"{'confirmed' if numbers[0].low > 0 else 'not shown'}; that it is larger than the Frobenius error's is "
+        f"{'confirmed' if apart.low > 0 else 'not shown'}."
+    )
     called = "losses of half the trials with those of the rest, {} (exploratory)"
     numbers += [
         over_datasets(_between_halves(trials, kind), median, called.format(KINDS[kind])) for kind in ("all", "Fourier")
     ]
+    moderator = ""
     if dimensions := _moderator(board, "ridge_dimension"):
         share = {name: (value / COLUMNS, found[name]["all", "ridge_delta_error"]) for name, value in dimensions.items()
                  if name in found}  # fmt: skip
         numbers.append(over_datasets(share, correlation, "correlation of Δ's with d_eff over columns"))
-    changes = "A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel."
-    answer = Answer(2, asked, said, [], [*numbers[:2], apart, *numbers[2:]], changes=changes, strips=(drawn,))
+        moderator = _correlated(numbers[-1], "d_eff over columns", "Δ predicts")
     done = board.progress("board-one-sigma")
-    waits = f"{done.planned - done.done} trials to come" if done and not done.is_complete else ""
-    return Answer(**{**vars(answer), "waits": waits})
+    return Answer(
+        2, asked, said, hypothesis, moderator, numbers=[*numbers[:2], apart, *numbers[2:]],
+        notes=("Between families: with five of them, a rank correlation has few possible values.",),
+        waits=f"{done.planned - done.done} trials to come" if done and not done.is_complete else "",
+        changes="A σ of each map's own: maps whose errors are smallest at small σ would choose another kernel.",
+        strips=(drawn,),
+    )  # fmt: skip
 
 
 def _ranks(cells: pd.DataFrame, kind: str, error: str) -> float:
@@ -196,10 +258,12 @@ def _predict(pair: Sequence[Number]) -> str:
     """Whether Δ and the Frobenius error, in this order, predict the test error, by the registered thresholds."""
     of_delta, of_frobenius = map(_predicts, pair)
     if of_delta == of_frobenius:
-        return {"yes": "both errors predict the test error", "no": "neither error predicts the test error",
+        said = {"yes": "both errors predict the test error", "no": "neither error predicts the test error",
                 "open": "it is not decided whether either error predicts the test error"}[of_delta]  # fmt: skip
-    words = {"yes": "predicts the test error", "no": "does not predict it", "open": "is not decided"}
-    return f"Δ {words[of_delta]}, and the Frobenius error {words[of_frobenius]}"
+    else:
+        words = {"yes": "predicts the test error", "no": "does not predict it", "open": "is not decided"}
+        said = f"Δ {words[of_delta]}, and the Frobenius error {words[of_frobenius]}"
+    return f"{said}: {pair[0].said} for Δ, {pair[1].said} for the Frobenius error"
 
 
 def _predicts(number: Number) -> str:
@@ -234,7 +298,11 @@ def kernels(board: Board) -> Answer:
         without_worst[dataset] = between(few[0]), between(few[1])
     share = _share(known, "share of datasets on which kernels vary more")
     without = _share(without_worst, "the same without the worst kernel and the worst map (exploratory)")
-    said = "Yes" if share.low > 0.5 else "No" if share.high < 0.5 else "Not decided"
+    said, fate = (
+        ("Yes", "is confirmed: the interval lies above one half") if share.low > 0.5 else
+        ("No", "is refuted: the interval lies below one half") if share.high < 0.5 else
+        ("Not decided", "is not decided: the interval has one half in it")
+    )  # fmt: skip
     said += f": kernels vary more on {share.value:.0%} of the datasets ({share.low:.0%} to {share.high:.0%})"
     best = board.losses.groupby("dataset")["loss"].min()
     left = {name: best[name] / board.known[name].constant for name in known if name in best and name in board.known}
@@ -257,7 +325,11 @@ def kernels(board: Board) -> Answer:
             "trials."
         )
     drawn = strips("Standard deviation of the loss", apart, DEVIATION, (0.0, 0.0))
-    return Answer(5, asked, f"{said}.", [], numbers, waits, changes, (drawn,))
+    return Answer(
+        5, asked, f"{said}.", f"The hypothesis, that it is so on more than two thirds of the datasets, {fate}.",
+        _correlated(left_to_learn, "what is left to be learnt", "kernels vary beyond maps"), numbers=numbers,
+        waits=waits, changes=changes, strips=(drawn,),
+    )  # fmt: skip
 
 
 def _share(variances: Mapping[str, tuple[float, float]], called: str) -> Number:
@@ -313,11 +385,29 @@ def _moderator(board: Board, measure: str) -> dict[str, float]:
     return {str(name): float(value) for name, value in means.items()}
 
 
-def _moderated(gains: pd.DataFrame, method: str, by: Mapping[str, float], called: str) -> Number:
-    """The correlation over datasets of a map's gain with a moderator."""
-    name = f"{method}: correlation of the gain with {called}"
-    mine = gains[method].dropna() if method in gains else pd.Series(dtype=float)
-    return over_datasets({str(at): (value, by[str(at)]) for at, value in mine.items() if at in by}, correlation, name)
+def _moderated(
+    gains: pd.DataFrame, methods: Sequence[str], by: Mapping[str, float], called: str
+) -> tuple[list[Number], str]:
+    """The correlations over datasets of maps' gains with a moderator, and what they say."""
+    numbers, said = [], []
+    for method in methods:
+        mine = gains[method].dropna() if method in gains else pd.Series(dtype=float)
+        pairs = {str(at): (value, by[str(at)]) for at, value in mine.items() if at in by}
+        numbers.append(over_datasets(pairs, correlation, f"{method}: correlation of the gain with {called}"))
+        if numbers[-1].is_apart:
+            said.append(_correlated(numbers[-1], called, f"{method} gains"))
+    if len(said) < len(methods):
+        said.append(f"No {'other ' if said else ''}correlation of a gain with {called} is seen.")
+    return numbers, " ".join(said)
+
+
+def _correlated(number: Number, called: str, what: str) -> str:
+    """A correlation with a moderator, in words."""
+    if not number.is_apart:
+        return f"No correlation with {called} is seen: {number.said}."
+    return (
+        f"The larger {called}, the {'more' if number.value > 0 else 'less'} {what}: the correlation is {number.said}."
+    )
 
 
 def _waiting(answer: Answer, part: str) -> Answer:

@@ -106,18 +106,21 @@ def _ratios_in_words(solver: str, direct: str, ratios: list[float]) -> str:
     span = f"{min(there):.2g}" + (f" to {max(there):.2g}" if len(there) > 1 else "")
     late = len(ratios) - len(there)
     where = plural(len(there), "dataset") + (f"; on {late} it does not come there" if late else "")
-    return f"{solver} takes {span} times the seconds of {direct}, on {where}."
+    own = " to its own error" if solver in OWN_LANDMARKS else ""
+    return f"{solver} takes {span} times the seconds of {direct}{own}, on {where}."
 
 
 def solver_table(protocols: Protocols) -> Table | None:
     """Of every problem and equation, the seconds of each solver; None where nothing was measured."""
     header = ["problem", "equations", "solver", "test error to reach", "seconds", "passes", "over the direct solve"]
     table = Table("Seconds to within 1 % of the direct solve's test error", header, stub=2)
-    marked, contended, trials = set(), False, 0
+    marked, disturbed, trials = set(), [], 0
     for labels, results in protocols:
-        contended |= bool(results.trials["contended"].any())
         trials = max(trials, results.trials["trial"].nunique())
         for dataset in results.datasets:
+            problem = next(iter(labels.values()), dataset)
+            mine = results.trials[(results.trials["dataset"] == dataset) & results.trials["contended"]]
+            disturbed += [f"{problem} ({solver})" for solver in mine["method"].unique()]
             for equation in EQUATIONS:
                 found = reached(results, dataset, equation)
                 of_direct = next((each.seconds for each in found if each.solver == EQUATIONS[equation][0]), np.nan)
@@ -125,17 +128,18 @@ def solver_table(protocols: Protocols) -> Table | None:
                     marked.add(each.of)
                     ratio = each.seconds / of_direct
                     table.rows.append([
-                        next(iter(labels.values()), dataset), equation, each.solver,
+                        problem, equation, each.solver,
                         f"{each.error:.4g}{SIGNS[each.of]}",
                         "not reached" if np.isnan(each.seconds) else f"{each.seconds:.3g}",
                         "" if np.isnan(each.passes) else f"{each.passes:.0f}",
                         NOT_RUN if np.isnan(ratio) else f"{ratio:.2f}",
                     ])  # fmt: skip
     of_trials = "One trial each" if trials == 1 else f"Medians over {trials} trials"
-    table.notes = [f"{of_trials}, one at a time with nothing else at work."]
-    table.notes += [NOTES[of] for of in NOTES if of in marked]
-    if contended:
+    table.notes = [f"{of_trials}, one at a time."]
+    if disturbed:
         table.notes.append(
-            "Other work used the processors during some trials, or it cannot be told: the seconds are rough."
+            f"Other work used the processors, or it cannot be told, during {', '.join(disturbed)}: these seconds are "
+            "rough."
         )
+    table.notes += [NOTES[of] for of in NOTES if of in marked]
     return table if table.rows else None

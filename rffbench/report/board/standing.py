@@ -15,12 +15,15 @@ from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
-from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, with_cost
+from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
 from rffbench.report.frame import Protocols, Results, load_protocols, load_results
 
-PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels", "board-reweighted")
 SOLVERS = "board-solvers"
+PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-kernels", "board-reweighted",
+         "board-reference", SOLVERS)  # fmt: skip
 """The configs that the page is made of; the first has the scores."""
+TIMED = ("board-seconds", "board-tuning", SOLVERS)
+"""Those whose seconds and memory count: they have run with nothing else at work."""
 CALIBRATION = "calibration.csv"
 """What scripts/calibrate_board.py writes beside the scores."""
 MOST_NOISE = 1.0
@@ -81,6 +84,11 @@ class Board:
         return losses(self.scores)
 
     @cached_property
+    def losses_of_maps(self) -> pd.DataFrame:
+        """Those of maps."""
+        return self.losses[self.losses["method"].isin(self.maps)]
+
+    @cached_property
     def left_out(self) -> dict[str, str]:
         """The datasets without a score, and why."""
         return left_out(self.datasets, self.known)
@@ -94,7 +102,7 @@ class Board:
 
     def at_columns(self, columns: int) -> pd.DataFrame:
         """The gains of the maps over RFF at that many columns."""
-        return at_columns(self.losses[self.losses["method"].isin(self.maps)], self.known, columns)
+        return at_columns(self.losses_of_maps, self.known, columns)
 
     def without_a_map(self, columns: int) -> list[Summary]:
         """What learners without a map gain over RFF at that many columns, each on the trials that both have."""
@@ -111,20 +119,36 @@ class Board:
 
     def at_cost(self, of: Cost, columns: int, baseline: str = BASELINE) -> AtCost | None:
         """The gains of the maps at what ``baseline`` costs with that many columns; None where that is not measured."""
+        costs = self._costs_beside(of, columns, baseline)
+        return None if costs is None else at_cost(self.losses_of_maps, costs, self.known, columns, baseline)
+
+    def cost_to_reach(self, of: Cost, columns: int) -> pd.DataFrame | None:
+        """What the maps cost that come to RFF's loss with that many columns (`rffbench.report.board.views`); None where
+        that is not measured."""
+        costs = self._costs_beside(of, columns, BASELINE)
+        return None if costs is None else cost_to_reach(self.losses_of_maps, costs, self.known, columns)
+
+    def _costs_beside(self, of: Cost, columns: int, baseline: str) -> pd.DataFrame | None:
+        """The costs that are known; None where that of ``baseline`` with that many columns is not."""
         costs = self.costs(of).dropna()
-        if not ((costs["method"] == baseline) & (costs["n_features"] == columns)).any():
-            return None
-        return at_cost(self.losses[self.losses["method"].isin(self.maps)], costs, self.known, columns, baseline)
+        is_there = ((costs["method"] == baseline) & (costs["n_features"] == columns)).any()
+        return costs if is_there else None
 
     # ---- What is in, and what is missing -----------------------------------------------------------------------------
 
+    def of_part(self, name: str) -> list[Results]:
+        """The results of a part, of board-solvers those of every problem; empty where it has not run."""
+        if name == SOLVERS:
+            return [results for _, results in self.solvers or ()]
+        return [self.results[name]] if name in self.results else []
+
     def progress(self, name: str) -> Progress | None:
         """How far a part has run; None where nothing of it is there."""
-        results = self.results.get(name)
-        if results is None:
+        if not (found := self.of_part(name)):
             return None
-        planned = sum(count for _, count in results.grid.cells())
-        return Progress(name, len(results.trials), int((results.trials["status"] != "ok").sum()), planned)
+        planned = sum(count for results in found for _, count in results.grid.cells())
+        failed = sum(int((results.trials["status"] != "ok").sum()) for results in found)
+        return Progress(name, sum(len(results.trials) for results in found), failed, planned)
 
     def missing(self, methods: Sequence[str], columns: int | None = None, part: str = "board") -> int:
         """How many trials of these methods, at that many columns or at all of theirs, are still to come."""
@@ -164,7 +188,7 @@ def load_board(folder: Path) -> Board:
     if not (folder / "board").is_dir():
         raise ResultsError(f"{folder / 'board'}: no such results folder; rffbench run board makes it")
     found = {"board": load_results(folder / "board")}
-    for name in PARTS[1:]:
+    for name in (each for each in PARTS[1:] if each != SOLVERS):
         with contextlib.suppress(ResultsError):  # it has not begun
             found[name] = load_results(folder / name)
     of_solvers: Protocols | None = None

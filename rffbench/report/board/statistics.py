@@ -5,7 +5,7 @@
   probabilities that the map is better, the same to within `REGION`, or worse. It decides for one whose probability is
   at least `SURE`.
 - A bootstrap over groups of datasets and over trials, for every interval.
-- Performance profiles (Dolan & Moré 2002) of costs.
+- Performance profiles (Dolan & Moré, Mathematical Programming 91, 2002) of costs.
 
 No verdict comes from mean ranks: those of two maps depend on the others (Benavoli, Corani & Mangili, JMLR 17(5), 2016).
 """
@@ -116,6 +116,16 @@ def bootstrap(
         medians[draw] = np.median([drawn[name][draw] for group in chosen[draw] for name in groups[group]])
     low, high = np.quantile(medians, [level / 2, 1 - level / 2])
     return float(np.median([each.mean() for each in values.values()])), float(low), float(high)
+
+
+def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
+    """For every factor (rows) and map (columns), the share of datasets on which the map costs at most that factor times
+    what the cheapest map does. ``costs`` are by dataset (rows) and map, infinite or NaN where a map has none. The
+    factors are those at which a share changes, from 1."""
+    ratios = costs.div(costs.min(axis=1), axis=0)
+    factors = np.unique(ratios.to_numpy()[np.isfinite(ratios.to_numpy())])
+    shares = {name: [(ratios[name] <= factor).mean() for factor in factors] for name in ratios}
+    return pd.DataFrame(shares, index=factors)
 
 
 def noise(trials: Mapping[str, ArrayLike], region: float = REGION) -> pd.Series:

@@ -13,6 +13,7 @@ from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signe
 from rffbench.report.board.views import outside
 from rffbench.report.text_table import NOT_RUN, Table
 
+MARK = "†"  # of a map that was named beforehand
 Gains = Mapping[str, NDArray[np.float64]]
 """Of one map, by dataset, the gains of its trials, NaN without any."""
 
@@ -38,6 +39,11 @@ class Summary:
     @property
     def is_known(self) -> bool:
         return not np.isnan(self.median)
+
+    @property
+    def said(self) -> str:
+        """The gain with its interval, as sentences have it."""
+        return f"{percent(self.median)} % ({interval(self.low, self.high)})"
 
 
 def gains_of(rows: pd.DataFrame, method: str) -> Gains:

@@ -1,22 +1,22 @@
-"""The tables of the board's page."""
+"""The tables of the board's page on gains."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 import numpy as np
 import pandas as pd
 
 from rffbench.parameters import TIMES_MEDIAN
-from rffbench.report.board.advice import Advice, advise, classes
-from rffbench.report.board.answers import Answer, Number
-from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
-from rffbench.report.board.score import BASELINE, gains, loss_name, losses
-from rffbench.report.board.standing import CALIBRATION, Board, shape
+from rffbench.report.board.advice import FEWEST, Advice, advise, classes
+from rffbench.report.board.answers import Answer
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
+from rffbench.report.board.score import BASELINE, gains, losses
+from rffbench.report.board.standing import Board, shape
 from rffbench.report.board.statistics import wilcoxon_holm
 from rffbench.report.board.summary import (
+    MARK,
     Summary,
     gains_of,
     interval,
@@ -27,20 +27,25 @@ from rffbench.report.board.summary import (
     summary_table,
 )
 from rffbench.report.board.views import AtCost, Cost, at_columns, outside
-from rffbench.report.edges import edges
 from rffbench.report.text_table import NOT_RUN, Table
 
-MARK = "†"  # of a map that was named beforehand
 COSTS: dict[Cost, str] = {
     "fit": "seconds: map, one fit and prediction",
     "map": "seconds: map and prediction",
     "tuning": "seconds, tuning included",
     "memory": "memory",
 }
-MOST_NAMES = 4  # of datasets in a cell
 REWEIGHTED, RFF_WIDE = "surrogate reweighted", "RFF, smaller λ"
 BUDGETS = (256, 512, 1024)
 """The columns with which RFF's cost is a budget."""
+AT_COST = (
+    "At equal cost each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: "
+    "datasets that are left out, as the map is dearer or cheaper there at every size that has run. Where it is "
+    "dearer, it does not fit this budget; where it is cheaper, it could have more columns than were run. There is no "
+    "gain where that leaves fewer than half of the datasets. The probabilities are those at RFF's cost with "
+    f"{COLUMNS} columns."
+)
+"""What tables of gains at equal cost show."""
 
 
 # ---- Which map -------------------------------------------------------------------------------------------------------
@@ -50,24 +55,30 @@ def first_lines(board: Board) -> Table:
     """Data and budget → map, columns, σ, gain with its interval, and when not."""
     grid = board.scores.grid
     shapes = {name: shape(name, grid.setting("preprocess", name) or ()) for name in board.datasets}
-    header = ["data", "budget", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
+    header = ["n training rows, d inputs", "budget", "map", "columns", "σ / median", "gain, %", "95 %", "not on"]
     table = Table("By data and budget", header, stub=2)
     chosen = board.scores.trials.pivot_table(index="dataset", columns="method", values=TIMES_MEDIAN, aggfunc="median")
     timed = board.at_cost("fit", COLUMNS)
-    at_columns = board.at_columns(COLUMNS)
+    budgets: dict[str, tuple[pd.DataFrame, pd.DataFrame | float]] = {
+        f"{COLUMNS} columns": (board.at_columns(COLUMNS), float(COLUMNS))
+    }
+    if timed:
+        budgets[f"RFF's time, {COLUMNS}"] = timed.trials, timed.columns
+    advice = []
     for data in classes(shapes):
-        found = advise(at_columns, data, float(COLUMNS), chosen)
-        table.rows.append([f"{data.rows}, {data.inputs}", f"{COLUMNS} columns", *_advice_cells(found)])
-        if timed:
-            found = advise(timed.trials, data, timed.columns, chosen)
-            what = f"RFF's time, {COLUMNS}"
-            table.rows.append([f"{data.rows}, {data.inputs}", what, *_advice_cells(found)])
+        for budget, (rows, columns) in budgets.items():
+            advice.append(advise(rows, data, columns, chosen))
+            table.rows.append([f"{data.rows}, {data.inputs}", budget, *_advice_cells(advice[-1])])
+    given = [each for each in advice if each]
     table.notes = [
         "For each class of datasets, the map with the largest median gain over RFF; or RFF, where no gain is clearly "
-        "above 0. The gain that is shown is a fair one: on each dataset, that of the map which the other datasets "
-        "choose. Not on: datasets on which the map loses more than 1 % to RFF.",
+        "above 0. The gain is measured so: each dataset is given the map that did best on the others. Not on: "
+        "datasets of the class on which the map loses more than 1 % to RFF; over all datasets, the table of verdicts "
+        "below has the worst one of each map.",
+        *_where_rff_is_named(given),
         f"RFF's time: its seconds with {COLUMNS} columns, of the map, one fit and prediction." if timed else
         "At equal seconds nothing is known yet; the columns of Nyström cost more.",
+        *(_untimed(board, timed, given) if timed else []),
     ]  # fmt: skip
     return table
 
@@ -75,10 +86,34 @@ def first_lines(board: Board) -> Table:
 def _advice_cells(found: Advice | None) -> list[str]:
     if found is None:
         return [NOT_RUN] * 6
+    gained = [percent(found.gain), interval(found.low, found.high), ", ".join(found.worse_on) or "none"]
     return [
         found.method, NOT_RUN if np.isnan(found.columns) else f"{found.columns:.0f}", f"{found.times_median:.3g}",
-        percent(found.gain), interval(found.low, found.high), ", ".join(found.worse_on),
+        *([NOT_RUN] * 3 if found.method == BASELINE else gained),
     ]  # fmt: skip
+
+
+def _where_rff_is_named(given: Sequence[Advice]) -> list[str]:
+    """What it would gain to take another map there, as a note."""
+    said = [
+        f"{percent(each.gain)} % ({interval(each.low, each.high)}) for {each.data.rows}, {each.data.inputs}"
+        for each in given if each.method == BASELINE
+    ]  # fmt: skip
+    return [f"Where RFF is named, the maps so chosen gain {'; '.join(said)}."] if said else []
+
+
+def _untimed(board: Board, timed: AtCost, given: Sequence[Advice]) -> list[str]:
+    """Which of the maps that are named have no seconds, as a note."""
+    compared = set(timed.gains) - {BASELINE}
+    named = Counter(each.method for each in given if each.method not in (BASELINE, *compared))
+    said = ", ".join(f"{name} (named {count} times)" for name, count in named.items())
+    if not said:
+        return []
+    everything = board.at_columns(COLUMNS)["method"].nunique() - 1
+    return [
+        f"At {COLUMNS} columns {everything} maps are compared with RFF, at its time {len(compared)}. The seconds of "
+        f"the others are not measured; among them: {said}."
+    ]
 
 
 # ---- Better, the same, or worse --------------------------------------------------------------------------------------
@@ -90,7 +125,8 @@ def verdicts(board: Board) -> Table:
     means = rows.pivot_table(index="dataset", columns="method", values="gain")
     tested = [name for name in CONFIRMATORY if name in means]
     p = wilcoxon_holm(means[tested])["p_holm"].to_dict() if len(tested) == len(CONFIRMATORY) else {}
-    header = ["map", "gain, %", "95 %", "better | same | worse", "p", "verdict", "datasets", "failures"]
+    header = ["map", "gain, %", "95 %", "better | same | worse", "worst dataset", "p", "verdict", "datasets",
+              "failures"]  # fmt: skip
     table = Table(f"Over RFF at {COLUMNS} columns", header, stub=1)
     failed = Counter(rows.loc[rows["failed"], "method"])
     for each in board.at_each_size.get(COLUMNS, []):
@@ -99,13 +135,14 @@ def verdicts(board: Board) -> Table:
         verdict = (f"none yet: {withheld}" if withheld else each.posterior.verdict) if confirmatory else "exploratory"
         table.rows.append([
             f"{each.method} {MARK}" if confirmatory else each.method, percent(each.median),
-            interval(each.low, each.high), odds(each.posterior), _p(p.get(each.method)) if confirmatory else "",
-            verdict, str(each.datasets), str(failed[each.method]),
+            interval(each.low, each.high), odds(each.posterior), _worst(means[each.method]),
+            _p(p.get(each.method)) if confirmatory else "", verdict, str(each.datasets), str(failed[each.method]),
         ])  # fmt: skip
     table.notes = [
         f"{MARK} named before the run. p is of Wilcoxon's signed-rank test, corrected by Holm for six maps. The "
         "verdict does not use p: it is better, same or worse where that has a probability of .95 or more, else "
-        "undecided. Gains within ±1 % are the same. A failed trial counts as a constant.",
+        "undecided. Gains within ±1 % are the same. Worst dataset: where the map gains least. A failed trial counts as "
+        "a constant.",
         *_without_failures(board, failed),
     ]
     return table
@@ -119,6 +156,11 @@ def _without_failures(board: Board, failed: Mapping[str, int]) -> list[str]:
     rows = gains(known, board.known, with_failures=False)
     said = ", ".join(f"{each.method} {percent(each.median)} %" for each in summaries(rows, list(failed)))
     return [f"Without failed trials: {said}."] if said else []
+
+
+def _worst(means: pd.Series) -> str:
+    """The dataset on which a map gains least, and that gain."""
+    return f"{means.idxmin()} {percent(float(means.min()))}"
 
 
 def _p(value: float | None) -> str:
@@ -146,26 +188,27 @@ def by_cost(board: Board, of: Cost) -> Table | None:
     found = {
         columns: {each.method: each for each in summaries(at.trials, board.compared)} for columns, at in views.items()
     }
-    middle = COLUMNS if COLUMNS in views else next(iter(views))
     for name in board.compared:
         cells = [_at_cost_cell(found[columns].get(name), at, name) for columns, at in views.items()]
-        mine = found[middle].get(name)
+        mine = found[COLUMNS].get(name) if COLUMNS in views else None
         if any(cell != NOT_RUN for cell in cells):
-            table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine else NOT_RUN])
-    table.notes = [
-        "Each map is read from its own curve of loss over cost where it costs as much as RFF. In brackets: datasets "
-        "that are left out, as the map is dearer or cheaper there at every size that has run. Where it is dearer, "
-        "it does not fit this budget; where it is cheaper, it could have more columns than were run. The probabilities "
-        f"are those at RFF's cost with {middle} columns.",
-        *(["σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."]
-          if of == "tuning" else []),
-    ]  # fmt: skip
+            is_shown = mine and _has_enough(mine, views[COLUMNS])
+            table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and is_shown else NOT_RUN])
+    if of == "tuning":
+        table.notes = [
+            "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."
+        ]
     return table
+
+
+def _has_enough(found: Summary, at: AtCost) -> bool:
+    """Whether a map has a gain on enough datasets for their median to mean something."""
+    return found.datasets >= max(FEWEST, len(at.gains) / 2)
 
 
 def _at_cost_cell(found: Summary | None, at: AtCost, name: str) -> str:
     beside = outside(at.trials, name)
-    return f"{_shown(found)}{f' ({beside})' if beside else ''}"
+    return f"{_shown(found if found and _has_enough(found, at) else None)}{f' ({beside})' if beside else ''}"
 
 
 def _shown(found: Summary | None) -> str:
@@ -210,7 +253,7 @@ def beside(board: Board) -> Table:
     table.notes = [
         "Test error and AUC over classifications, RMSE over regressions. Kernel error: ‖K̃ − K‖/‖K‖ in the Frobenius "
         "norm. Each map chose its own σ, so that the errors are of different kernels; question 2 compares at one σ. "
-        "The columns of surrogate reweighted estimate a multiple of a kernel, so that its errors mean nothing. "
+        f"The maps {', '.join(OF_ANOTHER_KERNEL)} change the kernel on purpose: their errors mean nothing here. "
         "Ridge regression gives no probabilities, so there is no log-loss, and all its coefficients differ from 0.",
     ]
     return table
@@ -229,123 +272,16 @@ def answer_tables(answer: Answer) -> list[Table]:
     """The numbers of an answer."""
     tables = []
     for title, found in answer.maps:
-        tables.append(summary_table(f"Gains {title}", found))
+        tables.append(summary_table(title, found))
     if answer.numbers:
         table = Table("Numbers", ["what", "value", "95 %", "datasets"], stub=1)
-        table.rows = [[each.name, _number(each.value), _ends(each), str(each.datasets)] for each in answer.numbers]
+        table.rows = [[each.name, *each.cells, str(each.datasets)] for each in answer.numbers]
+        table.notes = list(answer.notes)
         tables.append(table)
     return tables
 
 
-def _number(value: float) -> str:
-    return NOT_RUN if np.isnan(value) else f"{value:+.2f}"
-
-
-def _ends(number: Number) -> str:
-    return NOT_RUN if np.isnan(number.low) else f"{number.low:+.2f} to {number.high:+.2f}"
-
-
-# ---- What was chosen, what failed, how sure it is --------------------------------------------------------------------
-
-
-def chosen(board: Board) -> Table:
-    """σ and λ as cross-validation chose them, and how often at an edge of the grid."""
-    trials = board.scores.trials[board.scores.trials["status"] == "ok"]
-    header = ["map", "σ / median", "σ at an edge", "λ at 512 columns", "λ at an edge"]
-    table = Table(
-        "Chosen parameters: medians over datasets and trials, from the 5th to the 95th percentile", header, stub=1
-    )
-    found: dict[tuple[str, str], list[str]] = {(name, tuned): [] for name in board.maps for tuned in ("σ/median", "λ")}
-    for edge in edges(board.scores):
-        if (key := (edge.method, edge.tuned)) in found and (edge.tuned != "λ" or edge.n_features == COLUMNS):
-            found[key].append(edge.dataset)
-    for name in board.maps:
-        mine = trials[trials["method"] == name]
-        at = mine[mine["n_features"] == COLUMNS]
-        if at.empty:
-            continue
-        table.rows.append([
-            name, _spread(at[TIMES_MEDIAN]), _some(found[name, "σ/median"]), _spread(at["lambda"]),
-            _some(found[name, "λ"]),
-        ])  # fmt: skip
-    table.notes = [
-        "At an edge: datasets on which more than a fifth of the trials chose the smallest or the largest value there "
-        "is. A value beyond it may be better.",
-    ]
-    return table
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first of several names, and how many more there are."""
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return (", ".join(names[:MOST_NAMES]) or "–") + more
-
-
-def _spread(values: pd.Series) -> str:
-    known = values.dropna()
-    if known.empty:
-        return NOT_RUN
-    low, middle, high = known.quantile([0.05, 0.5, 0.95])
-    return f"{middle:.3g} ({low:.3g} to {high:.3g})"
-
-
-def datasets(board: Board) -> Table:
-    """Every dataset: its shape, unit, and the noise of a gain in units of the region."""
-    noise = board.noise(COLUMNS)
-    own = [name for name in CONFIRMATORY if name in noise]
-    header = ["dataset", "rows", "inputs", "loss", "constant", "RFF at 4,096", "noise, regions", "trials"]
-    table = Table("Datasets", header, stub=1)
-    grid = board.scores.grid
-    counts = board.losses[(board.losses["n_features"] == COLUMNS) & (board.losses["method"] == BASELINE)]
-    trials = counts.groupby("dataset").size().to_dict()
-    for name in board.datasets:
-        known, (n, d) = board.known.get(name), shape(name, grid.setting("preprocess", name) or ())
-        mine = noise.loc[name, own].median() if name in noise.index and own else np.nan
-        table.rows.append([
-            name, f"{n:,}", str(d), loss_name(name), f"{known.constant:.4g}" if known else NOT_RUN,
-            f"{known.reference:.4g}" if known else NOT_RUN, NOT_RUN if np.isnan(mine) else f"{mine:.2f}",
-            str(trials.get(name, 0)),
-        ])  # fmt: skip
-    middle = float(np.nanmedian(noise[own].median(axis=1))) if own and len(noise) else np.nan
-    table.notes = [
-        "Noise: the standard error of a gain over trials, in units of 1 %; the median over the six maps marked "
-        f"{MARK}, at {COLUMNS} columns. "
-        + (f"Its median over datasets is {middle:.2f}; a verdict needs 1 or less." if not np.isnan(middle) else ""),
-        *(f"{name} {why}: left out." for name, why in board.left_out.items()),
-    ]
-    return table
-
-
-def calibration(board: Board) -> Table | None:
-    """How often simulated boards of this noise reach a wrong verdict, and the right one; None where none were."""
-    path = board.scores.folder / CALIBRATION
-    if not path.is_file():
-        return None
-    found = pd.read_csv(path)
-    header = [
-        "map",
-        "datasets",
-        "trials",
-        "noise",
-        "spread",
-        "false better",
-        "false worse",
-        "better at the edge",
-        "found",
-    ]
-    table = Table("Simulated boards: how often a verdict is reached", header, stub=1)
-    for row in found.to_dict("records"):
-        shares = [f"{row[name]:.1%} / {row[f'{name} with spread']:.1%}" for name in header[5:]]
-        table.rows.append([str(row["map"]), str(row["datasets"]), str(row["trials"]), f"{row['noise']:.2f}",
-                           f"{row['spread']:.2f}", *shares])  # fmt: skip
-    table.notes = [
-        "Each cell has two numbers. For the first, all datasets have one true gain; for the second, true gains differ "
-        "between datasets as much as the measured ones do. False better and false worse: how often that verdict comes "
-        "up where the true gain is 0. The last two columns: how often the verdict is better, where the true gain is "
-        "1 % and 2 %. Noise and spread are in units of 1 %.",
-    ]
-    return table
+# ---- Smaller λ -------------------------------------------------------------------------------------------------------
 
 
 def with_smaller_lambdas(board: Board) -> list[Summary]:
@@ -378,28 +314,4 @@ def by_lambdas(board: Board) -> Table | None:
         "Surrogate reweighted chose the smallest λ of the board on most datasets. `board-reweighted` lets λ go down to "
         "1e-19, by singular values. This run was not registered, and changes no verdict.",
     ]
-    return table
-
-
-def failures(board: Board) -> Table | None:
-    """The trials that failed, by method, status and dataset; None where none did."""
-    lost = board.scores.trials[board.scores.trials["status"] != "ok"]
-    if lost.empty:
-        return None
-    table = Table("Failed trials", ["method", "status", "trials", "where"], stub=1)
-    for (method, status), mine in lost.groupby(["method", "status"], sort=False):
-        where = list(zip(mine["dataset"], mine["n_features"], strict=True))
-        said = [f"{name} {', '.join(dict.fromkeys(str(size) for _, size in sizes))}" for name, sizes in
-                groupby(where, key=lambda each: each[0])]  # fmt: skip
-        table.rows.append([str(method), str(status), str(len(mine)), "; ".join(said)])
-    return table
-
-
-def progress(board: Board, parts: Sequence[str]) -> Table:
-    """How far every part has run."""
-    table = Table("What is in", ["part", "trials", "planned", "failed"], stub=1)
-    for name in parts:
-        found = board.progress(name)
-        table.rows.append([name, f"{found.done:,}", f"{found.planned:,}", f"{found.failed:,}"] if found else
-                          [name, "0", NOT_RUN, ""])  # fmt: skip
     return table

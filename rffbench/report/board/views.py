@@ -1,7 +1,7 @@
 """Maps at equal columns, and at equal cost: of seconds, by one of three clocks, or of memory.
 
 At equal cost, a map's loss is read from its own curve of loss over cost, at what the baseline (RFF) costs with a given
-number of columns: the mean over trials at each size, joined by a monotone cubic in the logarithm of the cost. Straight
+number of columns: the losses of a trial at each size, joined by a monotone cubic in the logarithm of the cost. Straight
 lines lie above such curves. They would count against every map but the baseline, which is read where it was measured.
 Costs are ratios to the baseline's in the same trials, so that another machine's seconds would do. Outside the costs
 that a map was measured at, its loss is unknown, and counted so.
@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.interpolate import pchip_interpolate
+from scipy.optimize import brentq
 
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains
+from rffbench.report.board.statistics import REGION
 
 Clock = Literal["map", "fit", "tuning"]
 Cost = Literal["map", "fit", "tuning", "memory"]
@@ -116,11 +118,47 @@ def at_cost(
 def between(places: NDArray, values: NDArray, at: float) -> float:
     """The curve through ``values`` at increasing ``places``, read in between: a cubic that is monotone where they are
     (PCHIP; Fritsch and Butland 1984). NaN outside; values of one place count as their mean."""
-    places, same = np.unique(places, return_inverse=True)
-    values = np.bincount(same, values) / np.bincount(same)
+    places, values = _in_order(places, values)
     if not places[0] <= at <= places[-1]:
         return float("nan")
     return float(values[0] if len(places) == 1 else pchip_interpolate(places, values, at))
+
+
+def _in_order(places: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+    """The places in ascending order, each once, with the mean of its values."""
+    places, same = np.unique(places, return_inverse=True)
+    return places, np.bincount(same, values) / np.bincount(same)
+
+
+def cost_to_reach(
+    found: pd.DataFrame, costs: pd.DataFrame, known: dict[str, Reference], columns: int, baseline: str = BASELINE
+) -> pd.DataFrame:
+    """By dataset (rows) and map (columns), the least cost at which a map's mean loss over trials exceeds that of the
+    ``baseline`` with that many ``columns`` by no more than `REGION`: as a ratio to the baseline's cost there, infinite
+    where the map comes there at no size. ``found`` and ``costs`` are as in `at_cost`."""
+    curves = cost_curves(found, costs, known, columns, baseline)
+    means = curves.groupby(["dataset", "method", "n_features"])[["loss", "ratio"]].mean()
+    targets = means.xs((baseline, columns), level=["method", "n_features"])["loss"]
+    reached: dict[str, dict[str, float]] = {}
+    for place, curve in means.groupby(["dataset", "method"], sort=False):
+        dataset, method = str(place[0]), str(place[1])
+        if dataset in targets:
+            most = targets[dataset] + REGION * known[dataset].unit
+            cost_ = first_below(np.log(curve["ratio"].to_numpy()), curve["loss"].to_numpy(), most)
+            reached.setdefault(method, {})[dataset] = np.exp(cost_)
+    return pd.DataFrame(reached)
+
+
+def first_below(places: NDArray, values: NDArray, most: float) -> float:
+    """The first place at which the curve of `between` is at most that value; infinite where it never is."""
+    places, values = _in_order(places, values)
+    below = np.flatnonzero(values <= most)
+    if not len(below):
+        return np.inf
+    first = below[0]
+    if first == 0:
+        return float(places[0])
+    return float(brentq(lambda at: between(places, values, at) - most, places[first - 1], places[first]))
 
 
 def cost_curves(

@@ -1,4 +1,4 @@
-"""The board's figures: loss against cost, over all datasets and on each; and those of its questions."""
+"""The board's figures: loss against cost, over all datasets and on each; profiles of cost; those of its questions."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figur
     panel.set_ylabel("loss: 0 is RFF's with 4,096 columns,\n1 is a constant's")
     legend_below(figure, handles)
     headline(figure, "Median loss over datasets", f"band: the 95 % interval of {named[0]}'s", "grey: all other maps")
+    return figure
+
+
+def profile_figure(shares: pd.DataFrame, columns: int) -> Figure:
+    """Performance profiles (`rffbench.report.board.statistics.performance_profile`) of the cost to come to RFF's loss
+    with that many columns: a line of steps for each map."""
+    figure, (panel,) = panels(1, 6.4, 3.8, above=0.5)
+    handles = {
+        str(name): panel.step(shares.index, shares[name], where="post", markevery=(3 * index, 30), **style_of(index))[0]
+        for index, name in enumerate(shares)
+    }
+    log_axis(panel.xaxis)
+    tidy_panel(panel)
+    panel.set_ylim(0, 1.02)
+    panel.set_xlabel("τ: seconds of map, one fit and prediction, over the cheapest map's")
+    panel.set_ylabel("share of datasets")
+    legend_below(figure, handles)
+    goal = f"to come to RFF's loss with {columns:,} columns, to within 1 %"
+    headline(figure, "Datasets on which a map costs at most τ times what the cheapest one does", goal)
     return figure
 
 

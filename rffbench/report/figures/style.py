@@ -464,7 +464,11 @@ def fingerprint(figure: Figure) -> str:
     for axes in figure.axes:
         legend = axes.get_legend()
         words += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *(legend.get_texts() if legend else ())]
-        parts += [axes.get_xscale(), axes.get_yscale()]
+        parts += [
+            axes.get_xscale(),
+            axes.get_yscale(),
+            *filter(None, (axes.get_title("left"), axes.get_title("right"))),
+        ]
         parts += [(line.get_color(), line.get_linestyle(), line.get_marker(), _digits(line.get_xydata()))
                   for line in axes.lines]  # fmt: skip
         for collection in axes.collections:

@@ -4,3 +4,4 @@ for (const table of document.querySelectorAll("table")) {
   makeSortable(table);
   keepInView(table);
 }
+document.documentElement.dataset.ready = "yes";

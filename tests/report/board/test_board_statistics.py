@@ -111,3 +111,13 @@ def test_false_verdicts_are_rare_and_a_planted_gain_is_found():
         assert found["worse" if truth > 0 else "better"] <= 0.05
     assert calibration(noise_, 0.0, simulations=60, draws=1000)["worse"] <= 0.05
     assert calibration(noise_, 2 * board.REGION, simulations=60, draws=1000)["better"] >= 0.8
+
+
+def test_a_performance_profile_is_that_of_a_case_by_hand():
+    """Three maps on four datasets; the third map has no cost on two."""
+    costs = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 1.0, 3.0, 1.0], "c": [3.0, np.inf, 1.0, np.nan]})
+    found = board.performance_profile(costs)
+    assert found.index.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert found["a"].tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert found["b"].tolist() == [0.5, 0.75, 1.0, 1.0]
+    assert found["c"].tolist() == [0.25, 0.25, 0.5, 0.5]

@@ -1,5 +1,7 @@
 """The board's page from results that are made up: what it says, what it withholds, and what it advises."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,14 +103,14 @@ def test_the_page_is_written_in_both_ways_and_so_are_its_rows(board, tmp_path):
     assert "board-kernels has not run" in text
     short = found[1].said
     assert [text[:2] for text in short] == ["1.", "2.", "3.", "4.", "5."]
-    assert [text.endswith("? No answer yet.") for text in short] == [False, True, False, False, True]
+    assert [text.endswith("? No answer yet.") for text in short] == [False, True, True, False, True]
     page = write_html("The board", found, tmp_path / "board.html", "rows.csv.gz").read_text(encoding="utf-8")
     assert page.count("<table ") == sum(line.startswith("| --") for line in text.split("\n"))
     assert 'href="rows.csv.gz"' in page
     rows = pd.read_csv(write_rows(board, tmp_path / "rows.csv.gz"))
-    assert len(rows) == 108
+    assert rows["part"].value_counts().to_dict() == {"board": 108, "board-seconds": 108}
     assert rows["loss"].notna().all()
-    assert rows["board-seconds: fit_s"].notna().all()
+    assert (rows["fit_s"].notna() == (rows["part"] == "board-seconds")).all()
 
 
 def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board):
@@ -121,6 +123,33 @@ def test_an_answer_with_values_on_datasets_has_a_figure_of_them(board):
     assert strip.low <= strip.median <= strip.high
     assert panel.band == (-1, 1)
     assert quick.title.endswith("map and prediction alone")
+
+
+def test_the_worst_dataset_of_a_map_is_named(board):
+    rows = board.at_columns(512)
+    gains = rows[rows["method"] == "Nyström"].groupby("dataset")["gain"].mean()
+    (row,) = [each for each in cells(tables.verdicts(board)) if each["map"] == "Nyström"]
+    assert row["worst dataset"] == f"{gains.idxmin()} {100 * gains.min():+.1f}"
+
+
+def test_there_is_no_gain_at_equal_cost_on_few_datasets(board):
+    seconds = board.results["board-seconds"]
+    trials = seconds.trials
+    on_two = (trials["method"] != "Nyström") | trials["dataset"].isin(DATASETS[:2])
+    few = replace(board, results={**board.results, "board-seconds": replace(seconds, trials=trials[on_two])})
+    found, all_there = ({row["map"]: row for row in cells(tables.by_cost(each, "fit"))} for each in (few, board))
+    assert all_there["Nyström"]["RFF's with 512 columns"].startswith("+10.")
+    assert found["Nyström"]["RFF's with 512 columns"] == "–"
+    assert all_there["Nyström"]["RFF's with 256 columns"] == "– (4 dearer)"
+
+
+def test_where_rff_is_named_the_first_lines_show_no_gain(board):
+    scores = board.scores
+    without = replace(scores, trials=scores.trials[scores.trials["method"] != "Nyström"])
+    named, no_map = ({row["budget"]: row for row in cells(tables.first_lines(each))[:2]} for each in (
+        board, replace(board, results={**board.results, "board": without})))  # fmt: skip
+    assert (named["512 columns"]["map"], named["512 columns"]["not on"]) == ("Nyström", "none")
+    assert [no_map["512 columns"][name] for name in ("map", "gain, %", "95 %", "not on")] == ["RFF", "–", "–", "–"]
 
 
 def test_what_else_is_measured_is_beside_the_gain_over_rff_where_it_is_a_cost(board):

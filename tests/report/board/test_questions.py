@@ -46,15 +46,17 @@ def test_an_error_that_ranks_maps_as_their_losses_predicts_and_noise_does_not():
     assert numbers["Δ, over Fourier maps"].value == pytest.approx(1)
     assert abs(numbers["Frobenius error, over all maps"].value) < 0.5
     assert "Over all maps Δ predicts the test error, and the Frobenius error" in answer.said
-    assert answer.said.endswith("Δ predicts better.")
+    assert f"Δ predicts better: the difference is {numbers['Δ less the Frobenius error'].said}." in answer.said
+    assert answer.hypothesis.endswith("larger than the Frobenius error's is confirmed.")
     assert not answer.waits
 
 
 def test_two_errors_alike_predict_alike():
     answer, numbers = answer_2(lambda _, at: (1 + at, 2 + 3 * at))
-    assert numbers["Δ less the other"].value == 0
-    assert "Over all maps both errors predict the test error." in answer.said
-    assert answer.said.endswith("Δ is not shown to predict better.")
+    assert numbers["Δ less the Frobenius error"].value == 0
+    assert f"Over all maps both errors predict the test error: {numbers['Δ, over all maps'].said} for Δ" in answer.said
+    assert "Δ is not shown to predict better: the difference is" in answer.said
+    assert answer.hypothesis.endswith("larger than the Frobenius error's is not shown.")
 
 
 def test_maps_that_change_the_kernel_are_left_out_of_a_number():
@@ -94,6 +96,7 @@ def test_what_varies_more_is_said_to_matter_more(kernels, maps, said):
     assert answer.said.startswith(said)
     share, without_worst, *_ = answer.numbers
     assert (share.value, share.datasets) == (float(kernels > maps), len(DATASETS))
+    assert ("is confirmed" if kernels > maps else "is refuted") in answer.hypothesis
     assert without_worst.value == share.value
     assert not answer.waits
 

@@ -62,6 +62,9 @@ def test_a_solver_with_landmarks_of_its_own_is_measured_by_its_own_end():
     table = solver_table([({"problem": "one"}, found)])
     assert table.rows[1][3] == "2 †"
     assert table.notes[0].startswith("One trial each")
+    assert in_words([({"problem": "one"}, found)]) == [
+        "Nyström falkon takes 2 times the seconds of Nyström ridge to its own error, on 1 dataset."
+    ]
     assert any(note.startswith("†") for note in table.notes)
 
 
@@ -74,3 +77,11 @@ def test_no_trials_are_no_table():
 def test_the_note_says_how_many_trials(trials):
     found = results([("RFF ridge", trial, 2.0, 1.0) for trial in range(trials)], [])
     assert (f"Medians over {trials}" in solver_table([({}, found)]).notes[0]) is (trials > 1)
+
+
+def test_trials_beside_which_other_work_ran_are_named():
+    found = results([("RFF ridge", 0, 2.0, 1.0), ("RFF pcg", 0, 2.0, 9.0)], [("RFF pcg", 0, COME)])
+    assert not any("Other work" in note for note in solver_table([({"problem": "one"}, found)]).notes)
+    found.trials.loc[found.trials["method"] == "RFF pcg", "contended"] = True
+    (note,) = [note for note in solver_table([({"problem": "one"}, found)]).notes if "Other work" in note]
+    assert "during one (RFF pcg): these seconds" in note

@@ -1,9 +1,11 @@
-"""Curves of loss over cost, read where a map was not measured."""
+"""Curves of loss over cost, read where a map was not measured, and where it comes to a loss."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from rffbench.report.board.views import between
+from rffbench.report.board.score import Reference
+from rffbench.report.board.views import between, cost_to_reach, first_below
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])
@@ -21,3 +23,30 @@ def test_a_curve_is_known_where_it_was_measured_and_nowhere_outside():
     assert [between(places, values, at) for at in (0.0, 1.0, 2.0)] == pytest.approx([3.0, 1.5, 1.2])
     assert np.isnan([between(places, values, at) for at in (-0.1, 2.1)]).all()
     assert between(np.zeros(2), np.array([1.0, 2.0]), 0.0) == 1.5
+
+
+def test_a_curve_comes_down_to_a_value_at_its_first_place():
+    places, values = np.array([0.0, 1.0, 2.0, 3.0]), np.array([4.0, 2.0, 3.0, 1.0])
+    assert first_below(places, values, 5.0) == 0.0
+    assert first_below(places, values, 2.0) == 1.0
+    assert first_below(places, values, 1.0) == pytest.approx(3.0)
+    at = first_below(places, values, 2.5)
+    assert 0 < at < 1
+    assert between(places, values, at) == pytest.approx(2.5)
+    assert first_below(places, values, 0.5) == np.inf
+
+
+def test_the_cost_to_come_to_the_baselines_loss_is_a_ratio_to_its_own():
+    """On one dataset: a map as good as RFF at half its cost, one that never comes there, one that is 1 % short."""
+    losses = {"RFF": (0.3, 0.2), "cheap": (0.3, 0.2), "poor": (0.4, 0.35), "near": (0.3, 0.203)}
+    costs = {"RFF": (1.0, 2.0), "cheap": (0.5, 1.0), "poor": (1.0, 2.0), "near": (1.0, 2.0)}
+    rows = pd.DataFrame([
+        {"dataset": "d", "n_features": size, "method": method, "trial": trial, "loss": losses[method][at],
+         "failed": False, "cost": costs[method][at]}
+        for method in losses for at, size in enumerate((512, 1024)) for trial in range(2)
+    ])  # fmt: skip
+    found = cost_to_reach(rows, rows, {"d": Reference("d", 0.5, 0.1, 0.001, 3)}, 1024).loc["d"]
+    assert found["cheap"] == pytest.approx(found["RFF"] / 2)
+    assert 0.9 < found["RFF"] < 1  # to within 1 % of the unit
+    assert found["poor"] == np.inf
+    assert found["near"] == pytest.approx(1, abs=0.01)

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import image
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rffbench import report
@@ -112,6 +113,14 @@ def test_a_png_is_written_again_only_where_what_it_shows_has_changed(tmp_path):
     (path / "trials.jsonl").write_text("".join(lines[1:]))
     report.redraw(path)
     assert (png.stat().st_mtime_ns, png.stat().st_ino) != before
+
+
+@pytest.mark.parametrize("place", ["left", "center", "right"])
+def test_a_panel_of_another_title_is_drawn_anew(place):
+    figures_ = [Figure(), Figure()]
+    for figure, title in zip(figures_, ("one", "other"), strict=True):
+        figure.subplots().set_title(title, loc=place)
+    assert style.fingerprint(figures_[0]) != style.fingerprint(figures_[1])
 
 
 def test_a_png_opens_and_is_not_blank(tmp_path):

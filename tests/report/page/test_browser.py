@@ -6,11 +6,14 @@ import shutil
 
 import pytest
 
+from rffbench.report.board.page import sections, write_html
+from rffbench.report.board.standing import load_board
 from rffbench.report.figures import MOST_PROTOCOLS
 from rffbench.report.page import write_page
 from rffbench.text import printable
 from tests.helpers import pages
 from tests.helpers import report_log as log
+from tests.helpers.findings import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -73,7 +76,8 @@ def files(tmp_path_factory):
     ]
     pages.write(folder / "single", rows, methods=methods, n_features=["1d"])
     pages.write_sweep(folder / "swept", MOST_PROTOCOLS + 1, reference="liu2020-table3")
-    return {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
+    found = {name: write_page([str(folder / name)]).path for name in ("mine", "hostile", "both", "single", "swept")}
+    return found | {"board": write_html("The board", sections(load_board(ROOT / "results")), folder / "board.html")}
 
 
 @pytest.fixture
@@ -233,10 +237,11 @@ def test_of_many_protocols_one_is_chosen_for_table_and_figures_and_a_link_choose
     row.wait_for(state="detached")
 
 
+@pytest.mark.parametrize(("name", "drawn"), [("mine", ".chart svg"), ("board", ".picture img")])
 @pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 400, "height": 800}}])
-def test_it_is_readable_in_the_dark_and_on_a_narrow_screen_and_breaks_no_rule_of_axe(shown, context):
-    tab = shown("mine", **context)
-    tab.page.locator(".chart svg").last.wait_for()
+def test_it_is_readable_in_the_dark_and_on_a_narrow_screen_and_breaks_no_rule_of_axe(shown, context, name, drawn):
+    tab = shown(name, **context)
+    tab.page.locator(drawn).last.wait_for()
     width = context.get("viewport", {"width": 1200})["width"]
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     check_by_axe(tab)
@@ -297,14 +302,16 @@ def test_printed_it_has_every_experiment_open(shown):
     assert printed > 0.95 * len(tab.page.pdf())  # also the first time all figures are there
 
 
-def test_printed_no_table_is_wider_than_the_paper(shown):
-    tab = shown("mine", viewport={"width": 700, "height": 900})
+@pytest.mark.parametrize("name", ["mine", "board"])
+def test_printed_no_table_is_wider_than_the_paper(shown, name):
+    tab = shown(name, viewport={"width": 700, "height": 900})
     tab.page.emulate_media(media="print")
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
-def test_printed_everything_is_open_and_no_heading_breaks_inside_a_word(shown):
-    tab = shown("both", viewport={"width": 700, "height": 900})
+@pytest.mark.parametrize("name", ["both", "board"])
+def test_printed_everything_is_open_and_no_heading_breaks_inside_a_word(shown, name):
+    tab = shown(name, viewport={"width": 700, "height": 900})
     tab.page.pdf()
     assert tab.page.locator("details:not([open])").count() == 0
     tab.page.emulate_media(media="print")

@@ -1,0 +1,199 @@
+"""The tables of the board's page on its run: what was chosen, on which data, how sure it is, and where it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+
+from rffbench.execution.manifest import runs_of
+from rffbench.parameters import TIMES_MEDIAN
+from rffbench.report.board.registered import COLUMNS, CONFIRMATORY
+from rffbench.report.board.score import BASELINE, loss_name
+from rffbench.report.board.standing import CALIBRATION, PARTS, Board, shape
+from rffbench.report.board.statistics import GROUPS
+from rffbench.report.board.summary import MARK
+from rffbench.report.edges import TUNED, Edge, edges, grid_of
+from rffbench.report.text_table import NOT_RUN, Table
+from rffbench.trials.edges import edge_of
+
+MOST_FALSE, LEAST_FOUND = 0.05, 0.8
+"""What was required of simulated boards: the share of false verdicts, and of right ones."""
+
+
+# ---- What was chosen, on which data ----------------------------------------------------------------------------------
+
+
+def chosen(board: Board) -> Table:
+    """σ and λ as cross-validation chose them, and how often at an edge of the grid."""
+    trials = board.scores.trials[board.scores.trials["status"] == "ok"]
+    header = ["map", "σ / median", "σ at an edge", "λ at 512 columns", "λ at an edge"]
+    table = Table(
+        "Chosen parameters: medians over datasets and trials, from the 5th to the 95th percentile", header, stub=1
+    )
+    trials = trials[trials["method"].isin(board.maps) & (trials["n_features"] == COLUMNS)]
+    found = [edge for edge in edges(board.scores) if edge.n_features == COLUMNS]
+    for name, mine in trials.groupby("method", sort=False):
+        at = {tuned: [edge for edge in found if (edge.method, edge.tuned) == (name, tuned)] for tuned in TUNED.values()}
+        table.rows.append([
+            str(name), _spread(mine[TIMES_MEDIAN]), _by_end(at["σ/median"]), _spread(mine["lambda"]), _by_end(at["λ"]),
+        ])  # fmt: skip
+    table.notes = [
+        "At an edge: datasets on which more than a fifth of the trials chose the smallest or the largest value there "
+        "is. A value beyond it may be better.",
+        _ends_chosen(board, trials, TIMES_MEDIAN, "σ"), _ends_chosen(board, trials, "lambda", "λ"),
+    ]  # fmt: skip
+    if grid := grid_of(board.scores, BASELINE, "lambda"):
+        least, rounding = min(grid), np.finfo(float).eps
+        table.notes.append(
+            f"λ is relative to the mean of ‖z‖². Its grid ends at {least:g}. There the condition number of the "
+            f"equations is at most {1 / least:.0g}, so that rounding changes a solution by {rounding / least:.0e} of "
+            f"it at most; a λ below {rounding:.1e} would be lost in rounding."
+        )
+    return table
+
+
+def _by_end(found: Sequence[Edge]) -> str:
+    """The datasets by the end of the grid, "smallest: …; largest: …"."""
+    ends = {end: [edge.dataset for edge in found if edge.end == end] for end in ("smallest", "largest")}
+    return "; ".join(f"{end}: {', '.join(names)}" for end, names in ends.items() if names) or NOT_RUN
+
+
+def _ends_chosen(board: Board, trials: pd.DataFrame, tuned: str, symbol: str) -> str:
+    """In which share of the trials a value is an end of its grid, and for which map most often."""
+    chosen = trials.set_index("method")[tuned]
+    ends = pd.Series(
+        [edge_of(grid_of(board.scores, str(name), tuned), value) for name, value in chosen.items()], chosen.index
+    )
+    said = []
+    for end in ("smallest", "largest"):
+        of_maps = (ends == end).groupby(level=0).mean()
+        most = f" (most often for {of_maps.idxmax()}, in {of_maps.max():.0%})" if of_maps.max() > 0 else ""
+        said.append(f"the {end} in {(ends == end).mean():.1%}{most}")
+    return f"{symbol} is {' and '.join(said)} of the trials at {COLUMNS} columns."
+
+
+def _spread(values: pd.Series) -> str:
+    known = values.dropna()
+    if known.empty:
+        return NOT_RUN
+    low, middle, high = known.quantile([0.05, 0.5, 0.95])
+    return f"{middle:.3g} ({low:.3g} to {high:.3g})"
+
+
+def datasets(board: Board) -> Table:
+    """Every dataset: its shape, unit, and the noise of a gain in units of the region."""
+    noise = board.noise(COLUMNS)
+    own = [name for name in CONFIRMATORY if name in noise]
+    header = ["dataset", "training rows", "inputs", "loss", "constant", "RFF at 4,096", "noise, regions", "trials"]
+    table = Table("Datasets", header, stub=1)
+    grid = board.scores.grid
+    counts = board.losses[(board.losses["n_features"] == COLUMNS) & (board.losses["method"] == BASELINE)]
+    trials = counts.groupby("dataset").size().to_dict()
+    for name in board.datasets:
+        known, (n, d) = board.known.get(name), shape(name, grid.setting("preprocess", name) or ())
+        mine = noise.loc[name, own].median() if name in noise.index and own else np.nan
+        table.rows.append([
+            f"{name} *" if name in GROUPS["synthetic"] else name, f"{n:,}", str(d), loss_name(name),
+            f"{known.constant:.4g}" if known else NOT_RUN, f"{known.reference:.4g}" if known else NOT_RUN,
+            NOT_RUN if np.isnan(mine) else f"{mine:.2f}", str(trials.get(name, 0)),
+        ])  # fmt: skip
+    middle = float(np.nanmedian(noise[own].median(axis=1))) if own and len(noise) else np.nan
+    table.notes = [
+        "Noise: the standard error of a gain over trials, in units of 1 %; the median over the six maps marked "
+        f"{MARK}, at {COLUMNS} columns. "
+        + (f"Its median over datasets is {middle:.2f}; a verdict needs 1 or less." if not np.isnan(middle) else ""),
+        *(["* synthetic."] if any(name in GROUPS["synthetic"] for name in board.datasets) else []),
+        *(f"{name} {why}: left out." for name, why in board.left_out.items()),
+    ]
+    return table
+
+
+# ---- How sure it is ----------------------------------------------------------------------------------------------
+
+
+def calibration(board: Board) -> Table | None:
+    """How often simulated boards of this noise reach a wrong verdict, and the right one; None where none were."""
+    path = board.scores.folder / CALIBRATION
+    if not path.is_file():
+        return None
+    found = pd.read_csv(path)
+    header = ["map", "datasets", "trials", "noise", "spread", "false better", "false worse", "better at the edge",
+              "found"]  # fmt: skip
+    table = Table("Simulated boards: how often a verdict is reached", header, stub=1)
+    for row in found.to_dict("records"):
+        shares = [f"{row[name]:.1%} / {row[f'{name} with spread']:.1%}" for name in header[5:]]
+        table.rows.append([str(row["map"]), str(row["datasets"]), str(row["trials"]), f"{row['noise']:.2f}",
+                           f"{row['spread']:.2f}", *shares])  # fmt: skip
+    table.notes = [
+        "Each cell has two numbers. For the first, all datasets have one true gain; for the second, true gains differ "
+        "between datasets as much as the measured ones do. False better and false worse: how often that verdict comes "
+        "up where the true gain is 0. The last two columns: how often the verdict is better, where the true gain is "
+        "1 % and 2 %. Noise and spread are in units of 1 %.",
+        _required(found),
+    ]
+    return table
+
+
+def _required(found: pd.DataFrame) -> str:
+    """What was required of the simulated boards, and which maps miss it, by the worse of their two numbers."""
+    missed, kinds = [], ("", " with spread")
+    for row in found.to_dict("records"):
+        false = max(row[f"false better{kind}"] + row[f"false worse{kind}"] for kind in kinds)
+        edge = max(row[f"better at the edge{kind}"] for kind in kinds)
+        share = min(row[f"found{kind}"] for kind in kinds)
+        said = [f"{false:.1%} false"] * (false > MOST_FALSE) + [f"{edge:.1%} better at the edge"] * (edge > MOST_FALSE)
+        said += [f"{share:.1%} found"] * (share < LEAST_FOUND)
+        if said:
+            missed.append(f"{row['map']} ({', '.join(said)})")
+    return (
+        f"Required: at most {MOST_FALSE:.0%} false (better or worse), at most {MOST_FALSE:.0%} better at the edge, "
+        f"and at least {LEAST_FOUND:.0%} found. Missed by {' and '.join(missed) or 'none'}."
+    )
+
+
+# ---- What is in, and where it ran ----------------------------------------------------------------------------------
+
+
+def failures(board: Board) -> Table | None:
+    """The trials that failed, by method, status and dataset; None where none did."""
+    lost = board.scores.trials[board.scores.trials["status"] != "ok"]
+    if lost.empty:
+        return None
+    table = Table("Failed trials", ["method", "status", "trials", "where"], stub=1)
+    for (method, status), mine in lost.groupby(["method", "status"], sort=False):
+        where = list(zip(mine["dataset"], mine["n_features"], strict=True))
+        said = [f"{name} {', '.join(dict.fromkeys(str(size) for _, size in sizes))}" for name, sizes in
+                groupby(where, key=lambda each: each[0])]  # fmt: skip
+        table.rows.append([str(method), str(status), str(len(mine)), "; ".join(said)])
+    return table
+
+
+def progress(board: Board) -> Table:
+    """How far every part has run."""
+    table = Table("What is in", ["part", "trials", "planned", "failed"], stub=1)
+    for name in PARTS:
+        found = board.progress(name)
+        table.rows.append([name, f"{found.done:,}", f"{found.planned:,}", f"{found.failed:,}"] if found else
+                          [name, "0", NOT_RUN, ""])  # fmt: skip
+    return table
+
+
+def runs(board: Board) -> Table:
+    """When every part ran, by which commits, and where."""
+    table = Table("Runs", ["part", "runs", "from", "to", "commits", "rffbench", "machine"], stub=1)
+    for name in PARTS:
+        found = [run for results in board.of_part(name)[:1] for run in runs_of(results.folder)]
+        if found:
+            commits = (str(run.get("git_commit") or "unknown")[:12] for run in found)
+            machines = (f"{run.get('cpu')}, {run.get('processors')} processors" for run in found)
+            days = [str(run.get(of) or NOT_RUN)[:10] for run, of in ((found[0], "started"), (found[-1], "finished"))]
+            versions = (str(run.get("rffbench")) for run in found)
+            table.rows.append([name, str(len(found)), *days, *map(_each_once, (commits, versions, machines))])
+    return table
+
+
+def _each_once(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
