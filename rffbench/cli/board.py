@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import subprocess
+import sys
 import tempfile
 import textwrap
 from collections.abc import Container, Sequence
@@ -14,8 +17,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rffbench.cli.completion import complete_method
-from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option
-from rffbench.cli.output import Progress, echo, name_files, note, say, width
+from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
+from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, reasons_of_failures
 from rffbench.errors import ConfigError
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from rffbench.execution.run import Summary
     from rffbench.report.board.page import Section
     from rffbench.report.text_table import Table
+
+
+CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")  # starts a process without a network
+APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
 
 
 @click.command()
@@ -64,7 +71,7 @@ def board(
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of
     board-small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
-    repeated; the exit status is 1 where a score differs.
+    repeated, without a network where `unshare` can cut it off; the exit status is 1 where a score differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -75,7 +82,7 @@ def board(
     if check:
         if ref or data or small or full or datasets or minutes is not None or save:
             raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
-        return _check(check, nonce or secrets.token_hex(8), workers)
+        return _check_apart(check, nonce or secrets.token_hex(8), workers)
     if ref or data:
         return _put(ref, data, datasets.split(",") if datasets else (), full, minutes, results, workers, save)
     if small or full or datasets or minutes is not None:
@@ -181,6 +188,36 @@ def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Pat
         name_files([write_html(title, found, path, rows)])
     except ConfigError as error:
         note(f"no page was written: {error}")
+
+
+def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
+    """Fetch a submission's data, then check it in a process without a network; in this one where there is none."""
+    from rffbench.data import ensure
+    from rffbench.report.board.submission import datasets_of
+
+    names = datasets_of(folder)
+    if os.environ.get(APART):
+        return _check(folder, nonce, workers)
+    if not _cuts_off():
+        say(f"no sandbox: `{' '.join(CUT_OFF)}` does not work here. The map can use the network, and your files. "
+            "CONTRIBUTING.md says how to check it in a container.")  # fmt: skip
+        return _check(folder, nonce, workers)
+    with Download() as progress:
+        for name in names:
+            ensure(name, progress)
+    note("sandbox: the map has no network, but can read and change your files")
+    words = ["board", "--check", str(folder), "--nonce", nonce, *(["--workers", str(workers)] if workers else [])]
+    words += ["--quiet"] if click.get_current_context().meta.get(QUIET) else []
+    command = [*CUT_OFF, sys.executable, "-m", "rffbench", *words]
+    return subprocess.run(command, env={**os.environ, APART: "1"}).returncode
+
+
+def _cuts_off() -> bool:
+    """Whether processes without a network can be started here."""
+    try:
+        return not subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode
+    except OSError:  # there is no such command
+        return False
 
 
 def _check(folder: Path, nonce: str, workers: int | None) -> int:
