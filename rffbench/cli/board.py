@@ -10,7 +10,6 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Container, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from rffbench.report.board.page import Section
     from rffbench.report.text_table import Table
 
-
 CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")  # starts a process without a network
 APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
 
@@ -42,7 +40,9 @@ APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
 @click.option("--full", is_flag=True, help="On all datasets and sizes of the board: hours.")
 @click.option("--datasets", metavar="A,B", help="On these datasets of the board, at the sizes of board-small.")
 @click.option(
-    "--data", metavar="FILE", help="Which map is best on your own data: a file as a config's datasets have it."
+    "--data",
+    metavar="FILE",
+    help="Which map is best on your own data: a file, or '{path: FILE, target: COLUMN}' as a config has it.",
 )
 @click.option("--minutes", type=POINTS, help="As many datasets, sizes and trials as take about so long.")
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
@@ -95,24 +95,35 @@ def _put(
     workers: int | None, save: Path | None,
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
+    from rffbench.config.grid import Grid
     from rffbench.linalg.threads import thread_count
-    from rffbench.report.board.entry import label_of, own_data, own_map
+    from rffbench.report.board.entry import Budget, cost_of, label_of, own_data, own_map, rows_used
     from rffbench.report.board.own_tables import data_tables, map_tables
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
+    budget = None if minutes is None else Budget(minutes)
+    threads = workers or thread_count()
     if ref:
         _check_map(ref)
-    threads = workers or thread_count()
-    of_map = partial(own_map, str(ref), datasets, full)
-    experiment = own_data(data, ref, minutes, threads) if data else of_map(minutes, threads)
+    if data:
+        note(f"reading {data} …")
+        experiment = own_data(data, ref, budget, threads)
+        if some := rows_used(Grid(experiment.to_dict())):
+            note(some)
+    else:
+        experiment = own_map(str(ref), datasets, full, budget, threads)
     folder = results / experiment.name
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     summary = _run(experiment, folder, workers)
     if not summary.ok:
         return finish(folder, summary, None)
     found = load_results(folder)
-    tables = data_tables(found) if data else map_tables(found, label_of(str(ref)))
+    alone = cost_of(experiment)
+    beside = results / alone.name
+    note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
+    timed = load_results(beside) if _run(alone, beside, workers).ok else None
+    tables = data_tables(found, timed) if data else map_tables(found, label_of(str(ref)), timed)
     _print(tables)
     _write_page(experiment.title, [tables], folder / "board.html")
     if save and ref:
@@ -129,6 +140,7 @@ def _check_map(ref: str) -> None:
     from rffbench.features.checks import check_map
     from rffbench.report.board.entry import SPOILING
 
+    note(f"checking {ref} …")
     checks = list(check_map(ref))
     failed = [check.name for check in checks if check.ok is False]
     if failed:
