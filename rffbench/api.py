@@ -86,6 +86,10 @@ def run(
     from rffbench.execution.run import run_experiment
 
     experiment = experiment_of(config) if isinstance(config, Mapping) else load_experiment(Path(config))
+    if experiment.reference:
+        from rffbench.report.reference import read_reference
+
+        read_reference(experiment.reference, Path())
     name, options = experiment.runs_on(executor)
     runs_on = make_executor(name, experiment, workers=workers, options=options | dict(executor_options or {}))
     folder = Path(results) / experiment.name

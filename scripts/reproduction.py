@@ -23,20 +23,43 @@ import yaml
 from rffbench.config.grid import Grid
 from rffbench.config.loading import load_resolved
 from rffbench.execution.log import log_files, read_rows
-from rffbench.papers import load_reference, role_of
-from rffbench.papers.recorded import is_path
+from rffbench.execution.manifest import runs_of
+from rffbench.papers import Reference, references, role_of
+from rffbench.report.agreement import lean
+from rffbench.report.cells import (
+    CLOSE,
+    DIFFERS,
+    INCOMPARABLE,
+    NO_SPREAD,
+    NOT_COMPARABLE,
+    OTHER_ROWS,
+    REPRODUCED,
+    WITHOUT_SPREAD,
+    counted,
+    in_words,
+    left_out,
+)
 from rffbench.report.claims import load_claims
 from rffbench.report.escape import from_csv_cell
+from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED
+from rffbench.report.writeup import CSV_COLUMNS
 from rffbench.text import plural
+from rffbench.trials.metrics import METRICS, PERCENT
 
 ROOT = Path(__file__).resolve().parent.parent
 VERDICT_PAGE = ROOT / "docs" / "reproduction.md"
 FOLDER = ROOT / "docs" / "reproduction"  # of the papers' pages
 FLAWS = ROOT / "results" / "protocol-flaws.csv"  # of scripts/protocol_flaws.py
-MOST_DIFFERENT = 5  # cells named of those that differ, in a study
-MOST_NAMED = 40  # cells that differ for one reason, by name
-VERDICTS = {"reproduced": "reproduced", "close": "close", "differs": "different", "other rows": "on other rows"}
-NOT_COMPARABLE = ("data not here", "method not here", "no number", "no spread", "other rows")
+MOST_DIFFERENT = 5  # cells that differ, by name in a sentence
+MOST_NAMED = 40  # cells that differ for one reason, by name in a table
+FEWEST_LEANING, LEANING = 10, 0.85  # cells, and the share of them on one side, of a dataset that leans
+VERDICTS = {
+    REPRODUCED: "reproduced",
+    CLOSE: "close",
+    DIFFERS: "different",
+    OTHER_ROWS: "on other rows",
+    NO_SPREAD: WITHOUT_SPREAD,
+}
 ROLES = {
     "": "Reproductions",
     "study": "Studies of its methods",
@@ -47,15 +70,17 @@ NO_PROTOCOL = (
     "name", "title", "datasets", "n_features", "trials", "timing", "memory", "time_limit", "kernel_error_points",
 )  # fmt: skip
 MARK, LEANS = "†", "Do the differences lean to one side?"
-HOLDS, REFUTED, OPEN, NOT_MEASURED = "holds", "does not hold", "not enough evidence", "not measured"
 IN_WORDS = {HOLDS: ("holds", "hold"), REFUTED: ("does not hold", "do not hold"), OPEN: ("is open", "are open")}
 TITLES = {
     "accuracy": "accuracy in %",
     "rmse": "RMSE",
     "relative_rmse": "relative RMSE",
+    "mse": "mean squared error",
+    "mae": "mean absolute error",
     "kernel_error": "kernel error",
     "cross_error": "kernel error between two samples",
     "frobenius_error": "kernel error (Frobenius)",
+    "complex_frobenius_error": "kernel error of complex features (Frobenius)",
     "model_size": "size",
     "train_s": "training time",
     "predict_s": "test time",
@@ -86,9 +111,17 @@ reproduced within a factor of two of the paper's, and differs where the other me
 
 Where numbers were released with the spread of their runs, a cell is *reproduced* where the two means differ by no more
 than runs of one protocol do: t₉₅·s·√(1/n₁ + 1/n₂) and half a unit of the last decimal, with the pooled spread s of n₁
-runs there and n₂ trials here. With the right protocol 95 % of the cells are reproduced. The page also gives the mean
-signed difference, because wide intervals can hide that all numbers are too large. A released number whose data or
-method is not here is *not comparable*, and is counted as that.
+runs there and n₂ trials here. With the right protocol 95 % of the cells are reproduced. A released number whose data or
+method is not here is *not comparable*, and is counted as that. A cell is *without a spread* where both numbers are of a
+single run: nothing says how far they may differ. The goal is agreement in 90 % of the cells whose data and method are
+here. The last row of the table at the top says how many of them were measured, and how many agree.
+
+**The mean difference** is measured less reported: in points of accuracies, and in percent of errors, by the logarithms
+of their ratios; errors of kernels are apart from errors of predictions. It is the mean over datasets of their cells'
+mean, over all cells that agree or differ. Wide intervals can hide that all numbers are too large; this shows it. The
+cells of one metric on a dataset *lean* where at least 85 % of ten or more are on one side. They share splits and draws,
+so they are not independent of one another, and a lean may be that of a few splits. The *furthest* cell is the one whose
+difference is the largest multiple of what is allowed.
 
 **Protocols tried** counts the protocols that were run to find the one nearest to a paper's numbers. It is 1 where the
 released code or the text gave the protocol. Numbers that chose the protocol are weaker evidence for it.
@@ -117,22 +150,25 @@ dataset cannot settle a claim about new rows.
 most 5 % of these verdicts are expected to be wrong (Benjamini and Yekutieli, Annals of Statistics 29, 2001), however
 the claims depend on one another.
 
-**Minutes** are the wall-clock time of all runs of an experiment, also of repeated ones and under load.
+**Minutes** are the wall-clock time of all runs of an experiment, also of repeated ones and under load. A run that was
+stopped counts up to the last trial that it stored.
 `rffbench plot results/NAME` makes the figures that are not shown here, and the tables as CSV and TeX.
 """
 
 
 def main() -> int:
     papers = yaml.safe_load((ROOT / "docs" / "reproduction.yaml").read_text(encoding="utf-8"))
+    of_papers = [[Experiment(element) for element in paper["elements"]] for paper in papers]
     pages, verdicts, rows = {}, [], []
-    for paper in papers:
-        experiments = [Experiment(element) for element in paper["elements"]]
+    for paper, experiments in zip(papers, of_papers, strict=True):
         page = FOLDER / f"{paper['page']}.md"
         pages[page] = "\n".join([f"# {paper['paper']}\n", answers(experiments), *map(details, experiments)])
         verdicts += [f"## [{paper['paper']}]({page.relative_to(VERDICT_PAGE.parent)})\n", overview(experiments, page)]
         verdicts += [f"{note}\n" for note in paper.get("notes", [])]
         rows.append(in_a_row(paper, experiments))
-    pages[VERDICT_PAGE] = "\n".join([INTRODUCTION, in_short(rows), *verdicts, flaws(), EXPLANATION])
+    pages[VERDICT_PAGE] = "\n".join(
+        [INTRODUCTION, in_short([*rows, all_sources(of_papers)]), *verdicts, flaws(), EXPLANATION]
+    )
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
         if "--check" not in sys.argv[1:]:
@@ -140,30 +176,6 @@ def main() -> int:
             page.write_text(pages[page], encoding="utf-8")
         print(f"{page.relative_to(ROOT)}: {'out of date' if '--check' in sys.argv[1:] else 'written'}")
     return int(bool(stale) and "--check" in sys.argv[1:])
-
-
-_READ = [
-    "kind",
-    "dataset",
-    "method",
-    "metric",
-    "reported",
-    "measured",
-    "difference",
-    "verdict",
-    "claim",
-    "asked",
-    "evidence",
-    "p",
-    "verdict_adjusted",
-    "stands_in_for",
-    "where",
-    "because",
-    "baseline",
-    "protocol",
-    "multiple",
-    "n_features",
-]
 
 
 class Experiment:
@@ -178,7 +190,7 @@ class Experiment:
         self.run = bool(log_files(self.folder))
         self.compared = (self.folder / "compare.csv").exists()
         self.searched = (self.folder / "search.md").exists()
-        comparison = read(self.folder / "compare.csv") if self.compared else pd.DataFrame(columns=_READ)
+        comparison = read(self.folder / "compare.csv") if self.compared else pd.DataFrame(columns=CSV_COLUMNS)
         self.cells, self.ratios, self.claims = (
             comparison[comparison["kind"] == kind] for kind in ("cell", "ratio", "claim")
         )
@@ -190,13 +202,20 @@ class Experiment:
         return [resolved for _, resolved in load_resolved(config)] if config.exists() else []
 
     @cached_property
+    def reference(self) -> Reference | None:
+        return references().get(self.configs[0].get("reference") or "") if self.configs else None
+
+    @property
+    def released(self) -> bool:
+        """Whether it is held to a file that others released, of which all rows count."""
+        table = self.reference.table if self.reference else None
+        return table is not None and table.counts_all
+
+    @cached_property
     def sentences(self) -> dict[str, str]:
         """A claim as it is told of one method → as the paper has it for all, its values named in brackets."""
-        reference = (self.configs[0].get("reference") if self.configs else None) or ""
-        if not reference or is_path(reference):
-            return {}
-        found = {}
-        for claim in load_claims(load_reference(reference).claims):
+        found: dict[str, str] = {}
+        for claim in load_claims(self.reference.claims) if self.reference else ():
             names = {name: values[0] if len(values) == 1 else f"[{name}]" for name, values in claim.each.items()}
             found |= {each.claim: claim.claim.format(**names) for each in claim.expanded()}
         return found
@@ -204,17 +223,8 @@ class Experiment:
     @cached_property
     def role(self) -> str:
         """``study``, ``apart`` of negative controls and searches, or empty of a reproduction."""
-        reference = self.configs[0].get("reference") if self.configs else None
-        role = role_of(self.name, reference)[1]
+        role = role_of(self.name, self.reference.name if self.reference else None)[1]
         return {"study": "study", "control": "apart", "search": "apart"}.get(str(role), "")
-
-    @property
-    def agreeing(self) -> int:
-        return int((self.both["verdict"] != "differs").sum())
-
-    @property
-    def not_comparable(self) -> int:
-        return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
 
     @property
     def heading(self) -> str:
@@ -226,31 +236,8 @@ class Experiment:
         return f"[{self.title}]({page}#{kept.replace(' ', '-')})"
 
     @property
-    def both(self) -> pd.DataFrame:
-        """The cells both measured and reported that can be compared."""
-        return self.cells[self.cells["difference"].notna() & ~self.cells["verdict"].isin(NOT_COMPARABLE)]
-
-    @property
     def verdicts(self) -> Counter[str]:
         return Counter(self.claims["verdict"])
-
-    @property
-    def within(self) -> str:
-        if self.both.empty:
-            return ""
-        return f"{self.agreeing} of {len(self.both)}{self.besides}"
-
-    @property
-    def besides(self) -> str:
-        """How many cells were not measured, and how many are not comparable: a comma and the number of each."""
-        rest = {"not measured": self.missing, "not comparable": self.not_comparable}
-        return "".join(f", {n} {what}" for what, n in rest.items() if n)
-
-    @property
-    def missing(self) -> int:
-        """How many of the paper's cells could be measured here, and are not."""
-        could = self.cells["reported"].notna() & ~self.cells["verdict"].isin(NOT_COMPARABLE)
-        return int((could & self.cells["measured"].isna()).sum())
 
     def held(self, verdict: str) -> str:
         """How many claims have the verdict, and in brackets how many when all are taken together."""
@@ -264,10 +251,17 @@ class Experiment:
 
     @property
     def minutes(self) -> float:
-        """Of its runs, by the manifest."""
-        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        runs = [run for run in (manifest, *manifest["earlier_runs"]) if run.get("finished")]
-        return sum((_time(run["finished"]) - _time(run["started"])).total_seconds() for run in runs) / 60
+        """Of its runs, by the manifest. A run that was stopped ends with its last trial, or as it starts."""
+        runs = runs_of(self.folder)
+        starts = [_time(run["started"]) for run in runs]
+        rows = [] if all(run["finished"] for run in runs) else read_rows(self.folder / "trials.jsonl")
+        stored = [_time(row["finished"]) for row in rows]
+        seconds = 0.0
+        for run, start, following in zip(runs, starts, [*starts[1:], None], strict=True):
+            mine = [time for time in stored if start <= time and (following is None or time < following)]
+            end = _time(run["finished"]) if run["finished"] else max(mine, default=start)
+            seconds += (end - start).total_seconds()
+        return seconds / 60
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -279,29 +273,105 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+# ---- Cells -------------------------------------------------------------------------------------------------
+
+
+def agreeing(cells: pd.DataFrame) -> int:
+    return int(cells["verdict"].isin([REPRODUCED, CLOSE]).sum())
+
+
+def tally(cells: pd.DataFrame, agree: str = "", none: str = "") -> str:
+    """``14 of 14, 108 not measured, 244 not comparable``; empty without a reported cell. ``agree`` is written after the
+    first, and ``none`` in its place if no cell is compared."""
+    compared, rest = len(counted(cells)), left_out(cells)
+    first = f"{agreeing(cells)} of {compared}{agree}" if compared else none if rest else ""
+    return ", ".join([*filter(None, [first]), *(f"{count} {why}" for why, count in rest.items())])
+
+
+def mean_difference(cells: pd.DataFrame) -> str:
+    """``−4.4 %, +0.55 points, kernel −1.3 %``: of errors, of accuracies, and of kernel errors."""
+    compared = counted(cells)
+    kinds = [
+        compared["metric"].map(lambda name: "kernel " * bool(METRICS[name].measure)),
+        compared["metric"].map(unit_of),
+    ]
+    return ", ".join(f"{kind}{mean_of(part, unit)}" for (kind, unit), part in compared.groupby(kinds))
+
+
+def mean_of(cells: pd.DataFrame, unit: str) -> str:
+    """Their mean difference: the mean over datasets of their cells' mean."""
+    return signed(lean("", cells, unit == "%").mean, unit)
+
+
+def unit_of(metric: str) -> str:
+    """Of a difference: points of an accuracy, percent of an error."""
+    return "points" if METRICS[metric].unit == PERCENT else "%"
+
+
+def signed(value: float, unit: str) -> str:
+    digits = 1 if unit == "%" else 2
+    return f"{round(value, digits) + 0.0:+.{digits}f} {unit}".replace("-", "−")
+
+
+def title_of(metric: str) -> str:
+    return TITLES.get(metric) or METRICS[metric].title
+
+
 # ---- The answers -------------------------------------------------------------------------------------------
 
 
 def in_a_row(paper: dict[str, Any], experiments: list[Experiment]) -> list[str]:
     """A paper's row of the table of all papers: its reproductions, and how many protocols were tried."""
-    counted = [each for each in experiments if each.role == "" and each.run]
-    sums = [sum(getattr(each, name) for each in counted) for name in ("agreeing", "missing", "not_comparable")]
-    comparable = sum(len(each.both) for each in counted)
-    cells = f"{sums[0]} of {comparable}" if comparable else ""
+    cells = of_reproductions(experiments)
     anchor = re.sub(r"[^\w\- ]", "", paper["paper"].lower()).replace(" ", "-")
-    rest = [str(number or "") for number in sums[1:]]
     words = [paper.get(key, "") for key in ("claimed", "came_out")]
     return [
-        f"[{paper['paper']}](#{anchor})", *words, cells, *rest, str(protocols_tried(experiments)),
-        paper.get("make_of_it", ""),
+        f"[{paper['paper']}](#{anchor})", *words, agreement(cells), mean_difference(cells), *apart(cells),
+        str(protocols_tried(experiments)), paper.get("make_of_it", ""),
     ]  # fmt: skip
+
+
+def all_sources(papers: list[list[Experiment]]) -> list[str]:
+    """The row of all papers that released their numbers."""
+    sources = [experiments for experiments in papers if any(each.released for each in experiments)]
+    cells = of_reproductions([each for experiments in sources for each in experiments if each.released])
+    rest = left_out(cells)
+    measured = len(counted(cells)) + rest[WITHOUT_SPREAD]
+    here = measured + rest[NOT_MEASURED]
+    agree = agreeing(cells)
+    came_out = (
+        f"Of {here} cells whose data and method are here, {measured} were measured ({percent(measured, here)}), and "
+        f"{agree} agree ({percent(agree, here)})."
+    )
+    share = agreement(cells, f" ({percent(agree, len(counted(cells)))})")
+    return [f"**All {len(sources)} sources of released numbers**", "", came_out, share, "", *apart(cells), "", ""]
+
+
+def percent(number: int, of: int) -> str:
+    return f"{100 * number / of:.0f} %"
+
+
+def of_reproductions(experiments: list[Experiment]) -> pd.DataFrame:
+    """The cells of those that were run to reproduce a paper's numbers."""
+    cells = [each.cells for each in experiments if each.role == "" and each.run]
+    return pd.concat(cells) if cells else pd.DataFrame(columns=CSV_COLUMNS)
+
+
+def agreement(cells: pd.DataFrame, share: str = "") -> str:
+    """How many agree of those compared, and how many have no spread."""
+    return tally(cells[~cells["verdict"].isin([NOT_MEASURED, *NOT_COMPARABLE, OTHER_ROWS])], share)
+
+
+def apart(cells: pd.DataFrame) -> list[str]:
+    """How many are not measured, and how many not comparable."""
+    return [str(left_out(cells)[why] or "") for why in (NOT_MEASURED, INCOMPARABLE)]
 
 
 def in_short(rows: list[list[str]]) -> str:
     """The table of all papers."""
-    names = ["paper", "what it claimed", "what came out", "cells that agree", "not measured", "not comparable",
-             "protocols tried", "what to make of it"]  # fmt: skip
-    lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|--:|---|"]
+    names = ["paper", "what it claimed", "what came out", "cells that agree", "mean difference", "not measured",
+             "not comparable", "protocols tried", "what to make of it"]  # fmt: skip
+    lines = [f"| {' | '.join(names)} |", "|---|---|---|--:|--:|--:|--:|--:|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
 
 
@@ -339,7 +409,8 @@ def _rows_of(experiments: list[Experiment], page: Path) -> list[str]:
         plain = (str(each.verdicts[verdict] or "") for verdict in (OPEN, NOT_MEASURED))
         counts = " | ".join([each.held(HOLDS), each.held(REFUTED), *plain])
         where = f"[{each.name}](../results/{each.name})"
-        lines.append(f"| {link} | {each.within} | {counts} | {each.minutes:.0f} | {where} |")
+        minutes = str(max(round(each.minutes), 1)) if each.minutes else ""
+        lines.append(f"| {link} | {tally(each.cells)} | {counts} | {minutes} | {where} |")
     return lines
 
 
@@ -347,7 +418,8 @@ def answers(experiments: list[Experiment]) -> str:
     """What a reader asks of a paper, one line for each experiment."""
     lines = ["**Does it reproduce?**", ""]
     lines += [f"- {each.link()}: {outcome(each)}" for each in experiments]
-    lines += ["", "**What was assumed?**", ""]
+    why = "[why that matters](../reproduction.md#what-the-words-mean)"
+    lines += ["", f"**Protocols tried**: {protocols_tried(experiments)} ({why}).", "", "**What was assumed?**", ""]
     for each in experiments:
         lines += [f"- {each.link()}:", *(f"  - {assumption}" for assumption in each.assumed)]
     off = [(each, said) for each in experiments if (said := deviations(each))]
@@ -361,9 +433,9 @@ def answers(experiments: list[Experiment]) -> str:
 def outcome(each: Experiment) -> str:
     if not each.run:
         return "not run yet."
-    said = [f"{each.agreeing} of {len(each.both)} cells agree{each.besides}"] if each.within else []
+    said = [*filter(None, [tally(each.cells, " cells agree", "no cell compared")])]
     if judged := sum(each.verdicts[verdict] for verdict in (HOLDS, REFUTED, OPEN)):
-        said.append(f"of {plural(judged, 'claim')} {in_words(each.verdicts)}")
+        said.append(f"of {plural(judged, 'claim')} {verdicts_in_words(each.verdicts)}")
         together = Counter(each.claims["verdict_adjusted"])
         if (together[HOLDS], together[REFUTED]) != (each.verdicts[HOLDS], each.verdicts[REFUTED]):
             said[-1] += f" (judged together, {together[HOLDS]} hold and {together[REFUTED]} do not)"
@@ -377,42 +449,55 @@ def outcome(each: Experiment) -> str:
 
 
 def deviations(each: Experiment) -> list[str]:
-    """The cells furthest from the paper, the costs that another method wins, the claims that do not hold."""
+    """The cells furthest from the paper, how they lean, the costs that another method wins, the claims that do not
+    hold."""
     said = []
-    different = each.both[each.both["verdict"] == "differs"]
-    if len(different):
-        order = different["difference"].abs().sort_values(ascending=False).index
-        shown = different.reindex(order)[: None if each.role == "" else MOST_DIFFERENT]
-        by_reason: dict[str, list[dict[str, Any]]] = {}
-        for row in shown.to_dict("records"):
-            by_reason.setdefault(reason(row, each.explained), []).append(row)
-        if each.role == "":
-            for why, rows in by_reason.items():
-                said.append(f"{plural(len(rows), 'cell')} that differ, {why}: {named(rows)}")
+    for why, rows in different(each).items():
+        about = f"{'1 cell differs' if len(rows) == 1 else f'{len(rows)} cells differ'}{why and f', {why}'}"
+        cells = [*map(miss, rows[:MOST_DIFFERENT])]
+        if len(rows) <= MOST_DIFFERENT:
+            said.append(f"{about}: {'; '.join(cells)}")
+        elif each.role == "":
+            said.append(f"{about}; the furthest is {cells[0]}; a table below has all")
         else:
-            furthest = [row for rows in by_reason.values() for row in rows]
-            said.append(f"{plural(len(different), 'cell')} that differ, the furthest {named(furthest)}")
-    wrong = each.ratios[each.ratios["verdict"] == "differs"]
+            said.append(f"{about}, the furthest {'; '.join(cells)}")
+    said += leaning(each) if each.role == "" else []
+    wrong = each.ratios[each.ratios["verdict"] == DIFFERS]
     if len(wrong):
-        kinds = Counter(f"{TITLES[row['metric']]} on {row['dataset']}" for row in wrong.to_dict("records"))
+        kinds = Counter(f"{title_of(row['metric'])} on {row['dataset']}" for row in wrong.to_dict("records"))
         of_kinds = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
         said.append(f"{plural(len(wrong), 'cost ratio')} in which the other method is cheaper: {of_kinds}")
     refuted = each.claims[each.claims["verdict"] == REFUTED]
     for (claim, asked), rows in refuted.groupby(["claim", "asked"], sort=False):
         found = rows["dataset"] + " (" + rows["evidence"].str.partition(" over ")[0] + ")"
         said.append(f"a claim does not hold on {', '.join(dict.fromkeys(found))}: *{claim}*, {in_range(asked)}")
-    if each.missing:
-        said.append(f"{plural(each.missing, 'cell')} without a measurement")
+    if missing := left_out(each.cells)[NOT_MEASURED]:
+        said.append(f"{plural(missing, 'cell')} without a measurement")
     return said
 
 
-def named(rows: list[dict[str, Any]]) -> str:
-    """The cells by name, the furthest first; of many, only how many each dataset and map has."""
-    if len(rows) <= MOST_NAMED:
-        return "; ".join(map(miss, rows))
-    counts = Counter(f"{row['dataset']} {re.sub(r' [0-9.]+$', '', row['method'])}" for row in rows)
-    each = ", ".join(f"{place} {count}" for place, count in counts.most_common())
-    return f"{each}. They are in bold in the table below; the furthest is {miss(rows[0])}"
+def different(each: Experiment) -> dict[str, list[dict[str, Any]]]:
+    """The cells that differ, by why they do; those of what is no reproduction all together. The furthest are first, by
+    multiples of the difference that is allowed."""
+    rows = each.cells[each.cells["verdict"] == DIFFERS]
+    order = (rows["difference"].abs() / rows["tolerance"]).sort_values(ascending=False, kind="stable").index
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.reindex(order).to_dict("records"):
+        found.setdefault(reason(row, each.explained) if each.role == "" else "", []).append(row)
+    return found
+
+
+def leaning(each: Experiment) -> list[str]:
+    """The metrics of datasets of which nearly all cells are on one side, in a list below a sentence."""
+    said = []
+    for (dataset, metric), cells in counted(each.cells).groupby(["dataset", "metric"], sort=False):
+        sides = {"above": int((cells["difference"] > 0).sum()), "below": int((cells["difference"] < 0).sum())}
+        side, most = max(sides.items(), key=lambda item: item[1])
+        if len(cells) >= FEWEST_LEANING and most >= LEANING * len(cells):
+            mean = mean_of(cells, unit_of(metric))
+            said.append(f"    - {dataset}, {title_of(metric)}: {mean} in the mean, {most} of {len(cells)} {side}")
+    told = "cells lean to one side; those of a dataset share splits, so they are not independent:"
+    return ["\n".join([told, *said])] if said else []
 
 
 def miss(row: dict[str, Any]) -> str:
@@ -434,7 +519,7 @@ def reason(row: dict[str, Any], explained: list[dict[str, Any]]) -> str:
 # ---- Words ------------------------------------------------------------------------------------------------
 
 
-def in_words(verdicts: Counter[str]) -> str:
+def verdicts_in_words(verdicts: Counter[str]) -> str:
     """``1 holds, 4 are open``."""
     words = {verdict: forms[verdicts[verdict] != 1] for verdict, forms in IN_WORDS.items()}
     return ", ".join(f"{verdicts[verdict]} {each}" for verdict, each in words.items() if verdicts[verdict])
@@ -443,7 +528,7 @@ def in_words(verdicts: Counter[str]) -> str:
 def in_all(verdicts: Counter[str]) -> str:
     """``Here it holds``, or of several cases ``Of 5 cases 1 holds, 4 are open``."""
     cases = verdicts.total()
-    words = in_words(verdicts)
+    words = verdicts_in_words(verdicts)
     return f"Here it {words.removeprefix('1 ')}" if cases == 1 else f"Of {cases} cases {words}"
 
 
@@ -459,7 +544,7 @@ def flaws() -> str:
     lines += ["| source | flaw | dataset | without | with | difference | runs |", "|---|---|---|--:|--:|--:|--:|"]
     for row in read(FLAWS).to_dict("records"):
         gap = f"{row['effect']:+.2f} {row['unit']} ({row['low']:+.2f} to {row['high']:+.2f})"
-        score = f"{row['dataset']}, {TITLES.get(row['metric'], row['metric'])}"
+        score = f"{row['dataset']}, {title_of(row['metric'])}"
         without, flawed = (f"{row[which]:.4g}" for which in ("without", "with"))
         lines.append(f"| {row['source']} | {row['flaw']} | {score} | {without} | {flawed} | {gap} | {row['runs']} |")
     return "\n".join([*lines, ""])
@@ -476,7 +561,15 @@ def details(each: Experiment) -> str:
     if not each.run:
         return "\n".join([*lines, "Not run yet.\n"])
     lines += [run_of(each.folder), ""]
-    lines += [*cells(each.cells), *leans(each), *other_columns(each), *ratios(each.ratios), *claims(each)]
+    lines += [
+        *cells(each.cells),
+        *incomparable(each.cells),
+        *differing(each),
+        *leans(each),
+        *other_columns(each),
+        *ratios(each.ratios),
+        *claims(each),
+    ]
     if each.searched:
         lines += [(each.folder / "search.md").read_text(encoding="utf-8").strip(), ""]
     return "\n".join([*lines, *files(each.folder, each.figures)])
@@ -498,14 +591,51 @@ def cells(compared: pd.DataFrame) -> list[str]:
         return []
     lines: list[str] = []
     for metric, part in both.groupby("metric", sort=False):
-        lines += ["", f"Measured (reported), {TITLES.get(metric, metric)}:", "", *grid(part), ""]
+        lines += ["", f"Measured (reported), {title_of(str(metric))}:", "", *grid(part), ""]
     verdicts = Counter(both["verdict"])
     counts = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in VERDICTS.items() if verdicts[verdict])
     lines += [f"{len(both)} cells: {counts}.", ""]
-    apart = compared[compared["verdict"].isin(NOT_COMPARABLE) & compared["difference"].isna()]
-    for (verdict, because), rows in apart.groupby(["verdict", "because"], sort=False):
-        lines += [f"- {len(rows)} not comparable, {verdict}: {because}"]
-    return [*lines[1:], *([""] if len(apart) else [])]
+    return lines[1:]
+
+
+def incomparable(compared: pd.DataFrame) -> list[str]:
+    """How many cells cannot be compared, by why."""
+    rows = compared[compared["verdict"].isin(NOT_COMPARABLE)]
+    why = rows.groupby(["verdict", "because"], sort=False).size()
+    lines = [f"- {count} {in_words(*reason)}" for reason, count in why.items()]
+    return [*lines, ""] if lines else []
+
+
+def differing(each: Experiment) -> list[str]:
+    """The cells that differ, where they are too many for a sentence; of very many how many each dataset and map has."""
+    lines = []
+    for why, rows in different(each).items():
+        if each.role == "" and len(rows) > MOST_DIFFERENT:
+            table = each_miss if len(rows) <= MOST_NAMED else count_misses
+            lines += [f"The {len(rows)} cells that differ, {why}:", "", *table(rows), ""]
+    return lines
+
+
+def each_miss(rows: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        "| dataset | size | method | metric | measured | reported | difference | times the allowed |",
+        "|---|--:|---|---|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        place = f"{row['dataset']} | {column_of(row)} | {row['method']} | {title_of(row['metric'])}"
+        numbers = f"{row['measured']:.4g} | {row['reported']:.4g} | {signed(row['difference'], unit_of(row['metric']))}"
+        lines.append(f"| {place} | {numbers} | {abs(row['difference']) / row['tolerance']:.1f} |")
+    return lines
+
+
+def count_misses(rows: list[dict[str, Any]]) -> list[str]:
+    """Datasets down and maps across, or the other way where maps are the more. A map's name is without its σ."""
+    places = pd.DataFrame({"dataset": row["dataset"], "map": re.sub(r" [0-9.]+$", "", row["method"])} for row in rows)
+    down, across = sorted(places, key=lambda name: -places[name].nunique())
+    counts = pd.crosstab(places[down], places[across])
+    counts = counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    lines = [f"| {down} | {' | '.join(counts)} |", f"|---|{'--:|' * len(counts.columns)}"]
+    return [*lines, *(f"| {name} | {' | '.join(str(n or '') for n in row)} |" for name, *row in counts.itertuples())]
 
 
 def leans(each: Experiment) -> list[str]:
@@ -564,7 +694,7 @@ def cell(row: dict[str, Any] | None, digits: int = 4) -> str:
     if row is None:
         return ""
     measured, reported = (f"{row[which]:.{digits}g}" for which in ("measured", "reported"))
-    return f"**{measured}** ({reported})" if row["verdict"] == "differs" else f"{measured} ({reported})"
+    return f"**{measured}** ({reported})" if row["verdict"] == DIFFERS else f"{measured} ({reported})"
 
 
 def ratios(compared: pd.DataFrame) -> list[str]:
@@ -575,7 +705,7 @@ def ratios(compared: pd.DataFrame) -> list[str]:
     metrics = list(dict.fromkeys(both["metric"]))
     lines = [
         "Ratios of one method's costs to another's, measured (reported):", "",
-        f"| dataset | methods | {' | '.join(TITLES.get(metric, metric) for metric in metrics)} |",
+        f"| dataset | methods | {' | '.join(map(title_of, metrics))} |",
         f"|---|---|{'--:|' * len(metrics)}",
     ]  # fmt: skip
     for (dataset, method, baseline), part in both.groupby(["dataset", "method", "baseline"], sort=False):

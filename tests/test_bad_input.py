@@ -3,17 +3,19 @@
 import hashlib
 import io
 import os
+import shutil
 import signal
 import sys
 
 import numpy as np
 import pytest
 
-from rffbench import cli, data
+from rffbench import api, cli, data, papers
 from rffbench.cli import main
 from rffbench.data.cards import add_card, load_card, read_card
 from rffbench.data.fetch import raw_path
-from rffbench.errors import DataError
+from rffbench.errors import ConfigError, DataError
+from rffbench.papers import hyperparameters
 from tests.helpers.tiny_config import TINY as CONFIG
 
 # Words of the validation library, of Python or of YAML's reader, which say nothing to who writes a config.
@@ -406,6 +408,79 @@ def test_fetching_heals_a_file_that_verifying_rejects(tmp_path, monkeypatch):
     copy.write_text("spoilt")
     with pytest.raises(DataError, match=r"no source has a right copy of 'mine\.csv'"):
         data.mend(name)
+
+
+# ---- References --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def papers_with(tmp_path, monkeypatch):
+    """Put a change, of each place that reads so, into a file of a copy of the papers' numbers."""
+
+    def change(file, right, wrong):
+        text = (copy / file).read_text()
+        assert right in text
+        (copy / file).write_text(text.replace(right, wrong))
+
+    copy = shutil.copytree(papers.FOLDER, tmp_path / "papers", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for module in (papers, hyperparameters):
+        monkeypatch.setattr(module, "FOLDER", copy)
+    for cached in (caches := (papers.references, hyperparameters.load)):
+        cached.cache_clear()
+    yield change
+    for cached in caches:
+        cached.cache_clear()
+
+
+LIN, LIU = "lin2023-rmse", "liu2020-table3"
+CLAIMED = "    where: Abstract"
+
+
+@pytest.mark.parametrize(
+    ("reference", "file", "right", "wrong", "message"),
+    [
+        (LIN, "lin2023_rmse.csv", "pol,cg,0,", "pol,cg,17,", "line 7: is of fold 17; pol-gp has the folds 0 to 9"),
+        (LIN, "lin2023_rmse.csv", "pol,cg,0,", "pol,cg,0.5,", "line 7, column 'split': must be a whole number, 0 or"),
+        (LIN, "lin2023_rmse.csv", "pol,cg,0,", "pol,cg,-1,", "line 7, column 'split': must be a whole number, 0 or"),
+        (LIN, "lin2023_rmse.csv", "pol,cg,0,", "pol,cg,inf,", "line 7, column 'split': must be a whole number, 0 or"),
+        (LIN, "lin2023_rmse.csv", "pol,cg,1,", "pol,cg,0,", "line 8: a second row of pol, cg, 0; the first is line 7"),
+        (LIN, "lin2023_rmse.csv", "pol,cg,1,", "poll,cg,1,", "line 8, column 'dataset': unknown dataset 'poll'; did"),
+        (LIN, "lin2023_rmse.csv", "pol,sgd,0,", "poll,sgd,0,", "line 2, column 'dataset': unknown dataset 'poll'; did"),
+        (LIU, "references.yaml", "eeg: EEG", "egg: EEG", "line 8: unknown dataset 'egg'; did you mean 'eeg'?"),
+        (LIN, "lin2023_datasets.csv", "pol,26", "pol,27", "line 2, column 'n_features': pol has 27 columns; the"),
+        (LIN, "lin2023_datasets.csv", "pol,26", "pol,26.5", "line 2, column 'n_features': must be a whole number"),
+        (LIN, "lin2023_claims.yaml", CLAIMED, f"    datasets: [poll]\n{CLAIMED}", "line 4: unknown dataset 'poll'"),
+        (LIU, "liu2020_claims.yaml", "datasets: [EEG]", "datasets: [EGG]", "line 7: unknown dataset 'EGG'; did you"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_paper_is_said_before_anything_runs(
+    told, papers_with, tmp_path, reference, file, right, wrong, message
+):
+    papers_with(file, right, wrong)
+    for command in (["validate", "c.yaml"], ["run", "c.yaml", "--dry-run"], ["run", "c.yaml"]):
+        said = told(*command, files={"c.yaml": f"{CONFIG}reference: {reference}\n"})
+        refused(said, f"error: {tmp_path}/papers/{file}, {message}")
+    with pytest.raises(ConfigError, match=file):
+        api.run("c.yaml", progress=False)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "message"),
+    [
+        ("lin2023_hyperparameters.csv", "\npol,3,", "\npol,9,",
+         "6: up to here, there are scales of the folds 0, 1, 2, 9, 4 of pol; pol-gp needs a row of pol, fold 3"),
+        ("lin2023_hyperparameters.csv", "\npol,", "\npoll,",
+         "46: up to here, there are scales of no fold of pol; pol-gp needs a row of pol, fold 0"),
+        ("lin2023_hyperparameters.csv", "\npol,3,", "\npol,2.5,", "5, column 'split': must be a whole number, 0 or"),
+        ("references.yaml", "{pol-gp:", "{pol-gpx:", ": unknown dataset 'pol-gp'; did you mean 'pol-gpx'?"),
+    ],
+)  # fmt: skip
+def test_released_parameters_that_are_missing_are_said_with_the_line(
+    told, papers_with, tmp_path, file, right, wrong, message
+):
+    papers_with(file, right, wrong)
+    refused(told("validate", "lin2023"), f"parameters_from: {tmp_path}/papers/{file}, line ", message)
 
 
 # ---- Commands ----------------------------------------------------------------------------------------------

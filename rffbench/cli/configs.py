@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from click.shell_completion import get_completion_class
 
@@ -24,6 +26,10 @@ def validate(config: str) -> int:
     from rffbench.solvers import check_installed
 
     experiment = load_experiment(config)
+    if experiment.reference:
+        from rffbench.report.reference import read_reference
+
+        read_reference(experiment.reference, Path())
     unchecked = check_executor(*experiment.runs_on())
     warn_of_cards()
     if unchecked:

@@ -94,6 +94,10 @@ def run(
     if executor == "":
         raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
     experiment = load_experiment(config)
+    if experiment.reference:
+        from rffbench.report.reference import read_reference
+
+        read_reference(experiment.reference, Path())
     warn_of_cards()
     if (trials := experiment.size()) > MANY_TRIALS and not yes:
         raise ConfigError(f"{config}: has {trials:,} trials; --yes runs them")

@@ -108,9 +108,9 @@ class Experiment(Strict):
         BeforeValidator(by_default, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
     ] = Field(
         default={DEFAULT: ["none"]},
-        description="none, impute-median, impute-most-frequent, onehot, minmax, minmax-symmetric, from-zero, largest, "
-        "standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list of them, "
-        "in order; or a mapping from dataset (or default) to these.",
+        description="none, impute-median, impute-most-frequent, onehot, minmax, minmax-symmetric, max-abs, from-zero, "
+        "largest, standard, clip, sample-minmax, sample-minmax01, sample-standard, sample-mapstd, sample-l2; or a list "
+        "of them, in order; or a mapping from dataset (or default) to these.",
     )
     preprocess_fit: Annotated[
         dict[str, Literal["train", "all", "parts"]],

@@ -10,6 +10,7 @@ Column steps are fitted on rows; sample steps (``sample-…``) scale each row by
 - ``minmax``: each column to [0, 1] over the fitted rows; a constant column becomes 0
 - ``minmax-symmetric``: each column to [−1, 1] over the fitted rows, as LIBSVM's svm-scale; a constant column becomes 0
 - ``from-zero``: each column less its smallest value over the fitted rows
+- ``max-abs``: each column over its largest absolute value over the fitted rows; a column of zeros stays
 - ``largest``: all numbers over the largest one in any column of the fitted rows
 - ``standard``: each column to mean 0, standard deviation 1 (n in the divisor); a constant column becomes 0
 - ``clip``: each column is clipped to its 0.1 % and 99.9 % quantiles
@@ -122,6 +123,13 @@ class FromZero(_Columns):
         self.scale = np.ones_like(high)
 
 
+class MaxAbs(_Columns):
+    def fit(self, blocks: Blocks) -> None:
+        low, high = _extremes(blocks())
+        self.shift, self.scale = np.zeros_like(high), np.maximum(-low, high)
+        self.scale[self.scale == 0] = 1
+
+
 class Largest(_Columns):
     def fit(self, blocks: Blocks) -> None:
         _, high = _extremes(blocks())
@@ -200,6 +208,7 @@ STEPS: dict[str, Callable[[], Step] | None] = {
     **dict.fromkeys((*IMPUTING, ONE_HOT)),  # Preprocessor makes them for a card
     "minmax": MinMax,
     "minmax-symmetric": MinMaxSymmetric,
+    "max-abs": MaxAbs,
     "from-zero": FromZero,
     "largest": Largest,
     "standard": Standard,

@@ -127,9 +127,8 @@ class Reference(_Strict):
         the kernel if the table has that column: ``RF gaussian``); ``multiple`` (s/d), ``n_features`` and ``trial``,
         missing values if the table lacks them; ``metric`` (None: the dataset's own score); ``reported``,
         ``reported_std`` and ``rounding`` (half a unit of the last decimal) in the suite's unit;
-        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; ``line`` of the file; ``absent``, one of
-        DATA_NOT_HERE, METHOD_NOT_HERE and NO_NUMBER, or empty, and ``because``, the reason; and one column per cost
-        metric.
+        ``reported_significant`` (0/1), ``reported_trials``, ``tolerance``; ``line`` of the file; ``absent``,
+        DATA_NOT_HERE, METHOD_NOT_HERE or empty, and ``because``, the reason; and one column per cost metric.
         """
         if self.table is None:
             return pd.DataFrame(columns=["paper_dataset", "method", "multiple", *NUMBERS])
@@ -146,17 +145,27 @@ class Reference(_Strict):
         above = ("papers", self.paper) if where[:1] == ("..",) else ("papers", self.paper, "tables", self.key)
         return yamlfile.place(FOLDER / "references.yaml", *above, *(where[1:] if where[:1] == ("..",) else where))
 
+    @property
+    def statistics_file(self) -> Path:
+        """The file of `dataset_statistics`, if the paper states any."""
+        return FOLDER / f"{self.paper}_datasets.csv"
+
     def dataset_statistics(self) -> pd.DataFrame:
-        """The sizes of the datasets that the paper states, by the paper's names; empty if it states none."""
-        path = FOLDER / f"{self.paper}_datasets.csv"
+        """The sizes of the datasets that the paper states, by the paper's names, and the ``line`` of each; empty if it
+        states none. ``zero_columns`` are columns that are 0 in all rows, and left out of the paper's ``n_features``."""
+        path = self.statistics_file
         if not path.exists():
             return pd.DataFrame()
-        counts = ["n_features", "n_train", "n_test"]
+        counts = ["n_features", "n_train", "n_test", "zero_columns"]
         printed = csvfile.load(path, text=["dataset"], numbers=counts[:1], optional=counts)
         of_paper = [each.datasets for each in references().values() if each.paper == self.paper]
         csvfile.check_names(path, printed, "dataset", {name for datasets in of_paper for name in datasets.values()})
         csvfile.check_once(path, printed, ["dataset"])
-        return printed.astype({name: int for name in counts if name in printed}).set_index("dataset")
+        stated = [name for name in counts if name in printed]
+        for name in stated:
+            csvfile.check_whole(path, printed, name)
+        numbers = printed.astype(dict.fromkeys(stated, int))
+        return numbers.assign(line=csvfile.lines_of(printed)).set_index("dataset")
 
 
 def role_of(experiment: str, reference: str | None) -> tuple[str, Role | None]:

@@ -74,6 +74,15 @@ def check_names(path: Path, table: pd.DataFrame, column: str, known: Collection[
             raise ConfigError(f"{path}, line {line}, column {column!r}: {unknown(column, name, known)}")
 
 
+def check_whole(path: Path, table: pd.DataFrame, column: str, least: int = 0) -> None:
+    """ConfigError, with the line, if a number of a loaded file's column is not whole, or below ``least``. A cell may be
+    empty."""
+    for line, number in zip(lines_of(table), table[column], strict=True):
+        if not math.isnan(number) and (number % 1 or not least <= number < 2**53):
+            must = f"must be a whole number, {least} or more, not {number:g}"
+            raise ConfigError(f"{path}, line {line}, column {column!r}: {must}")
+
+
 def check_once(path: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
     """ConfigError, with the line, if two rows of a loaded file are equal in all ``columns``."""
     first: dict[tuple[object, ...], int] = {}

@@ -48,13 +48,12 @@ def content_hash(name: str) -> str:
 
 @cache
 def load(name: str) -> Mapping[tuple[str, int], Fitted]:
-    """The table, by dataset (its name here) and fold. ConfigError, with the line, if a cell is wrong."""
+    """The table, by dataset (the paper's name) and fold. ConfigError, with the line, if a cell is wrong."""
     path = place(name)
     numbers = ["split", "noise_scale", "signal_scale"]
     table = csvfile.load(path, text=["dataset"], numbers=numbers, blank=numbers[1:])
+    csvfile.check_whole(path, table, "split")
     csvfile.check_once(path, table, ["dataset", "split"])
-    paper = name.removesuffix(f"-{SUFFIX}")
-    here = {theirs: dataset for dataset, theirs in references()[paper].datasets.items()}
     found = {}
     for line, row in zip(csvfile.lines_of(table), table.to_dict("records"), strict=True):
         if row["noise_scale"] != row["noise_scale"]:  # empty, so NaN: not released
@@ -68,18 +67,25 @@ def load(name: str) -> Mapping[tuple[str, int], Fitted]:
         if min(*lengths, row["noise_scale"], row["signal_scale"]) <= 0:
             raise ConfigError(f"{path}, line {line}: every scale must be more than 0")
         fitted = Fitted(lengths, (row["noise_scale"] / row["signal_scale"]) ** 2, line)
-        found[here.get(row["dataset"], row["dataset"]), int(row["split"])] = fitted
+        found[row["dataset"], int(row["split"])] = fitted
     return found
 
 
 def fitted(name: str, dataset: str, fold: int, columns: int) -> Fitted:
     """The parameters of a dataset's fold; ConfigError, with file and line, if the table has none, or if it has lengths
     for another number of inputs than ``columns``."""
-    table, path = load(name), place(name)
-    if (dataset, fold) not in table:
-        folds = sorted(each for of, each in table if of == dataset)
-        has = f"has {dataset}'s folds {', '.join(map(str, folds))}" if folds else f"has no {dataset}"
-        raise ConfigError(f"{path}: no row of {dataset}, fold {fold}; it {has}")
-    if len((found := table[dataset, fold]).lengths) != columns:
+    table, path, paper = load(name), place(name), references()[name.removesuffix(f"-{SUFFIX}")]
+    if dataset not in paper.datasets:
+        raise ConfigError(f"{paper.place('..', 'datasets')}: {unknown('dataset', dataset, paper.datasets)}")
+    theirs = paper.datasets[dataset]
+    if (theirs, fold) not in table:
+        lines = {each: found.line for (of, each), found in table.items() if of == theirs}
+        line = max(lines.values() or [found.line for found in table.values()], default=1)
+        has = f"the folds {', '.join(map(str, lines))}" if lines else "no fold"
+        raise ConfigError(
+            f"{path}, line {line}: up to here, there are scales of {has} of {theirs}; "
+            f"{dataset} needs a row of {theirs}, fold {fold}"
+        )
+    if len((found := table[theirs, fold]).lengths) != columns:
         raise ConfigError(f"{path}, line {found.line}: {len(found.lengths)} lengths; {dataset} has {columns} inputs")
     return found

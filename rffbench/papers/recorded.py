@@ -1,8 +1,8 @@
 """A user's own reference: a CSV file of expected scores, whose path is a config's ``reference``.
 
 Its columns are dataset, size (``16d`` or a number), method (the label in the config), metric, expected and tolerance
-(in the metric's unit), and optionally std and trials, the spread and number of the recorded trials. ``rffbench record``
-writes it.
+(in the metric's unit), and optionally std and trials, the spread and number of the recorded trials; std is empty if
+they do not differ. ``rffbench record`` writes it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def load_own(path: Path) -> OwnReference:
 
 def read_cells(path: Path) -> pd.DataFrame:
     """The rows of a reference file; ConfigError, with line and column, if it is wrong."""
-    read = csvfile.load(path, text=_TEXT, numbers=_NUMBERS, optional=_OPTIONAL)
+    read = csvfile.load(path, text=_TEXT, numbers=_NUMBERS, optional=_OPTIONAL, blank=["std"])
     if read.empty:
         raise ConfigError(f"{path}: has no rows, only the line with the columns' names")
     csvfile.check_once(path, read, ["dataset", "size", "method"])
@@ -124,7 +124,8 @@ def read_cells(path: Path) -> pd.DataFrame:
             ("size", not re.fullmatch(r"[1-9]\d*d?", row["size"]), "a number, or a multiple of the inputs, as 16d"),
             ("expected", not math.isfinite(row["expected"]), "a finite number"),
             ("tolerance", not 0 <= row["tolerance"] < math.inf, "a finite number, 0 or more"),
-            ("std", not 0 <= row.get("std", 0) < math.inf, "a finite number, 0 or more"),
+            ("std", not (math.isnan(std := row.get("std", math.nan)) or 0 < std < math.inf),
+             "a finite number, more than 0, or empty if runs do not differ or no spread is known"),
             ("trials", not 1 <= row.get("trials", 1) < math.inf or row.get("trials", 1) % 1, "a number, 1 or more"),
             ("metric", metrics.setdefault(row["dataset"], row["metric"]) != row["metric"],
              f"the same in all rows of {row['dataset']}: {metrics[row['dataset']]!r}"),

@@ -20,7 +20,7 @@ from rffbench.yamlfile import Misplaced
 
 KEYS = ["multiple", "n_features", "trial", "run"]
 NUMBERS = ["reported", "reported_std", "reported_significant", "reported_trials"]
-DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER = "data not here", "method not here", "no number"
+DATA_NOT_HERE, METHOD_NOT_HERE = "data not here", "method not here"
 
 Cell = str | int | float
 
@@ -83,7 +83,6 @@ class Table(_Strict):
         default_factory=dict, description="method here: its name, or a list of names; by default the paper's"
     )
     not_here: list[NotHere] = Field(default_factory=list, description="rows that cannot be compared here")
-    no_number: str | None = Field(default=None, description="why some of its rows have no number")
     metric: str | None = Field(default=None, description="the score, as trials name it; by default the dataset's own")
     factor: float = Field(default=1.0, description="the paper's number times this is in the suite's unit")
     offset: float = Field(
@@ -151,6 +150,8 @@ class Table(_Strict):
         numbers["reported_method"] = [" ".join(filter(str.strip, row)) for row in printed[named_by].to_numpy()]
         here = {theirs: here for here, named in methods.items() for theirs in _listed(named)}
         numbers["method"] = numbers["reported_method"].replace(here)
+        for name in (name for name in KEYS[:3] if name in self.columns):
+            csvfile.check_whole(path, printed, self.columns[name], least=0 if name == "trial" else 1)
         for name in KEYS:
             numbers[name] = printed[self.columns[name]] if name in self.columns else math.nan
         for name in NUMBERS[2:]:
@@ -165,6 +166,7 @@ class Table(_Strict):
         csvfile.check_once(path, printed, list(dict.fromkeys(name for name in (*keys, "source") if name in printed)))
         compared = (numbers["absent"] == "").to_numpy()
         csvfile.check_names(path, printed[compared], self.dataset, set(datasets.values()))
+        csvfile.check_names(path, printed, self.dataset, {*datasets.values(), *self._datasets_not_here})
         if methods and self.counts_all:
             named = numbers.assign(method=numbers["reported_method"])
             csvfile.check_names(path, named[compared], "method", here)
@@ -201,6 +203,10 @@ class Table(_Strict):
     def _selecting(self) -> list[str]:
         """The columns that select rows or leave rows out, and so distinguish rows."""
         return [*self.where, *(column for rule in self.not_here for column in rule.columns)]
+
+    @property
+    def _datasets_not_here(self) -> list[str]:
+        return [str(name) for rule in self.not_here for name in _listed(rule.columns.get(self.dataset, []))]
 
     def _judge(self, numbers: pd.DataFrame, printed: pd.DataFrame, path: Path, place: Callable[..., str]) -> None:
         """Set the columns ``absent`` and ``because`` of rows that cannot be compared."""
@@ -241,10 +247,7 @@ class Table(_Strict):
             (part.reported, "reported"),
             *((self.columns[key], key) for key in KEYS if key in self.columns),
         ):
-            empty = compared & found[column].isna()
-            if empty.any() and column == "reported" and self.no_number:
-                found.loc[empty, ["absent", "because"]] = NO_NUMBER, self.no_number
-            elif empty.any():
+            if (empty := compared & found[column].isna()).any():
                 line = found["line"][empty].iloc[0]
                 raise ConfigError(f"{path}, line {line}, column {name!r}: must be a number, not ''")
         if self.by_interval and (none := compared & (found["reported_std"] <= 0)).any():

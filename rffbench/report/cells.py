@@ -14,13 +14,15 @@ The other verdicts:
 
 - **other rows**: the dataset has other training or test rows here than in the paper. The cell is shown, but counts in
   no sum;
-- **data not here**, **method not here**, **no number**, **no spread**: not comparable, with the reason;
+- **data not here**, **method not here**: not comparable, with the reason;
+- **no spread**: both numbers are of a single run, so nothing says how far they may differ. It counts in no sum;
 - **not measured**, and **not reported** for a measurement that the paper does not have.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +32,7 @@ import pandas as pd
 from rffbench.errors import ConfigError, unknown
 from rffbench.papers import Reference
 from rffbench.papers.recorded import OwnReference
-from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER
+from rffbench.papers.table import DATA_NOT_HERE, METHOD_NOT_HERE
 from rffbench.report.agreement import allowed_difference
 from rffbench.report.claims import paper_name
 from rffbench.report.frame import Results, size_label
@@ -41,13 +43,37 @@ from rffbench.trials.metrics import PERCENT, Metric
 
 REPRODUCED, CLOSE, DIFFERS, OTHER_ROWS = "reproduced", "close", "differs", "other rows"
 NOT_REPORTED, NO_SPREAD = "not reported", "no spread"
-NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE, NO_NUMBER, NO_SPREAD)
+NOT_COMPARABLE = (DATA_NOT_HERE, METHOD_NOT_HERE)
+INCOMPARABLE, WITHOUT_SPREAD = "not comparable", "without a spread"  # of `left_out`, beside NOT_MEASURED
 
 CELL_COLUMNS = [
     "dataset", "n_features", "multiple", "method", "metric", "reported", "reported_std", "measured", "measured_std",
     "n_ok", "difference", "low", "high", "tolerance", "reported_significant", "measured_significant", "verdict",
 ]  # fmt: skip
 BESIDES = ["size", "trial", "reported_method", "reported_trials", "because", "percent", "has_trials"]
+
+
+def counted(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells both reported and measured that agree or differ."""
+    return cells[cells["verdict"].isin([REPRODUCED, CLOSE, DIFFERS])]
+
+
+def left_out(cells: pd.DataFrame) -> Counter[str]:
+    """How many reported cells are not `counted`, by why: not measured, not comparable, without a spread."""
+    verdicts = cells["verdict"]
+    numbers = {
+        NOT_MEASURED: (verdicts == NOT_MEASURED) & cells["reported"].notna(),
+        INCOMPARABLE: verdicts.isin([*NOT_COMPARABLE, OTHER_ROWS]),
+        WITHOUT_SPREAD: verdicts == NO_SPREAD,
+    }
+    return +Counter({why: int(rows.sum()) for why, rows in numbers.items()})
+
+
+def in_words(verdict: str, because: str) -> str:
+    """Why cells are `left_out`: ``not comparable, method not here: …``, or ``not comparable: HIGGS is not here``."""
+    if verdict == NO_SPREAD:
+        return f"{WITHOUT_SPREAD}: {because}"
+    return f"{INCOMPARABLE}: {because}" if because.endswith("not here") else f"{INCOMPARABLE}, {verdict}: {because}"
 
 
 def reported_cells(reference: Reference, results: Results, numbers: pd.DataFrame) -> pd.DataFrame:

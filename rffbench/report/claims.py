@@ -187,10 +187,10 @@ class _Claims(_Strict):
     claims: list[Claim]
 
 
-def load_claims(path: Path, datasets: Collection[str] = ()) -> list[Claim]:
+def load_claims(path: Path, datasets: Collection[str] | None = None) -> list[Claim]:
     """The claims of a file; an empty list if the file does not exist.
 
-    ``datasets`` are the paper's datasets. ConfigError, with the line, for a claim on another one.
+    ``datasets`` are the paper's datasets, if known. ConfigError, with the line, for a claim on another one.
     """
     if not path.exists():
         return []
@@ -198,7 +198,7 @@ def load_claims(path: Path, datasets: Collection[str] = ()) -> list[Claim]:
     for i, claim in enumerate(claims):
         for key in ("datasets", "stand_ins"):
             for j, name in enumerate(getattr(claim, key)):
-                if datasets and name not in datasets:
+                if datasets is not None and name not in datasets:
                     place = yamlfile.place(path, "claims", i, key, j)
                     raise ConfigError(f"{place}: {unknown('dataset', name, datasets)}")
     return claims

@@ -18,26 +18,33 @@ import pandas as pd
 
 from rffbench.config.grid import Grid, asked_for
 from rffbench.config.loading import load_resolved
-from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.errors import ConfigError, ResultsError
 from rffbench.papers import Reference, references
-from rffbench.papers.recorded import OwnReference, find_reference
+from rffbench.papers.recorded import OwnReference
 from rffbench.report import edges
 from rffbench.report.agreement import Lean, lean
 from rffbench.report.cells import (
     CLOSE,
     DIFFERS,
+    INCOMPARABLE,
+    NO_SPREAD,
     NOT_COMPARABLE,
     OTHER_ROWS,
     REPRODUCED,
+    counted,
+    in_words,
+    left_out,
     make_cells,
     reported_cells,
     score_of,
 )
-from rffbench.report.claims import labelled, load_claims, paper_name
+from rffbench.report.claims import labelled, paper_name
 from rffbench.report.controls import Control, controls
 from rffbench.report.frame import Protocols, Results, each_cell, find_card
 from rffbench.report.judge import Finding, judge
+from rffbench.report.reference import read_reference
 from rffbench.report.verdicts import NOT_MEASURED, REFUTED
+from rffbench.text import plural
 from rffbench.trials.metrics import TIMES
 
 NOT_RUN_YET, NOT_ASKED = "Not run yet", "Reported, but not asked for by this experiment"
@@ -77,19 +84,29 @@ class Comparison:
     @property
     def counted(self) -> pd.DataFrame:
         """The cells both reported and measured, on the same rows."""
-        return self.cells[self.cells["verdict"].isin([REPRODUCED, CLOSE, DIFFERS])]
+        return counted(self.cells)
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether cells agree by the spread of runs, not by a tolerance."""
+        return self.reference.table is not None and self.reference.table.by_interval and self.tolerance is None
+
+    @property
+    def _of_paper(self) -> bool:
+        """Whether the numbers are a paper's, not recorded here."""
+        return self.reference.table is not None and not isinstance(self.reference, OwnReference)
 
     @property
     def controls(self) -> list[Control]:
         """The number of cells within the tolerance if methods were mixed up; only for a paper's numbers."""
-        if self.reference.table is None or isinstance(self.reference, OwnReference):
+        if not self._of_paper:
             return []
         return controls(self.counted[self.counted["metric"] == self.counted["metric"].min()])
 
     @property
     def leans(self) -> list[Lean]:
-        """For numbers released with their spread, the mean signed difference of each metric's cells."""
-        if self.reference.table is None or not self.reference.table.by_interval:
+        """The mean signed difference of each metric's cells; only for a paper's numbers."""
+        if not self._of_paper:
             return []
         return [
             lean(str(metric), cells, bool(cells["percent"].iloc[0]))
@@ -97,9 +114,14 @@ class Comparison:
         ]
 
     @property
+    def left_out(self) -> Counter[str]:
+        """How many reported cells are in no sum, by why."""
+        return left_out(self.cells)
+
+    @property
     def not_comparable(self) -> int:
         """The number of reported cells that cannot be compared."""
-        return int(self.cells["verdict"].isin(NOT_COMPARABLE).sum())
+        return self.left_out[INCOMPARABLE]
 
     @property
     def unit(self) -> str:
@@ -110,7 +132,7 @@ class Comparison:
     @property
     def unmeasured(self) -> int:
         """The number of reported cells that were not measured."""
-        return int(((self.cells["verdict"] == NOT_MEASURED) & self.cells["reported"].notna()).sum())
+        return self.left_out[NOT_MEASURED]
 
     @property
     def outside(self) -> int:
@@ -130,7 +152,7 @@ class Comparison:
             *self.costs["verdict"],
             *(finding.verdict for finding in self.findings),
         ]
-        return any(verdict not in (NOT_MEASURED, *NOT_COMPARABLE) for verdict in compared)
+        return any(verdict not in (NOT_MEASURED, *NOT_COMPARABLE, NO_SPREAD) for verdict in compared)
 
 
 def compare(
@@ -151,15 +173,13 @@ def compare(
             f"{where}: names no reference to compare with; known: {', '.join(references())}; "
             "or a file of your own, which `rffbench record` writes"
         )
-    reference = find_reference(name, results.folder)
+    reference, numbers, claims = read_reference(name, results.folder)
     if isinstance(reference, OwnReference):
         reference.check_places(asked_for(Grid(resolved) for _, resolved in load_resolved(where)), where)
-    reported = reported_cells(reference, results, reference.numbers())
-    _check_cards(reference, reported)
+    reported = reported_cells(reference, results, numbers)
     other_rows = _other_rows(reference, results)
     cells = make_cells(reference, reported, results, tolerance, set(other_rows), summary)
-    claims = load_claims(reference.claims, reference.datasets.values()) if judged else []
-    findings = judge(claims, protocols or [({}, results)], reference.datasets)
+    findings = judge(claims if judged else [], protocols or [({}, results)], reference.datasets)
     differ = [f"{dataset}: {said}." for dataset, said in other_rows.items()]
     missing = [*_missing(cells, results), *differ, *edges.notes(results)]
     costs = _costs(reference, reported, results)
@@ -242,14 +262,14 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
     places = zip(absent["dataset"], absent["method"], absent["size"], strict=True)
     asked = np.array([results.grid.asks_for(*place) for place in places], bool)
     idle = [name for name in results.grid.datasets if name not in results.datasets]
-    apart = cells[cells["verdict"].isin(NOT_COMPARABLE)]
+    apart = cells[cells["verdict"].isin([*NOT_COMPARABLE, NO_SPREAD])]
     reasons = Counter(zip(apart["verdict"], apart["because"], strict=True))
     lists = {
         "Datasets without a trial yet": idle, NOT_RUN_YET: _places(absent[asked], cells),
         "Fewer trials than planned": few, NOT_ASKED: _places(absent[~asked], cells),
     }  # fmt: skip
     return [
-        *(f"Not comparable, {verdict}: {count} cells: {why}." for (verdict, why), count in reasons.items()),
+        *(f"{plural(count, 'cell')} {in_words(*why)}." for why, count in reasons.items()),
         *(f"{what}: {'; '.join(names)}." for what, names in lists.items() if names),
     ]
 
@@ -278,28 +298,6 @@ def _other_rows(reference: Reference, results: Results) -> dict[str, str]:
                 ours = f"{card.n_train:,} training and {card.n_test:,} test rows"
                 said[dataset] = f"{ours}; the paper's are {train:,} and {test:,}"
     return said
-
-
-def _check_cards(reference: Reference, reported: pd.DataFrame) -> None:
-    """ConfigError, with file and line, if a dataset of the reference has no card, or its card lacks a fold."""
-    from rffbench.data.cards import load_card
-
-    if reference.table is None or isinstance(reference, OwnReference):
-        return
-    above = () if reference.table.datasets else ("..",)
-    for dataset in reference.datasets:
-        try:
-            load_card(dataset)
-        except RffbenchError as error:
-            raise ConfigError(f"{reference.place(*above, 'datasets', dataset)}: {error}") from None
-    of_fold = reported[reported["trial"].notna() & (reported["absent"] == "")]
-    for name, rows in of_fold.groupby("dataset"):
-        card = load_card(str(name))
-        folds = round(card.rows / card.n_test) if card.split.rule == "folds" else 0
-        if (beyond := rows["trial"] >= folds).any():
-            row = rows[beyond].iloc[0]
-            has = f"has the folds 0 to {folds - 1}" if folds else "has no fixed folds"
-            raise ConfigError(f"{reference.file}, line {row['line']}: is of fold {row['trial']}; {name} {has}")
 
 
 def _mismatch(reference: Reference, results: Results) -> str:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-MOST_SHOWN = 4  # controls of a kind that a sentence lists
+from rffbench.text import first_of
+
+MOST_SHOWN = 4  # controls of a kind, or pairs of methods, that a sentence lists
 ALIKE, EXCHANGED, IN_PAIRS = KINDS = ("in every column", "exchanged", "exchanged in pairs")
 
 
@@ -28,7 +30,7 @@ class Control:
     count: int
 
     def __str__(self) -> str:
-        return f"{self.methods} {self.within} of {self.count}"
+        return f"{self.methods} ({self.within} of {self.count})"
 
 
 def controls(cells: pd.DataFrame) -> list[Control]:
@@ -63,8 +65,8 @@ def controls(cells: pd.DataFrame) -> list[Control]:
     for one, other in nearest:
         if not {one, other} & matched.keys():
             matched |= {one: other, other: one}
-    named = ", ".join(f"{one} and {other}" for one, other in nearest if matched.get(one) == other)
-    both = [control(IN_PAIRS, named, matched)] if len(matched) > 2 else []
+    named = [f"{one} and {other}" for one, other in nearest if matched.get(one) == other]
+    both = [control(IN_PAIRS, first_of(named, MOST_SHOWN, "more pairs"), matched)] if len(matched) > 2 else []
     return [*sorted(alike, key=lambda control: -control.within), *(pairs[pair] for pair in nearest), *both]
 
 
@@ -76,13 +78,12 @@ def _places(cells: pd.DataFrame) -> pd.Series:
 
 
 def in_words(found: list[Control]) -> str:
-    """A sentence for each kind that names the controls with the highest counts."""
+    """A sentence that names the controls of each kind; of many, those with the highest and the lowest count."""
     said = []
     for kind in KINDS:
         mine = [control for control in found if control.kind == kind]
-        if mine:
-            rest = mine[MOST_SHOWN:]
-            counts = [*map(str, mine[:MOST_SHOWN])]
-            counts += [f"{len(rest)} others {rest[-1].within} to {rest[0].within}"] if rest else []
-            said.append(f"{kind}: {', '.join(counts)}")
+        if len(mine) > MOST_SHOWN:
+            said.append(f"{kind}: from {mine[0]} to {mine[-1]}, of {len(mine)}")
+        elif mine:
+            said.append(f"{kind}: {', '.join(map(str, mine))}")
     return f"The same for other methods' columns: {'; '.join(said)}."

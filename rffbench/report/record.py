@@ -96,8 +96,8 @@ def _changes(path: Path, table: pd.DataFrame) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """The value as in the file."""
-    return value if isinstance(value, str) else f"{value:.{DIGITS}g}"
+    """The value as in the file, and what is empty there as a word."""
+    return value if isinstance(value, str) else "empty" if math.isnan(value) else f"{value:.{DIGITS}g}"
 
 
 def _expected(
@@ -111,7 +111,7 @@ def _expected(
     spread = float(stats.t.ppf(1 - LEVEL / 2, n - 1)) * std * math.sqrt(2 / n) if n > 1 else 0.0
     tolerance = max(spread, _rounding(dataset, metric, mean))
     stored = {shown: label for label, shown in results.shown.items()}
-    return dataset, size, stored.get(method, method), metric.name, mean, std, n, tolerance
+    return dataset, size, stored.get(method, method), metric.name, mean, std or math.nan, n, tolerance
 
 
 def _rounding(dataset: str, metric: Metric, mean: float) -> float:

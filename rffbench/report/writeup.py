@@ -17,6 +17,7 @@ from rffbench.report.cells import (
     CELL_COLUMNS,
     CLOSE,
     DIFFERS,
+    NO_SPREAD,
     NOT_COMPARABLE,
     NOT_REPORTED,
     OTHER_ROWS,
@@ -107,13 +108,11 @@ def summary_line(comparison: Comparison) -> str:
     measured, and of claims that were judged on stand-in data."""
     counted = len(comparison.counted)
     said = []
-    if counted:
-        agreeing = "agree" if _by_interval(comparison) else f"within {tolerance_text(comparison)}"
-        said.append(f"{counted - comparison.outside} of {counted} {agreeing}")
-        rest = {"not measured": comparison.unmeasured, "not comparable": comparison.not_comparable}
-        said[-1] += "".join(f", and {count} {what}" for what, count in rest.items() if count)
-    elif comparison.reference.table:
-        said.append(f"No cell is both measured and {comparison.reference.given}")
+    if comparison.reference.table:
+        agreeing = "agree" if comparison.by_interval else f"within {tolerance_text(comparison)}"
+        none = f"No cell is both measured and {comparison.reference.given}"
+        said.append(f"{counted - comparison.outside} of {counted} {agreeing}" if counted else none)
+        said[-1] += "".join(f", {count} {why}" for why, count in comparison.left_out.items())
     counts = Counter(finding.verdict for finding in comparison.findings)
     if judged := len(comparison.findings) - counts[NOT_MEASURED]:
         said.append(f"{counts[HOLDS]} of {judged} claims hold, {counts[REFUTED]} do not")
@@ -225,11 +224,11 @@ def _cells_table(comparison: Comparison) -> Table:
         ])  # fmt: skip
     labels = dict.fromkeys(metrics[name].label for name in comparison.cells["metric"].dropna())
     no_spread = "a mean is of a single trial" if given == "recorded" else "the paper gives no spread"
-    interval = "Student's (pooled)" if _by_interval(comparison) else "Welch's"
+    interval = "Student's (pooled)" if comparison.by_interval else "Welch's"
     table.notes = [
         f"Mean ± standard deviation over trials: {'; '.join(labels)}. 95 %: {interval} interval of the difference.",
         f"{REPRODUCED}: the interval, and half a unit of the last decimal, cover 0; {DIFFERS}: they don't."
-        if _by_interval(comparison)
+        if comparison.by_interval
         else f"{REPRODUCED}: within the tolerance ({tolerance_text(comparison)}), and the interval covers 0, or "
         f"{no_spread}; {CLOSE}: within it, but the interval excludes 0; {DIFFERS}: beyond it.",
     ]
@@ -249,9 +248,8 @@ def _cells_table(comparison: Comparison) -> Table:
 def _sums_table(comparison: Comparison) -> Table:
     """One row per dataset and method: mean and largest difference, and the number of cells by verdict."""
     unit = comparison.unit
-    kinds = [REPRODUCED, CLOSE, DIFFERS, NOT_MEASURED]
-    if (comparison.cells["verdict"] == OTHER_ROWS).any():
-        kinds.insert(3, OTHER_ROWS)
+    found = set(comparison.cells["verdict"])
+    kinds = [REPRODUCED, CLOSE, DIFFERS, *(kind for kind in (OTHER_ROWS, NO_SPREAD) if kind in found), NOT_MEASURED]
     table = Table("By dataset and method", ["dataset", "method", f"mean difference ({unit})", "largest", *kinds])
     reported = comparison.cells[~comparison.cells["verdict"].isin([NOT_REPORTED, *NOT_COMPARABLE])]
     for (dataset, method), cells in reported.groupby(["dataset", "method"], sort=False):
@@ -277,16 +275,14 @@ def _leans_table(comparison: Comparison) -> Table:
             _signed(each.mean) + unit, interval, f"{each.above} of {each.cells}", f"{each.allowed:.2g}{unit}",
             "" if math.isnan(each.spreads) else f"{each.spreads:.2f}",
         ])  # fmt: skip
+    given = comparison.reference.given
+    right = "Of right protocols 95 % of the cells agree. " if comparison.by_interval else ""
     table.notes = [
-        "Of right protocols 95 % of the cells agree. Mean difference: measured less released, the mean over datasets "
-        "of their cells' mean; 95 %: Student's interval over the datasets. A cell may differ by: the median. Spread: "
-        "the median ratio of our standard deviation to the released one."
+        f"{right}Mean difference: measured less {given}, the mean over datasets of their cells' mean; 95 %: Student's "
+        "interval over the datasets. A cell may differ by: the median. Spread: the median ratio of our standard "
+        f"deviation to the {given} one."
     ]
     return table
-
-
-def _by_interval(comparison: Comparison) -> bool:
-    return bool(comparison.leans)
 
 
 def costs_table(comparison: Comparison) -> Table:

@@ -103,6 +103,7 @@ REFERENCES = {
     "standard": reference.StandardScaler().fit_transform,
     # A constant column, which scikit-learn sets to −1, is left out by svm-scale, and so 0.
     "minmax-symmetric": lambda X: reference.MinMaxScaler((-1, 1)).fit_transform(X) + (X.min(axis=0) == X.max(axis=0)),
+    "max-abs": reference.MaxAbsScaler().fit_transform,
     "from-zero": lambda X: X - X.min(axis=0),
     "largest": lambda X: X / X.max(),
     "clip": lambda X: np.clip(X, *np.quantile(X, [0.001, 0.999], axis=0)),

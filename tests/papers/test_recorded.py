@@ -27,9 +27,10 @@ def test_the_numbers_are_those_of_the_file(file):
     assert (row["reported"], row["reported_std"], row["reported_trials"], row["tolerance"]) == (80.5, 1.5, 3, 2.0)
 
 
-def test_the_spread_may_be_left_out(file):
+def test_the_spread_may_be_left_out_or_empty(file):
     short = "dataset,size,method,metric,expected,tolerance\ndigits,16d,RFF,accuracy,80.5,2\n"
-    assert load_own(file(short)).numbers()["reported_std"].isna().all()
+    for text in (short, HEADER + ROW.replace("1.5", "")):
+        assert load_own(file(text)).numbers()["reported_std"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ def test_the_spread_may_be_left_out(file):
         (HEADER + ROW.replace("80.5", "high"), "line 2, column 'expected': must be a number, not 'high'"),
         (HEADER + ROW.replace("80.5", "inf"), "line 2, column 'expected': must be a finite number"),
         (HEADER + ROW.replace("2.0", "-2"), "line 2, column 'tolerance': must be a finite number, 0 or more"),
+        (HEADER + ROW.replace("1.5", "0"), "line 2, column 'std': must be a finite number, more than 0, or empty"),
+        (HEADER + ROW.replace("1.5", "inf"), "line 2, column 'std': must be a finite number, more than 0, or empty"),
         (HEADER + ROW.replace(",3,", ",2.5,"), "line 2, column 'trials': must be a number, 1 or more"),
         (HEADER + ROW.replace(",8,", ",eight,"), "line 2, column 'size': must be a number, or a multiple"),
         (HEADER + ROW + ROW, "line 3: a second row of digits, 8, RFF"),

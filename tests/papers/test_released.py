@@ -103,6 +103,8 @@ def test_products_of_signs_on_magic_are_those_released():
     cell = released(
         "wacker2022_polynomial.csv",
         dataset="Magic",
+        degree="3",
+        data="centred",
         method="poly_sketch",
         projection="rademacher",
         weights="real",

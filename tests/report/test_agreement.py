@@ -1,6 +1,7 @@
 """Promises of numbers that others released: what counts as a cell, when it agrees, and what is refused."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from rffbench import papers, report
 from rffbench.errors import ConfigError
 from rffbench.report import frame, writeup
 from rffbench.report.agreement import allowed_difference, lean
+from rffbench.report.cells import in_words
 from rffbench.report.compare import compare
 from tests.helpers import report_log as log
 
@@ -119,8 +121,8 @@ def test_every_row_of_a_file_is_a_cell_that_agrees_or_differs_or_says_why_it_can
     assert found["accuracy", "eeg", "RFF"] == "differs"
     assert len(cells) == 2 * 5  # of two metrics; the hardware's row is not in the table
     assert comparison.not_comparable == 4
-    assert "1 of 2 agree, and 4 not measured, and 4 not comparable" in writeup.summary_line(comparison)
-    assert "Not comparable, data not here: 2 cells: its file is another one." in comparison.missing
+    assert "1 of 2 agree, 4 not measured, 4 not comparable" in writeup.summary_line(comparison)
+    assert "2 cells not comparable, data not here: its file is another one." in comparison.missing
 
 
 def test_the_difference_is_in_percent_of_an_error_and_in_points_of_an_accuracy(paper):
@@ -139,7 +141,33 @@ def test_the_difference_is_in_percent_of_an_error_and_in_points_of_an_accuracy(p
 def test_a_single_trial_is_held_to_the_released_spread(paper, error, verdict):
     cells = compare(measured(paper, [error])).cells.set_index(["metric", "dataset", "method"])
     assert cells.loc[("kernel_error", "eeg", "RFF"), "verdict"] == verdict
-    assert cells.loc[("accuracy", "eeg", "RFF"), "verdict"] == "no spread"
+
+
+def test_a_cell_of_a_single_run_on_both_sides_is_counted_by_its_own_name_and_shown(paper):
+    comparison = compare(measured(paper, [0.1]))
+    assert comparison.left_out == {"not measured": 4, "not comparable": 4, "without a spread": 1}
+    assert "4 not comparable, 1 without a spread" in writeup.summary_line(comparison)
+    assert "1 cell without a spread: a single run there, and a single trial here." in comparison.missing
+    text = writeup.to_markdown(comparison)
+    assert re.search(r"\| 70.00 +\| 71.00 +\| \+1.00 .*\| no spread", text)
+
+
+def test_a_cell_of_a_single_run_on_both_sides_is_nothing_to_judge(paper):
+    released = paper / "lu1999.csv"
+    released.write_text(released.read_text().replace("0.010,", ","))
+    assert not compare(measured(paper, [0.1])).measured
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (("data not here", "its file is another one"), "not comparable, data not here: its file is another one"),
+        (("data not here", "the data is not here"), "not comparable: the data is not here"),
+        (("no spread", "a single run"), "without a spread: a single run"),
+    ],
+)
+def test_why_cells_are_left_out_is_said_once(reason, words):
+    assert in_words(*reason) == words
 
 
 def test_the_lean_shows_what_wide_intervals_hide(paper):
@@ -174,6 +202,25 @@ def test_one_method_here_is_held_to_each_that_was_released_and_a_trial_to_its_fo
     assert cells.loc[(0, "precondcg"), "difference"] == pytest.approx(100 * (0.404 / 0.41 - 1))
 
 
+def test_a_lean_is_told_of_cells_with_a_tolerance_too(paper):
+    rows = [("elevators-gp", 1, "RFF", trial, {"rmse": rmse}) for trial, rmse in enumerate([0.404, 0.310])]
+    config = log.config(datasets=["elevators-gp"], methods={"RFF": {}}, reference="lu1999-folds")
+    comparison = compare(log.results(rows, config))
+    (found,) = comparison.leans
+    ratios = [0.404 / 0.4, 0.404 / 0.41, 0.31 / 0.3]
+    assert found.mean == pytest.approx(100 * (stats.gmean(ratios) - 1))
+    assert (found.unit, found.agreeing, found.cells, found.above) == ("%", 2, 3, 2)
+    text = writeup.to_markdown(comparison)
+    assert "lean to one side?" in text
+    assert "Of right protocols" not in text  # 95 % is of cells that agree by their spread
+    assert "2 of 3 within 2 %" in text
+
+
+def test_with_a_tolerance_that_is_given_cells_are_within_it_and_do_not_agree_by_spread(paper):
+    comparison = compare(measured(paper, [0.11, 0.12, 0.10]), tolerance=5.0)
+    assert writeup.summary_line(comparison).startswith("1 of 2 within 5 points or %")
+
+
 def test_the_files_have_every_cell_and_the_reason(paper):
     folder = measured(paper, [0.11, 0.12, 0.10]).folder
     comparison, statistics = report.compare_folder(folder)
@@ -183,7 +230,7 @@ def test_the_files_have_every_cell_and_the_reason(paper):
     assert set(rows.loc[rows["verdict"] == "method not here", "because"]) == {"complex features are not here"}
     text = (folder / "compare.md").read_text()
     assert "Do the differences lean to one side?" in text
-    assert "Not comparable, method not here: 2 cells: complex features are not here" in text
+    assert "2 cells not comparable: complex features are not here" in text
 
 
 @pytest.mark.parametrize(

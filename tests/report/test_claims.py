@@ -678,3 +678,11 @@ def test_a_wrong_claim_is_refused_with_its_line(tmp_path, line, message):
     with pytest.raises(ConfigError, match=message) as refused:
         load_claims(path, ["EEG", "magic04"])
     assert str(path) in str(refused.value)
+
+
+def test_of_a_paper_without_datasets_a_claim_can_name_none(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text(f"claims:\n- claim: a\n  where: b\n  because: c\n  datasets: [EEG]\n  {GOOD}\n")
+    assert load_claims(path)[0].datasets == ["EEG"]
+    with pytest.raises(ConfigError, match="line 5: unknown dataset 'EEG'; valid: none"):
+        load_claims(path, [])

@@ -277,7 +277,7 @@ def test_the_text_has_cells_sums_claims_and_what_is_missing(compared):
     lines = [line.split() for line in text.splitlines()]
     assert ["eeg", "1d", "RFF", "68.45±0.89", "68.70±0.89", "+0.25", "-0.59", "to", "+1.09", "reproduced"] in lines
     assert ["eeg", "RFF", "+1.91", "3.56", "1", "1", "6"] in lines  # reproduced, differs, not measured
-    assert "2 of 4 within 1 point, and 28 not measured; 2 of 2 claims hold, 0 do not; 42 claims not measured." in text
+    assert "2 of 4 within 1 point, 28 not measured; 2 of 2 claims hold, 0 do not; 42 claims not measured." in text
     assert re.search(r"\nnot measured: \d+ cells, 42 claims; compare.md names them.\n", text)
     assert "Reported, but not asked for by this experiment: eeg 4d, 8d" in writeup.to_markdown(compared[1])
 

@@ -39,8 +39,16 @@ def test_a_cell_counts_only_where_the_other_method_was_measured():
 
 def test_the_highest_count_of_a_kind_is_named_first():
     text = in_words(controls(TABLE))
-    assert text.startswith("The same for other methods' columns: in every column: RFF 5 of 6, QMC ")
-    assert "; exchanged: RFF and QMC " in text
+    assert text.startswith("The same for other methods' columns: in every column: RFF (5 of 6), QMC (")
+    assert "; exchanged: RFF and QMC (5 of 6), " in text
+
+
+def test_of_many_controls_the_sentence_has_the_two_extremes_and_a_few_pairs():
+    rows = [("eeg", "1d", 1, f"map {number}", 70.0 + number / 4, 70.0) for number in range(12)]
+    text = in_words(controls(cells(rows)))
+    assert "in every column: from map 0 (12 of 12) to map 11 (0 of 12), of 12; exchanged: from " in text
+    assert text.endswith(" and map 7 and 2 more pairs (5 of 12).")
+    assert len(text) < 400
 
 
 def test_where_the_tolerance_is_in_percent_it_is_of_the_reported_number():

@@ -51,10 +51,16 @@ def test_it_holds_every_cells_mean_and_the_interval_of_two_such_means(recorded):
     assert cell["tolerance"] == pytest.approx(stats.t.ppf(0.975, 3) * spread * math.sqrt(2 / 4))
 
 
-def test_without_a_spread_the_tolerance_is_that_of_rounding(tmp_path):
-    path, _, notes = record(folder(tmp_path / "run", some=rows()[:1], trials=1), tmp_path / "mine.csv")
-    assert pd.read_csv(path)["tolerance"].tolist() == pytest.approx([100 / 7490])  # a row of EEG's test part
-    assert "a single trial" in notes[0]
+@pytest.mark.parametrize("trials", [1, 2])
+def test_without_a_spread_the_tolerance_is_that_of_rounding(tmp_path, trials):
+    some = [log.ok(log.spec(trial=trial), 70.0) for trial in range(trials)]
+    run = folder(tmp_path / "run", some=some, trials=trials, reference="../mine.csv")
+    path, _, notes = record(run, tmp_path / "mine.csv")
+    (cell,) = pd.read_csv(path).to_dict("records")
+    assert cell["tolerance"] == pytest.approx(100 / 7490)  # a row of EEG's test part
+    assert math.isnan(cell["std"])
+    assert ["a single trial" in note for note in notes] == [True] * (trials == 1)
+    assert compare(frame.load_results(run)).cells["verdict"].tolist() == ["reproduced"]
 
 
 @pytest.mark.parametrize(("shift", "outside"), [(0.0, 0), (1.0, 0), (-5.0, 4), (5.0, 4)])

@@ -17,7 +17,7 @@ from rffbench.report.frame import experiment_folders
 from rffbench.report.history import History, history
 from rffbench.report.page.sheet import Cell, Line, Sheet
 from rffbench.report.revision import results_at
-from rffbench.report.verdicts import HOLDS, OPEN, REFUTED
+from rffbench.report.verdicts import HOLDS, NOT_MEASURED, OPEN, REFUTED
 from rffbench.trials.metrics import METRICS
 
 try:
@@ -128,13 +128,18 @@ def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
         mine = [section for section in sections if section.paper == paper]
         judged, apart = ([each for each in mine if (each.role in _APART) == is_apart] for is_apart in (False, True))
         within, counted, claims = _sums(judged)
+        left_out: Counter[str] = sum((section.left_out for section in judged), Counter())
         verdicts = sum(claims[each] for each in (HOLDS, REFUTED, OPEN))
         if not mine or not (paper or counted):
             continue
-        said = [f"{within:,} of {counted:,} cells within tolerance"] if counted else []
+        said = [f"{within:,} of {counted:,} cells within tolerance" if counted else "no cell compared"]
+        said = [", ".join([*said, *_in_no_sum(left_out)])] if counted or left_out else []
         if verdicts:
             said.append(f"of its claims {claims[HOLDS]} hold, {claims[REFUTED]} do not, {claims[OPEN]} are open")
         tone, verdict = _in_words(within, counted, claims)
+        if left_out[NOT_MEASURED] > counted > 0:
+            verdict += ", as far as measured"
+            tone = "open" if tone == "good" else tone
         kinds = Counter(section.role for section in apart if section.role)
         near, others, _ = _sums(apart)
         if apart:
@@ -142,6 +147,11 @@ def _verdicts(sections: Sequence[Section]) -> list[tuple[str, str, str, str]]:
             said.append(f"apart, in no sum: {listed}" + (f" ({near:,} of {others:,} cells)" if others else ""))
         found.append((paper or "The recorded baseline", tone, verdict, "; ".join(said)))
     return found
+
+
+def _in_no_sum(left_out: Counter[str]) -> list[str]:
+    """How many cells are in no sum, by why: ``108 not measured``."""
+    return [f"{count:,} {why}" for why, count in left_out.items()]
 
 
 def _in_words(within: int, counted: int, claims: Counter[str]) -> tuple[str, str]:
@@ -190,8 +200,8 @@ def _overview(sections: Sequence[Section]) -> Sheet:
     """A sheet with one line per experiment, which links to its section."""
     sheet = Sheet(
         "Experiments",
-        ["experiment", "within tolerance", "claims held", "refuted", "open", "paper", "kind", "trials ok", "not ok",
-         "measured on", "about", "datasets"],
+        ["experiment", "within tolerance", "in no sum", "claims held", "refuted", "open", "paper", "kind", "trials ok",
+         "not ok", "measured on", "about", "datasets"],
         chosen_by=("paper", "kind"),
         notes=["Kind: a reproduction is to give the paper's numbers; a control shows that another protocol does not, a "
                "study asks something else of its methods, a search looks for its protocol, and a gate is to give "
@@ -206,6 +216,7 @@ def _overview(sections: Sequence[Section]) -> Sheet:
         line = [
             Cell(section.name),
             Cell(within, share, f"tolerance: {section.tolerance}" if within else ""),
+            Cell(", ".join(_in_no_sum(section.left_out)), section.left_out.total()),
             *(Cell(str(claims[verdict]) if judged else "", claims[verdict] if judged else math.nan)
               for verdict in (HOLDS, REFUTED, OPEN)),
             Cell(section.paper), Cell(section.role or ""),

@@ -201,7 +201,7 @@ def _against(paper: _Record | None, metric: Metric) -> list[Cell]:
     if pd.isna(paper["difference"]):
         return [reported, Cell("")]
     hint = f"95 %: {paper['low']:+.2f} to {paper['high']:+.2f}; " if pd.notna(paper["low"]) else "no interval; "
-    tolerance = f"tolerance {paper['tolerance']:g}"
+    tolerance = f"tolerance {paper['tolerance']:g}" if pd.notna(paper["tolerance"]) else "a single run on both sides"
     difference = round(paper["difference"], 2) + 0.0
     return [reported, Cell(f"{difference:+.2f}", paper["difference"], hint + tolerance)]
 
@@ -253,7 +253,7 @@ def _legend(shown: Protocols, comparison: Comparison | None) -> list[str]:
         notes.append(
             f"Difference: measured less {given}, in {unit}; on hover Student's interval, 95 %. {REPRODUCED}: it is no "
             f"more than runs of one protocol differ by; {DIFFERS}: it is."
-            if comparison.leans
+            if comparison.by_interval
             else f"Difference: measured less {given}, in {unit}; on hover Welch's interval, 95 %. {REPRODUCED}: within "
             f"the tolerance, and the interval covers 0 or cannot be had; {CLOSE}: within it, but the interval excludes "
             f"0; {DIFFERS}: beyond it."

@@ -36,9 +36,10 @@ class Section:
 
     ``paper`` is the paper that it is about (empty if none) and ``role`` its purpose. ``statuses`` counts its trials.
     ``within`` of ``counted`` cells are within ``tolerance`` of the numbers of ``citation``, and ``given`` is the word
-    for those. ``said`` is the comparison's summary, and ``claims`` counts verdicts. ``facts`` and ``runs`` describe the
-    machine and the runs, ``command`` repeats them. ``charts`` is `chart_data`, with the lines of the other protocols.
-    ``ranks`` is the critical-difference diagram as an image's URL, and in words.
+    for those; ``left_out`` counts the other cells by why they are in no sum. ``said`` is the comparison's summary, and
+    ``claims`` counts verdicts. ``facts`` and ``runs`` describe the machine and the runs, ``command`` repeats them.
+    ``charts`` is `chart_data`, with the lines of the other protocols. ``ranks`` is the critical-difference diagram as
+    an image's URL, and in words.
     """
 
     anchor: str
@@ -52,6 +53,7 @@ class Section:
     role: Role | None = None
     within: int = 0
     counted: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
     tolerance: str = ""
     said: str = ""
     citation: str = ""
@@ -117,6 +119,7 @@ def _section(protocols: Protocols, runs: list[_Record], newer: str, place: str) 
         reported = {
             "within": len(comparison.counted) - comparison.outside,
             "counted": len(comparison.counted),
+            "left_out": comparison.left_out,
             "tolerance": writeup.tolerance_text(comparison) if len(comparison.counted) else "",
             "said": writeup.summary_line(comparison),
             "citation": comparison.reference.citation,

@@ -1,0 +1,51 @@
+"""Reads all of a reference, so that what is wrong in it is told before anything is measured or compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from rffbench.data.cards import load_card
+from rffbench.errors import ConfigError, RffbenchError
+from rffbench.papers import Reference
+from rffbench.papers.recorded import OwnReference, find_reference
+from rffbench.report.claims import Claim, load_claims
+
+
+def read_reference(name: str, folder: Path) -> tuple[Reference, pd.DataFrame, list[Claim]]:
+    """The reference that a config in ``folder`` names, its numbers and its claims.
+
+    ConfigError, with file and line, if any of it is wrong, or if the numbers of a paper do not fit the datasets' cards.
+    """
+    reference = find_reference(name, folder)
+    numbers = reference.numbers()
+    if not isinstance(reference, OwnReference):
+        _check_cards(reference, numbers)
+    return reference, numbers, load_claims(reference.claims, reference.datasets.values())
+
+
+def _check_cards(reference: Reference, numbers: pd.DataFrame) -> None:
+    """ConfigError if a dataset has no card, or its card has another number of columns, or not the fold of a row."""
+    above = () if reference.table and reference.table.datasets else ("..",)
+    stated = reference.dataset_statistics()
+    for dataset, theirs in reference.datasets.items():
+        try:
+            card = load_card(dataset)
+        except RffbenchError as error:
+            raise ConfigError(f"{reference.place(*above, 'datasets', dataset)}: {error}") from None
+        if theirs in stated.index:
+            row = stated.loc[theirs]
+            if (columns := row["n_features"] + row.get("zero_columns", 0)) != card.columns:
+                raise ConfigError(
+                    f"{reference.statistics_file}, line {row['line']}, column 'n_features': "
+                    f"{theirs} has {columns} columns; the card of {dataset} has {card.columns}"
+                )
+        if "trial" not in numbers:
+            continue
+        folds = round(card.rows / card.n_test) if card.split.rule == "folds" else 0
+        of_dataset = (numbers["paper_dataset"] == theirs) & (numbers["absent"] == "")
+        if len(beyond := numbers[of_dataset & (numbers["trial"] >= folds)]):
+            row = beyond.iloc[0]
+            has = f"has the folds 0 to {folds - 1}" if folds else "has no fixed folds"
+            raise ConfigError(f"{reference.file}, line {row['line']}: is of fold {row['trial']}; {dataset} {has}")

@@ -1,0 +1,166 @@
+"""Promises of docs/reproduction.md and the papers' pages: what is counted, how it leans, and what is named."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from rffbench.papers import references
+from rffbench.report.writeup import CSV_COLUMNS
+from scripts import reproduction
+from tests.helpers import report_log as log
+
+RELEASED, PRINTED = "munkhoeva2018-errors", "liu2020-table3"
+
+
+def cell(dataset="eeg", metric="accuracy", measured=71.0, reported=70.0, verdict="reproduced", **more):
+    percent = 1 if metric == "accuracy" else 100 / reported
+    difference = (measured - reported) * percent
+    return {
+        "kind": "cell", "dataset": dataset, "method": "RFF", "metric": metric, "reported": reported,
+        "measured": measured, "difference": difference, "tolerance": 2.0, "verdict": verdict, **more,
+    }  # fmt: skip
+
+
+def lost(verdict, **more):
+    """A cell that one side has no number of."""
+    return cell(verdict=verdict, measured=float("nan"), **{"because": "its file is not here", **more})
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Makes an experiment of its cells."""
+    monkeypatch.setattr(reproduction, "ROOT", tmp_path)
+
+    def make(cells, name="mine", reference=RELEASED, runs=(), finished=(), **element):
+        folder = tmp_path / "results" / name
+        rows = [
+            {**log.ok(log.spec(trial=trial), 70.0), "finished": time} for trial, time in enumerate(finished or ["2026"])
+        ]
+        log.write(folder, log.config(name=name, reference=reference), rows)
+        *earlier, latest = runs or [{"started": "2026-01-01T10:00:00", "finished": "2026-01-01T10:30:00"}]
+        manifest = {"cpu": "a processor", "rffbench": "1", **latest, "earlier_runs": earlier}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        pd.DataFrame(cells, columns=[*CSV_COLUMNS, "size"]).to_csv(folder / "compare.csv", index=False)
+        (folder / "compare.md").write_text("")
+        return reproduction.Experiment({"element": "Table 1", "results": name, "assumed": ["nothing"], **element})
+
+    return make
+
+
+# ---- Counts ------------------------------------------------------------------------------------------------
+
+
+def test_every_reported_cell_is_counted_by_what_became_of_it(made):
+    each = made([cell(), cell(verdict="no spread"), lost("not measured"), lost("data not here"), lost("no number")])
+    said = "1 of 1 cells agree, 1 not measured, 2 not comparable, 1 without a spread."
+    assert reproduction.outcome(each) == said
+
+
+def test_a_page_without_a_comparable_cell_says_so_and_why(made):
+    each = made([lost("data not here"), lost("method not here", because="no such map")])
+    assert reproduction.outcome(each) == "no cell compared, 2 not comparable."
+    lines = reproduction.details(each).splitlines()
+    assert "- 1 not comparable: its file is not here" in lines
+    assert "- 1 not comparable, method not here: no such map" in lines
+
+
+def test_the_row_of_all_sources_has_those_alone_that_released_their_numbers(made):
+    one = made([cell(), cell(verdict="differs"), cell(verdict="no spread"), lost("not measured")], "one")
+    other = made([cell(), lost("data not here")], "other")
+    printed = made([cell()] * 7, "printed", reference=PRINTED)
+    row = reproduction.all_sources([[one], [other], [printed]])
+    assert row[0] == "**All 2 sources of released numbers**"
+    said = "Of 5 cells whose data and method are here, 4 were measured (80 %), and 2 agree (40 %)."
+    assert row[2:7] == [said, "2 of 3 (67 %), 1 without a spread", "", "1", "1"]
+
+
+def test_a_papers_row_has_the_mean_difference_beside_the_cells_that_agree(made):
+    row = reproduction.in_a_row({"paper": "A 2020"}, [made([cell(measured=70.25), lost("not measured")])])
+    assert row[3:7] == ["1 of 1", "+0.25 points", "1", ""]
+    heading = reproduction.in_short([row]).splitlines()[0]
+    assert " cells that agree | mean difference | not measured " in heading
+
+
+def test_a_paper_of_which_nothing_was_run_has_an_empty_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction, "ROOT", tmp_path)
+    each = reproduction.Experiment({"element": "Table 1", "results": "mine", "assumed": []})
+    assert reproduction.in_a_row({"paper": "A 2020"}, [each])[3:7] == ["", "", "", ""]
+    assert "- [Table 1](#table-1-mine): not run yet." in reproduction.answers([each])
+
+
+def test_every_page_says_how_many_protocols_were_tried(made):
+    assert "**Protocols tried**: 5 (" in reproduction.answers([made([cell()], tried=5)])
+    assert "**Protocols tried**: 1 (" in reproduction.answers([made([])])
+
+
+# ---- Differences -------------------------------------------------------------------------------------------
+
+
+def test_a_mean_difference_has_accuracies_in_points_and_errors_in_percent_and_kernel_errors_apart():
+    cells = pd.DataFrame([
+        cell("eeg", measured=71.0), cell("eeg", measured=71.0), cell("magic04", measured=69.5),
+        cell("cpu", "rmse", 2.0, 1.0), cell("cpu", "rmse", 0.5, 1.0), cell("cpu", "rmse", 0.5, 1.0),
+        cell("eeg", "frobenius_error", 0.11, 0.1), cell("eeg", "frobenius_error", 9.9, 0.1, "no spread"),
+    ]).assign(reported_std=0.1, measured_std=0.1)  # fmt: skip
+    assert reproduction.mean_difference(cells) == "−20.6 %, +0.25 points, kernel +10.0 %"  # +1 of eeg, −0.5 of magic04
+
+
+@pytest.mark.parametrize(("above", "count", "told"), [(9, 10, True), (8, 10, False), (9, 9, False)])
+def test_a_dataset_leans_if_nearly_all_of_ten_or_more_cells_are_on_one_side(made, above, count, told):
+    cells = [cell(measured=69.0 if number < above else 71.0) for number in range(count)]
+    found = reproduction.deviations(made([*cells, cell("magic04")]))
+    line = f"    - eeg, accuracy in %: −0.80 points in the mean, {above} of {count} below"
+    assert (line in "\n".join(found)) == told
+    assert ("not independent" in "\n".join(found)) == told
+
+
+def test_few_cells_that_differ_are_named_in_a_sentence(made):
+    each = made([cell(measured=75, verdict="differs", n_features=8, size="8", multiple=float("nan"))])
+    assert reproduction.deviations(each) == ["1 cell differs, open: eeg 8 RFF 75 against 70"]
+    assert reproduction.differing(each) == []
+
+
+def test_more_of_them_stand_in_a_table_the_furthest_by_what_is_allowed_first(made):
+    cells = [cell(measured=73.0 + number, verdict="differs") for number in range(6)]
+    each = made([*cells, cell("cpu", "rmse", 1.5, 1.0, "differs", tolerance=10.0)])
+    (said,) = reproduction.deviations(each)
+    assert said == "7 cells differ, open; the furthest is cpu RFF 1.5 against 1; a table below has all"
+    table = reproduction.differing(each)
+    assert table[0] == "The 7 cells that differ, open:"
+    assert table[4] == "| cpu |  | RFF | RMSE | 1.5 | 1 | +50.0 % | 5.0 |"
+    assert table[5] == "| eeg |  | RFF | accuracy in % | 78 | 70 | +8.00 points | 4.0 |"
+
+
+def test_very_many_are_counted_by_dataset_and_map(made):
+    cells = [cell(name, method=f"{map} {number}", verdict="differs") for name, map, number in (
+        *(("eeg", "RFF", number) for number in range(30)), *(("eeg", "QMC", number) for number in range(5)),
+        *(("cpu", "RFF", number) for number in range(4)), *(("cpu-small", "RFF", number) for number in range(4)),
+    )]  # fmt: skip
+    table = reproduction.differing(made(cells))
+    assert table[:7] == [
+        "The 43 cells that differ, open:", "", "| dataset | QMC | RFF |", "|---|--:|--:|", "| eeg | 5 | 30 |",
+        "| cpu |  | 4 |", "| cpu-small |  | 4 |",
+    ]  # fmt: skip
+
+
+def test_every_metric_of_a_table_has_a_title():
+    metrics = {name for each in references().values() if each.table for name, _ in each.table.parts if name}
+    assert {"mse", "mae", "complex_frobenius_error", "residual_norm"} < metrics
+    assert [name for name in metrics if "_" in reproduction.title_of(name) or reproduction.title_of(name) == name] == []
+
+
+# ---- Minutes -----------------------------------------------------------------------------------------------
+
+STOPPED = {"started": "2026-01-01T10:00:00", "finished": None}
+DONE = {"started": "2026-01-01T12:00:00", "finished": "2026-01-01T12:07:00"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "shown"),
+    [([STOPPED, DONE], "27"), ([DONE], "7"), ([{**STOPPED, "started": "2026-01-01T13:00:00"}], "")],
+)
+def test_a_run_that_was_stopped_lasted_until_its_last_trial(made, tmp_path, runs, shown):
+    finished = ["2026-01-01T10:20:00", "2026-01-01T10:05:00", "2026-01-01T12:06:00"]
+    each = made([cell()], runs=runs, finished=finished)
+    assert f" | {shown} | [mine](../results/mine) |" in reproduction.overview([each], tmp_path / "page.md")
