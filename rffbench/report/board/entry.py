@@ -145,8 +145,8 @@ def seconds_a_row(ref: str) -> float:
 
 
 def _seconds(runs: Sequence[tuple[Sequence[TrialSpec], int]], label: str, slow: float, dataset: str = "") -> float:
-    """About the seconds of ``runs``, each of so many trials at once, or of their trials on one dataset, where a row of
-    the map called ``label`` takes ``slow`` seconds more than is counted."""
+    """About the seconds of ``runs``, pairs of trials and of how many run at once; of one ``dataset``, if it is named. A
+    row takes the map called ``label`` ``slow`` seconds more than is counted."""
     seconds = 0.0
     for specs, at_once in runs:
         mine = [spec for spec in specs if dataset in ("", spec.dataset)]
