@@ -64,6 +64,11 @@ def read(path: Path) -> Any:
     return _read(path)[0]
 
 
+def parsed(text: str, name: str) -> Any:
+    """A text as plain data; ConfigError, with the ``name`` of the text, if it is not YAML."""
+    return _parsed(text, name)[0]
+
+
 def dump(data: Any) -> str:
     """Plain data as YAML that both versions, 1.1 and 1.2, read alike."""
     return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None))
@@ -178,19 +183,23 @@ def _read(path: Path) -> tuple[Any, yaml.Node | None]:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise not_utf8(path, error) from error
+    return _parsed(text, path)
+
+
+def _parsed(text: str, name: Path | str) -> tuple[Any, yaml.Node | None]:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
         return (None if node is None else loader.construct_document(node)), node
     except ReaderError as error:
         number = text.count("\n", 0, error.position) + 1
-        raise ConfigError(f"{path}, line {number}: holds a control character (#x{error.character:02x})") from None
+        raise ConfigError(f"{name}, line {number}: holds a control character (#x{error.character:02x})") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}{line}: {_syntax(error.problem or error.context or '')}") from None
+        raise ConfigError(f"{name}{line}: {_syntax(error.problem or error.context or '')}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: is not YAML: {error}") from None
+        raise ConfigError(f"{name}: is not YAML: {error}") from None
 
 
 def _complaint(error: Any, model: type[BaseModel], root: yaml.Node | None) -> tuple[int, str]:

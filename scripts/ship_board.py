@@ -1,7 +1,7 @@
 """Ship the boards: python scripts/ship_board.py
 
-Writes the losses that `rffbench board` shows beside your own map, of results/board-small and results/board, and the
-tables of docs/board/small.md.
+Writes the losses and costs that `rffbench board` shows beside your own map, of results/board-small and results/board,
+and the tables of docs/board/small.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rffbench.report.board.own_tables import map_tables
+from rffbench.report.board.own_tables import COSTS, map_tables
 from rffbench.report.board.shipped import SHIPPED, ship
 from rffbench.report.board.standing import load_board
 from rffbench.report.frame import load_results
@@ -27,7 +27,8 @@ def page(text: str, folder: Path = FOLDER) -> str:
 
 
 if __name__ == "__main__":
-    ship(load_results(ROOT / "results" / "board-small"), SHIPPED["board-small"])
     board = load_board(ROOT / "results")
-    ship(board.scores, SHIPPED["board"], board.costs("fit").dropna())
+    costs = {of: board.costs(of) for of in COSTS}  # of one fit alone: the same on both boards
+    ship(load_results(FOLDER), SHIPPED["board-small"], costs)
+    ship(board.scores, SHIPPED["board"], costs)
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

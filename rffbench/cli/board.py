@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import subprocess
+import sys
 import tempfile
 import textwrap
 from collections.abc import Container, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rffbench.cli.completion import complete_method
-from rffbench.cli.options import COUNT, FILE, POINTS, quiet_option
-from rffbench.cli.output import Progress, echo, name_files, note, say, width
+from rffbench.cli.options import COUNT, FILE, POINTS, QUIET, quiet_option
+from rffbench.cli.output import Download, Progress, echo, name_files, note, say, width
 from rffbench.cli.parts import print_checks
 from rffbench.cli.running import finish, reasons_of_failures
 from rffbench.errors import ConfigError
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from rffbench.report.board.page import Section
     from rffbench.report.text_table import Table
 
+CUT_OFF = ("unshare", "--user", "--map-root-user", "--net")  # starts a process without a network
+APART = "RFFBENCH_CUT_OFF"  # tells a process that it was started so
+
 
 @click.command()
 @click.argument("ref", metavar="[REF]", required=False, shell_complete=complete_method)
@@ -35,7 +40,9 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="On all datasets and sizes of the board: hours.")
 @click.option("--datasets", metavar="A,B", help="On these datasets of the board, at the sizes of board-small.")
 @click.option(
-    "--data", metavar="FILE", help="Which map is best on your own data: a file as a config's datasets have it."
+    "--data",
+    metavar="FILE",
+    help="Which map is best on your own data: a file, or '{path: FILE, target: COLUMN}' as a config has it.",
 )
 @click.option("--minutes", type=POINTS, help="As many datasets, sizes and trials as take about so long.")
 @click.option("--save", type=FILE, metavar="FOLDER", help="Copy the map, its trials and the manifest there.")
@@ -64,7 +71,7 @@ def board(
     beside RFF on the board's datasets by the board's protocol, and shown among the maps that ship with the package.
     Ctrl-C stops a run; the same command carries on. With --data FILE it is the other way round: all maps of
     board-small, and REF if given, on that data. With --check FOLDER some trials of a folder that --save wrote are
-    repeated; the exit status is 1 where a score differs.
+    repeated, without a network where `unshare` can cut it off; the exit status is 1 where a score differs.
     """
     if sum(map(bool, (small, full, datasets, data))) > 1:
         raise ConfigError("give one of --small, --full, --datasets and --data")
@@ -75,7 +82,7 @@ def board(
     if check:
         if ref or data or small or full or datasets or minutes is not None or save:
             raise ConfigError("--check FOLDER takes no map, data, datasets, --minutes or --save: the folder has them")
-        return _check(check, nonce or secrets.token_hex(8), workers)
+        return _check_apart(check, nonce or secrets.token_hex(8), workers)
     if ref or data:
         return _put(ref, data, datasets.split(",") if datasets else (), full, minutes, results, workers, save)
     if small or full or datasets or minutes is not None:
@@ -88,24 +95,35 @@ def _put(
     workers: int | None, save: Path | None,
 ) -> int:  # fmt: skip
     """Run a map, or the board's maps on a file of data, and say what it comes to."""
+    from rffbench.config.grid import Grid
     from rffbench.linalg.threads import thread_count
-    from rffbench.report.board.entry import label_of, own_data, own_map
+    from rffbench.report.board.entry import Budget, cost_of, label_of, own_data, own_map, rows_used
     from rffbench.report.board.own_tables import data_tables, map_tables
     from rffbench.report.board.submission import save_entry
     from rffbench.report.frame import load_results
 
+    budget = None if minutes is None else Budget(minutes)
+    threads = workers or thread_count()
     if ref:
         _check_map(ref)
-    threads = workers or thread_count()
-    of_map = partial(own_map, str(ref), datasets, full)
-    experiment = own_data(data, ref, minutes, threads) if data else of_map(minutes, threads)
+    if data:
+        note(f"reading {data} …")
+        experiment = own_data(data, ref, budget, threads)
+        if some := rows_used(Grid(experiment.to_dict())):
+            note(some)
+    else:
+        experiment = own_map(str(ref), datasets, full, budget, threads)
     folder = results / experiment.name
     note(f"{plural(experiment.size(), 'trial')}; results go to {folder}")
     summary = _run(experiment, folder, workers)
     if not summary.ok:
         return finish(folder, summary, None)
     found = load_results(folder)
-    tables = data_tables(found) if data else map_tables(found, label_of(str(ref)))
+    alone = cost_of(experiment)
+    beside = results / alone.name
+    note(f"{plural(alone.size(), 'trial')} for seconds and memory, one at a time; results go to {beside}")
+    timed = load_results(beside) if _run(alone, beside, workers).ok else None
+    tables = data_tables(found, timed) if data else map_tables(found, label_of(str(ref)), timed)
     _print(tables)
     _write_page(experiment.title, [tables], folder / "board.html")
     if save and ref:
@@ -122,6 +140,7 @@ def _check_map(ref: str) -> None:
     from rffbench.features.checks import check_map
     from rffbench.report.board.entry import SPOILING
 
+    note(f"checking {ref} …")
     checks = list(check_map(ref))
     failed = [check.name for check in checks if check.ok is False]
     if failed:
@@ -181,6 +200,36 @@ def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Pat
         name_files([write_html(title, found, path, rows)])
     except ConfigError as error:
         note(f"no page was written: {error}")
+
+
+def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
+    """Fetch a submission's data, then check it in a process without a network; in this one where there is none."""
+    from rffbench.data import ensure
+    from rffbench.report.board.submission import datasets_of
+
+    names = datasets_of(folder)
+    if os.environ.get(APART):
+        return _check(folder, nonce, workers)
+    if not _cuts_off():
+        say(f"no sandbox: `{' '.join(CUT_OFF)}` does not work here. The map can use the network, and your files. "
+            "CONTRIBUTING.md says how to check it in a container.")  # fmt: skip
+        return _check(folder, nonce, workers)
+    with Download() as progress:
+        for name in names:
+            ensure(name, progress)
+    note("sandbox: the map has no network, but can read and change your files")
+    words = ["board", "--check", str(folder), "--nonce", nonce, *(["--workers", str(workers)] if workers else [])]
+    words += ["--quiet"] if click.get_current_context().meta.get(QUIET) else []
+    command = [*CUT_OFF, sys.executable, "-m", "rffbench", *words]
+    return subprocess.run(command, env={**os.environ, APART: "1"}).returncode
+
+
+def _cuts_off() -> bool:
+    """Whether processes without a network can be started here."""
+    try:
+        return not subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode
+    except OSError:  # there is no such command
+        return False
 
 
 def _check(folder: Path, nonce: str, workers: int | None) -> int:

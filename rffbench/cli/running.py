@@ -125,7 +125,10 @@ def run(
                 announce=note if progress.shown else None,
                 tell=note,
             )
-    return finish(folder, summary, json_file)
+    status = finish(folder, summary, json_file)
+    if summary.failed:
+        say("--retry-failed runs failed trials again")
+    return status
 
 
 def _option(text: str) -> tuple[str, str]:
@@ -177,8 +180,6 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
         if rest := reasons[REASONS_SHOWN:]:
             say(f"  {sum(len(places) for _, places in rest)} × {len(rest)} other reasons")
         say(f"details are in {' and '.join(map(str, log_files(folder)))}")
-    if summary.failed:
-        say("--retry-failed runs failed trials again")
     if not summary.ok and summary.unavailable:
         return DataError.exit_status
     return 1 if lost else 0

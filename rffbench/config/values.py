@@ -103,8 +103,8 @@ class OwnData(BaseModel):
 
 def dataset_name(value: Any, info: ValidationInfo) -> Any:
     """The name of a dataset, given by name or as the path of a user's own file. Such a file is read, and its card is
-    registered under its name. A path is relative to the config's folder."""
-    from rffbench.data.cards import add_card, is_card, read_card
+    registered under its name, which is then the dataset's. A path is relative to the config's folder."""
+    from rffbench.data.cards import add_card, is_card, own_card, read_card
     from rffbench.data.openml import SCHEME
     from rffbench.data.shards import is_url
     from rffbench.data.shards import look as look_at_folder
@@ -116,6 +116,8 @@ def dataset_name(value: Any, info: ValidationInfo) -> Any:
         except ConfigError as error:
             raise ValueError(str(error)) from None
     folder = (info.context or {}).get("folder", Path())
+    if isinstance(value, str) and own_card(value):
+        return value
     if isinstance(value, str) and not is_data_path(value) and (is_card(value) or not os.path.isfile(folder / value)):
         return value
     if not isinstance(value, str | dict):

@@ -32,6 +32,7 @@ from rffbench.data.cells import (
     Findings,
     Inputs,
     few_whole,
+    is_finite,
     label_order,
     label_text,
     merged,
@@ -155,6 +156,7 @@ def _taken_for(
     """The file with its task, its classes and the faults of its target."""
     y, faults = content.target, list(content.inputs.faults)
     words = y.dtype == object
+    asked = task
     if task is None:
         task = "classification" if words or not np.isfinite(y).all() or few_whole(y) else "regression"
     classes: dict[str, int] = {}
@@ -164,7 +166,7 @@ def _taken_for(
         classes = {label: counts[label] for label in sorted(counts, key=label_order)}
     values = len(classes) if task == "classification" else len(np.unique(y.astype(str)))
     if not faults and values < 2:
-        what = "a second class" if task == "classification" else "a second value"
+        what = "a second value" if asked != "classification" and is_finite(str(y[0])) else "a second class"
         faults.append(f"the target, {content.target_name}, is {str(y[0])!r} in all {len(y)} rows: {what} is needed; "
                       f"{_OTHER_TARGET}")  # fmt: skip
     if not faults and MOST_CLASSES < len(classes) == len(y):

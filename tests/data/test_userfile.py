@@ -175,7 +175,7 @@ def test_the_files_bytes_are_in_the_content_hash_and_its_folder_is_not(tmp_path)
         ("a.svm", "1 1:2\n\n1 x:3\n", "line 3, '1 x:3': 'x:3' is not index:value; a line must be: label index:value"),
         ("a.svm", "1 0:2\n", "line 1, '1 0:2': the index 0 .*begins with 1 if told zero_based=False"),
         ("a.svm", "# none\n1 1:2\n\n-1 1:nan\n", "line 4, index 1: the value is not finite"),
-        ("a.svm", "1 1:2\n1 1:3\n", "in all 2 rows: a second class is needed"),
+        ("a.svm", "1 1:2\n1 1:3\n", "in all 2 rows: a second value is needed"),
         ("a.npz", "none", "cannot be read as npz"),
     ],
 )  # fmt: skip

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from rffbench.report.board.score import BASELINE
-from rffbench.report.board.statistics import REGION, bootstrap, groups_of
+from rffbench.report.board.statistics import FEWEST, REGION, bootstrap, groups_of
 
-FEWEST = 3  # datasets of a class, below which it has no advice
 MEASURED = 2 / 3  # of a class's datasets, that a map must be measured on to be named
 MANY_ROWS, MANY_INPUTS = 10_000, 20
 

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
+from rffbench import yamlfile
 from rffbench.config.costs import test_rows, train_rows
 from rffbench.config.dryrun import run_seconds
 from rffbench.config.experiment import Experiment
+from rffbench.config.grid import Grid
 from rffbench.config.loading import experiment_of, load_experiment
-from rffbench.data.userfile import look
+from rffbench.config.places import misplaced
+from rffbench.config.values import Dataset
+from rffbench.data.cards import Card, load_card
 from rffbench.errors import ConfigError, unknown
 from rffbench.features import make_features
 from rffbench.parameters import TIMES_MEDIAN
 from rffbench.plugins import ownfile
 from rffbench.report.board.score import BASELINE
-from rffbench.text import duration
+from rffbench.text import duration, plural
 from rffbench.trials.spec import TrialSpec
 
 SPOILING = ("columns", "global seeds", "seed")  # checks of a map without which its scores mean nothing
 MOST_ROWS = 100_000  # of your own data
+FEWEST_ROWS = 50
+FEWEST_OF_CLASS = 10  # with half of them to learn from, one for each of five folds
 LONGEST_S = 600.0  # a trial of your own map, or on your own data
 PLANS: tuple[tuple[tuple[int, ...], int], ...] = (
     ((128, 512, 2048), 5), ((128, 512, 2048), 3), ((128, 512), 5), ((128, 512), 2), ((128,), 2), ((128,), 1),
@@ -40,9 +49,30 @@ PLANS_FULL: tuple[tuple[tuple[int, ...], int], ...] = (
 """The same of your own map on the board's datasets, of which the last plan leaves out the dearest, too."""
 FEWEST_DATASETS = 3
 TIMED_ROWS = 1000  # on which it is measured how slow your own map is
+SLOW_S = 1e-4  # a row, above which it is the map that takes the time
 
 
-# ---- What is run -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Budget:
+    """The time that a command may take: ``minutes``, counted from ``since``, a moment of `time.monotonic`."""
+
+    minutes: float
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float:
+        return 60 * self.minutes - (time.monotonic() - self.since)
+
+    def exceeded(self, least: float, why: str, instead: str) -> ConfigError:
+        """The error that not even what takes ``least`` seconds fits, with what would do."""
+        enough = math.ceil(self.minutes + (least - self.seconds_left) / 60)
+        return ConfigError(
+            f"--minutes {self.minutes:g}: the least that there is to run takes about {duration(least)}{why}; "
+            f"give --minutes {enough}, or {instead}"
+        )
+
+
+# ---- Your own map ----------------------------------------------------------------------------------------------------
 
 
 def label_of(ref: str) -> str:
@@ -52,15 +82,15 @@ def label_of(ref: str) -> str:
 
 
 def own_map(
-    ref: str, datasets: Sequence[str] = (), full: bool = False, minutes: float | None = None, workers: int = 1
+    ref: str, datasets: Sequence[str] = (), full: bool = False, budget: Budget | None = None, workers: int = 1
 ) -> Experiment:
     """The experiment that puts the map ``ref`` beside RFF: on the small board, on the whole one if ``full``, or on some
-    ``datasets`` of that; within about ``minutes`` where they are given, with as many datasets, sizes and trials as that
+    ``datasets`` of that; within about the ``budget``, if there is one, with as many datasets, sizes and trials as that
     leaves. ConfigError where it is too little."""
     config = board_config(ref, datasets, full)
-    if minutes is None:
+    if budget is None:
         return experiment_of(fitting(config))
-    config["time_limit"] = min(LONGEST_S, 60 * minutes)
+    config["time_limit"] = min(LONGEST_S, 60 * budget.minutes)
     slow = seconds_a_row(ref)
     least = np.inf
     for sizes, trials in PLANS_FULL if full else PLANS_OF_MAP:
@@ -68,17 +98,15 @@ def own_map(
         names = list(planned["datasets"])
         while names:
             experiment = experiment_of(fitting(planned | {"datasets": names}))
-            seconds = dict.fromkeys(names, 0.0)
-            specs = experiment.grid()
-            for name in names:
-                mine = [spec for spec in specs if spec.dataset == name]
-                seconds[name] = run_seconds(mine, workers) + slow * _rows_mapped(mine, label_of(ref)) / workers
-            if (least := min(least, sum(seconds.values()))) <= 60 * minutes:
+            runs = [(experiment.grid(), workers), (cost_of(experiment).grid(), 1)]
+            if (least := min(least, _seconds(runs, label_of(ref), slow))) <= budget.seconds_left:
                 return experiment
             if len(names) <= FEWEST_DATASETS or trials > 1 or len(sizes) > 1:
                 break
+            seconds = {name: _seconds(runs, label_of(ref), slow, name) for name in names}
             names.remove(max(seconds, key=lambda name: seconds[name]))
-    raise ConfigError(f"--minutes {minutes:g}: the least that there is to run takes about {duration(least)}")
+    why = f", as the map takes {1000 * slow:.2g} ms a row more than RFF" if slow > SLOW_S else ""
+    raise budget.exceeded(least, why, "--datasets with fewer rows")
 
 
 def board_config(ref: str, datasets: Sequence[str] = (), full: bool = False) -> dict[str, Any]:
@@ -116,20 +144,37 @@ def seconds_a_row(ref: str) -> float:
     return max(0.0, took[1] - took[0]) / TIMED_ROWS
 
 
+def _seconds(runs: Sequence[tuple[Sequence[TrialSpec], int]], label: str, slow: float, dataset: str = "") -> float:
+    """About the seconds of ``runs``, pairs of trials and of how many run at once; of one ``dataset``, if it is named. A
+    row takes the map called ``label`` ``slow`` seconds more than is counted."""
+    seconds = 0.0
+    for specs, at_once in runs:
+        mine = [spec for spec in specs if dataset in ("", spec.dataset)]
+        seconds += run_seconds(mine, at_once) + slow * _rows_mapped(mine, label) / at_once
+    return seconds
+
+
 def _rows_mapped(specs: Sequence[TrialSpec], label: str) -> float:
     """The rows that the trials of a method map, in units of 512 columns: of tuning, of the fit and of the test."""
     mine = [spec for spec in specs if spec.method == label]
-    tuned = {(spec.dataset, spec.trial): spec for spec in mine}.values()
+    chosen = [spec for spec in mine if TIMES_MEDIAN in spec.kernel["gamma"]]
+    tuned = {(spec.dataset, spec.trial): spec for spec in chosen}.values()
     grid = [
         len(spec.kernel["gamma"][TIMES_MEDIAN]) * min(spec.kernel["gamma"]["rows"], train_rows(spec)) for spec in tuned
     ]
     return sum(grid) + sum((train_rows(spec) + test_rows(spec)) * spec.n_features / 512 for spec in mine)
 
 
-def own_data(path: str, ref: str | None = None, minutes: float | None = None, workers: int = 1) -> Experiment:
-    """The experiment that puts the small board's maps, and the map ``ref``, on the data of a file; within about
-    ``minutes`` where they are given. ConfigError where that is too little."""
-    card = look(Path(path).expanduser()).card()
+# ---- Your own data ---------------------------------------------------------------------------------------------------
+
+
+def own_data(data: str, ref: str | None = None, budget: Budget | None = None, workers: int = 1) -> Experiment:
+    """The experiment that puts the small board's maps, and the map ``ref``, on ``data``: a file, or as a config has it,
+    ``{path: …, target: …}`` as text; within about the ``budget``, if there is one. ConfigError where that is too
+    little, or the data."""
+    started = time.monotonic()
+    card = _card_of(data)
+    read = time.monotonic() - started
     small = load_experiment("board-small")
     maps = {label: {"features": each.features} | each.spec() for label, each in small.methods.items()}
     methods: dict[str, Any] = {
@@ -141,18 +186,64 @@ def own_data(path: str, ref: str | None = None, minutes: float | None = None, wo
     words = card.missing.keys() & card.categories.keys()
     steps = ["impute-median"] * bool(card.missing.keys() - words) + ["impute-most-frequent"] * bool(words)
     steps += ["onehot"] * bool(card.categories)
-    few = card.n_train > MOST_ROWS
     config = small.to_dict() | {
-        "name": f"board-on-{_slug(card.name)}", "title": f"Maps on {card.name}", "datasets": [path],
+        "name": f"board-on-{_slug(card.name)}", "title": f"Maps on {card.name}", "datasets": [card.name],
         "methods": methods, "preprocess": [*steps, "clip", "standard"],
-        "train_rows": MOST_ROWS if few else None,
+        "train_rows": MOST_ROWS if card.n_train > MOST_ROWS else None,
     }  # fmt: skip
-    for sizes, trials in [USUAL] if minutes is None else PLANS:
-        experiment = experiment_of(fitting(config | {"n_features": list(sizes), "trials": trials}))
-        seconds = run_seconds(experiment.grid(), workers)
-        if minutes is None or seconds <= 60 * minutes:
+
+    def planned(sizes: Sequence[int], trials: int) -> Experiment:
+        return experiment_of(fitting(config | {"n_features": list(sizes), "trials": trials}))
+
+    if budget is None:
+        return planned(*USUAL)
+    for plan in PLANS:
+        experiment = planned(*plan)
+        least = run_seconds(experiment.grid(), workers) + run_seconds(cost_of(experiment).grid(), 1)
+        least += read  # as the run reads the file again
+        if least <= budget.seconds_left:
             return experiment
-    raise ConfigError(f"--minutes {minutes:g}: the least that there is to run takes about {duration(seconds)}")
+    raise budget.exceeded(least, "", "a file with fewer rows")
+
+
+def _card_of(data: str) -> Card:
+    """The card of own data; ConfigError if there are too few rows for a comparison."""
+    given = yamlfile.parsed(data, "--data") if data.lstrip().startswith("{") else data
+    try:
+        card = load_card(TypeAdapter(Dataset).validate_python(given, context={"folder": Path.cwd()}))
+    except ValidationError as error:
+        raise ConfigError(f"--data: {misplaced(error)}") from None
+    if card.rows < FEWEST_ROWS:
+        parts = f"{card.n_train} to learn from, {card.n_test} to test on"
+        raise ConfigError(f"--data: {card.name}: {plural(card.rows, 'row')}: {parts}; {FEWEST_ROWS} or more are needed")
+    for label, count in (card.classes or {}).items():
+        if count < FEWEST_OF_CLASS:
+            raise ConfigError(
+                f"--data: {card.name}: {plural(count, 'row')} of class {label!r}; {FEWEST_OF_CLASS} or more are "
+                "needed, half of them to learn from in five folds; leave the class out, or join it with another"
+            )
+    return card
+
+
+def rows_used(grid: Grid) -> str:
+    """How many of the training rows of own data are used, in words; empty if all are."""
+    (dataset,) = grid.datasets
+    used, there = grid.setting("train_rows", dataset), load_card(dataset).n_train
+    return f"{used:,} of {there:,} training rows are used" if used and used < there else ""
+
+
+# ---- Configs ---------------------------------------------------------------------------------------------------------
+
+
+def cost_of(experiment: Experiment) -> Experiment:
+    """What the maps of an experiment cost: one fit of each on every dataset and at every size, alone on the machine, as
+    in board-seconds."""
+    own = experiment.to_dict()
+    same = {
+        key: own.get(key) for key in ("datasets", "preprocess", "methods", "n_features", "train_rows", "time_limit")
+    }
+    names = {"name": f"{experiment.name}-seconds", "title": f"{experiment.title}: seconds and memory"}
+    return experiment_of(fitting(load_experiment("board-seconds").to_dict() | same | names | {"trials": 1}))
 
 
 def fitting(config: dict[str, Any]) -> dict[str, Any]:

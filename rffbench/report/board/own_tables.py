@@ -2,109 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ResultsError
+from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
-from rffbench.report.board.shipped import SHIPPED, Shipped, protocol, read_shipped, shipped
-from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of, summary_table
-from rffbench.report.board.views import Clock, at_cost, cost, outside
+from rffbench.report.board.shipped import SHIPPED, protocol, read_shipped, shipped
+from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
+from rffbench.report.board.views import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
 from rffbench.report.frame import Results
-from rffbench.report.significance import mean_interval
-from rffbench.report.text_table import Table
-from rffbench.text import plural
+from rffbench.report.significance import LEVEL, holm, mean_interval, paired_p_value
+from rffbench.report.text_table import NOT_RUN, Table, significant_digits
+
+COSTS: dict[Cost, str] = {
+    "fit": "seconds: map, one fit and prediction",
+    "memory": "memory: what the map and the fit hold besides the rows",
+}
 
 
-def map_tables(results: Results, label: str | None = None) -> list[Table]:
+@dataclass(frozen=True)
+class Measured:
+    """Trials of some maps and of RFF beside them: their ``losses``, and by what they cost the ``costs``."""
+
+    losses: pd.DataFrame
+    costs: Mapping[Cost, pd.DataFrame] = field(default_factory=dict)
+
+
+def map_tables(results: Results, label: str | None = None, timed: Results | None = None) -> list[Table]:
     """Where the map called ``label`` lies: its gains over RFF beside those of the maps that ship with the package, on
-    each dataset, and what it costs. Without a label, the gains of all maps of the results."""
+    each dataset, and at equal cost, which was measured in ``timed``. Without a label, the gains of all maps of the
+    results."""
     known = references()
     found = losses(results)
-    own = [label] if label else [name for name in results.methods if results.grid.features(name)["name"] != "none"]
-    others = None
+    if label is None:
+        maps = [name for name in results.methods if results.grid.features(name)["name"] != "none"]
+        return [_gain_table(results.title, [Measured(found[found["method"].isin(maps)])], known)]
     notes = [f"{name} {why}: left out." for name, why in left_out(results.datasets, known).items()]
-    if label:
-        try:
-            if (others := shipped(protocol(results.config))) is None:
-                notes.append(
-                    "The maps that ship with the package were measured by another protocol; they are not shown."
-                )
-        except ResultsError as error:
-            notes.append(str(error))
-    tables = [_gain_table(results.title, results.datasets, found, own, known, others, notes)]
-    if label:
-        tables += [_dataset_table(found, label, known), _cost_table(results, found, label, known)]
+    parts = [Measured(found, _costs(timed) if timed else {})]
+    try:
+        if there := shipped(protocol(results.config)):
+            parts.append(_of_shipped(there.rows[there.rows["dataset"].isin(results.datasets)]))
+        else:
+            notes.append("The maps that ship with the package were measured by another protocol; they are not shown.")
+    except ResultsError as error:
+        notes.append(str(error))
+    table = _gain_table(results.title, parts, known, label)
+    table.notes += [*_without_failures(found, known, label), *notes]
+    tables = [table, _dataset_table(found, label, known)]
+    if timed:
+        sizes = [int(size) for size in found["n_features"].unique()]
+        tables += _cost_tables(parts, known, sizes, label, _disturbed(timed))
     return tables
 
 
 def shipped_tables(name: str = "board") -> list[Table]:
-    """The gains of the maps whose rows ship with the package, at every size of which they have all datasets."""
+    """The gains of the maps whose rows ship with the package, at every size of which they have all datasets, and at
+    RFF's cost."""
     rows = read_shipped(SHIPPED[name]).rows
-    datasets = list(rows["dataset"].unique())
     counts = rows[rows["method"] == BASELINE].groupby("n_features")["dataset"].nunique()
-    whole = rows[rows["n_features"].isin(counts.index[counts == len(datasets)])]
-    maps = [method for method in whole["method"].unique() if method != BASELINE]
-    notes = ["These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."]
-    title = load_experiment(name).title
-    tables = [_gain_table(title, datasets, whole, maps, references(), None, notes)]
-    if "cost" in rows:
-        tables.append(_equal_seconds_table(rows, maps))
-    return tables
+    whole = rows[rows["n_features"].isin(counts.index[counts == rows["dataset"].nunique()])]
+    known = references()
+    table = _gain_table(load_experiment(name).title, [Measured(whole)], known)
+    table.notes.append(
+        "These rows ship with rffbench. `rffbench run board` measures them anew, and the trials to come: hours."
+    )
+    return [table, *_cost_tables([_of_shipped(rows)], known, [COLUMNS])]
 
 
-def _equal_seconds_table(rows: pd.DataFrame, maps: Sequence[str]) -> Table:
-    """The gains at RFF's seconds with 512 columns, of shipped rows with their cost."""
-    at = at_cost(rows, rows[[*CELL, "cost"]].dropna(), references(), COLUMNS)
-    title = f"Gain at RFF's seconds with {COLUMNS} columns: map, one fit and prediction"
-    table = summary_table(title, summaries(at.trials, maps))
-    table.notes = [
-        "Left out: datasets on which the map is dearer, or cheaper, than that at every size that was run. Ratios of "
-        "seconds are those of the machine that measured the board.",
-    ]
-    return table
+def _disturbed(timed: Results) -> list[str]:
+    return ["Other work used the processors: the seconds are rough."] if timed.trials["contended"].any() else []
 
 
-def _gain_table(
-    title: str, datasets: Sequence[str], found: pd.DataFrame, own: Sequence[str], known: dict[str, Reference],
-    others: Shipped | None, notes: list[str],
-) -> Table:  # fmt: skip
-    """Each map's gain at each size: median over datasets, interval, and the probabilities."""
+def _costs(timed: Results) -> dict[Cost, pd.DataFrame]:
+    """The costs of trials; as ratios within one run they count where other work used the processors, too."""
+    trials = timed.trials.assign(contended=False)
+    return {of: with_cost(trials, of).dropna() for of in COSTS}
+
+
+def _of_shipped(rows: pd.DataFrame) -> Measured:
+    return Measured(rows, {of: rows[[*CELL, of]].rename(columns={of: "cost"}).dropna() for of in COSTS if of in rows})
+
+
+# ---- Your own map ----------------------------------------------------------------------------------------------------
+
+
+def _gain_table(title: str, parts: Sequence[Measured], known: dict[str, Reference], own: str | None = None) -> Table:
+    """Each map's gain at each size of the first part: median over datasets, interval, and the probabilities."""
     table = Table(
         f"{title}: gain over RFF at equal columns, in % of what RFF at 4,096 columns gains over a constant",
-        ["columns", "map", "gain", "95 %", "better | same | worse", "datasets", "failures"], stub=2,
+        ["columns", "map", "gain, %", "95 %", "better | same | worse", "datasets", "trials", "failures"], stub=2,
     )  # fmt: skip
-    for columns in sorted(found["n_features"].unique()):
-        rows = []
-        at = gains(found[found["n_features"] == columns], known)
-        here = {name: at for name in own if name != BASELINE}
-        if others:
-            there = others.rows[(others.rows["n_features"] == columns) & others.rows["dataset"].isin(datasets)]
-            gained = gains(there, known)
-            here |= {name: gained for name in there["method"].unique() if name not in (BASELINE, *here)}
-        for name, trials in here.items():
-            mine = trials[trials["method"] == name]
-            each = summary_of(name, gains_of(mine, name))
-            if not each.is_known:
-                continue
-            rows.append((each.median, [
-                str(columns), f"{name} *" if name in own and others else name, percent(each.median),
-                interval(each.low, each.high), odds(each.posterior), str(mine["dataset"].nunique()),
+    for columns in sorted(parts[0].losses["n_features"].unique()):
+        rows = _beside([at_columns(part.losses, known, columns) for part in parts])
+        for each in summaries(rows, list(rows["method"].unique())):
+            mine = rows[rows["method"] == each.method]
+            trials = mine.groupby("dataset")["trial"].nunique().unique()
+            table.rows.append([
+                str(columns), _marked(each.method, own, parts), percent(each.median), interval(each.low, each.high),
+                odds(each.posterior), str(each.datasets), " to ".join(map(str, sorted({min(trials), max(trials)}))),
                 str(int(mine["failed"].sum())),
-            ]))  # fmt: skip
-        table.rows += [cells for _, cells in sorted(rows, key=lambda each: -each[0])]
+            ])  # fmt: skip
+    if {row[4] for row in table.rows} == {NOT_RUN}:
+        _drop(table, table.header[4])
     table.notes = [
+        *_said_once(table, ("dataset", "trial", "failure")),
         "Median over datasets of the mean over trials, with its interval by a bootstrap over datasets and trials; then "
-        "the probabilities that the map is better than RFF, the same to within 1 %, or worse. A failed trial counts as "
-        "a constant.",
-        *(["* the map that was run now; the other rows ship with the package."] if others else []),
-        *notes,
+        "the probabilities that the map is better than RFF, the same to within 1 %, or worse, if there are three "
+        "datasets. A failed trial counts as a constant.",
+        *(["* the map that was run now; the other rows ship with the package."] if len(parts) > 1 else []),
     ]
     return table
+
+
+def _beside(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The gains of all maps but RFF; of a map that is in several parts, those in the first."""
+    seen, kept = {BASELINE}, []
+    for rows in parts:
+        kept.append(rows[~rows["method"].isin(seen)])
+        seen |= set(rows["method"])
+    return pd.concat(kept, ignore_index=True)
+
+
+def _marked(method: str, own: str | None, parts: Sequence[Measured]) -> str:
+    """The map's name; with a sign if it is your ``own`` and others stand beside it."""
+    return f"{method} *" if method == own and len(parts) > 1 else method
+
+
+def _said_once(table: Table, names: Sequence[str]) -> list[str]:
+    """Take the columns of numbers out of the table in which all rows have the same, and say it in a note."""
+    told = []
+    for name in names:
+        if len(cells := {row[table.header.index(f"{name}s")] for row in table.rows}) == 1:
+            (number,) = cells
+            told.append(f"{number} {name}" + "s" * (number != "1"))
+            _drop(table, f"{name}s")
+    return [f"In every row: {', '.join(told)}."] if told else []
+
+
+def _drop(table: Table, name: str) -> None:
+    at = table.header.index(name)
+    for row in [table.header, *table.rows]:
+        del row[at]
+
+
+def _without_failures(found: pd.DataFrame, known: dict[str, Reference], label: str) -> list[str]:
+    """The second number: the map's gains without its failed trials, where it has some."""
+    rows = gains(found, known, with_failures=False)
+    lost = found[found["failed"] & (found["method"] == label)]
+    said = [
+        f"{percent(each.median)} % at {columns} columns"
+        for columns in sorted(lost["n_features"].unique())
+        for each in summaries(rows[rows["n_features"] == columns], [label])
+    ]
+    return [f"Without its failed trials {label} gains {', '.join(said)}."] if said else []
 
 
 def _dataset_table(found: pd.DataFrame, label: str, known: dict[str, Reference]) -> Table:
@@ -122,64 +179,149 @@ def _dataset_table(found: pd.DataFrame, label: str, known: dict[str, Reference])
     return table
 
 
-def _cost_table(results: Results, found: pd.DataFrame, label: str, known: dict[str, Reference]) -> Table:
-    """What the map costs, in ratios to RFF of the same trials, and its gain at RFF's cost."""
-    header = ["columns", "map and prediction", "tuning too", "gain at RFF's time, %"]
-    table = Table(f"What {label} costs, RFF being 1", header, stub=1)
-    disturbed = bool(results.trials["contended"].any())
-    trials = results.trials.assign(contended=False)  # in ratios of one run, and said
-    for columns in sorted(found["n_features"].unique()):
-        cells = [str(columns)]
-        clocks: tuple[Clock, ...] = ("map", "tuning")
-        for clock in clocks:
-            seconds = trials.assign(cost=cost(trials, clock))
-            wide = seconds[seconds["n_features"] == columns].pivot_table(
-                index=["dataset", "trial"], columns="method", values="cost"
-            )
-            ratio = (wide[label] / wide[BASELINE]).median() if {label, BASELINE} <= set(wide) else np.nan
-            cells.append("not measured" if np.isnan(ratio) else f"{ratio:.2f}")
-        costs = trials.assign(cost=cost(trials, "map"))
-        at = at_cost(found, costs, known, int(columns))
-        read = at.gains[label].dropna() if label in at.gains else pd.Series(dtype=float)
-        gain = f"{100 * read.median():+.1f}" if len(read) else "–"
-        where = ", ".join(filter(None, (plural(len(read), "dataset"), outside(at.trials, label))))
-        table.rows.append([*cells, f"{gain} ({where})"])
-    table.notes = [
-        "Medians over datasets and trials. The last column reads the loss from the map's own curve where map and "
-        "prediction take as long as RFF's with that many columns. Dearer, cheaper: datasets without a gain, as the map "
-        "takes longer there at every size, or less.",
-        *(["Other work used the processors, or it cannot be told: the ratios are rough."] if disturbed else []),
-    ]
+def _cost_tables(
+    parts: Sequence[Measured], known: dict[str, Reference], sizes: Sequence[int], own: str | None = None,
+    notes: Sequence[str] = (),
+) -> list[Table]:  # fmt: skip
+    """The maps at RFF's seconds and at its memory, where these are measured, with ``notes`` on how."""
+    tables = [table for of in COSTS if (table := _cost_table(of, parts, known, sizes, own)).rows]
+    for last in tables[-1:]:
+        last.notes = [
+            "Cost: the median over datasets of what the map costs with as many columns, RFF being 1. Gain: the map's "
+            "loss is read from its own curve where it costs as much as RFF. Left out: datasets on which the map is "
+            "dearer, or cheaper, than that at every size that was run, or on which its cost could not be measured.",
+            *notes,
+        ]
+    return tables
+
+
+def _cost_table(
+    of: Cost, parts: Sequence[Measured], known: dict[str, Reference], sizes: Sequence[int], own: str | None = None
+) -> Table:
+    """What the maps cost, RFF with as many columns being 1, and their gains at RFF's cost; a row for your ``own`` map,
+    and for the others that have a gain."""
+    table = Table(f"Gain at RFF's {COSTS[of]}", ["RFF's columns", "map", "cost", "gain, %", "95 %", "left out"], stub=2)
+    for columns in sorted(sizes):
+        measured = [part for part in parts if of in part.costs and _has_baseline(part.costs[of], columns)]
+        if not measured:
+            continue
+        rows = _beside([at_cost(part.losses, part.costs[of], known, columns).trials for part in measured])
+        wanted = _beside([at_columns(part.losses, known, columns) for part in measured])
+        ratios: dict[Any, float] = {}
+        for part in reversed(measured):  # the first has the last word
+            of_size = cost_ratios(part.costs[of], columns).xs(columns, level="n_features")
+            ratios.update(of_size.groupby("method").median().items())
+        found = [
+            summary_of(name, gains_of(rows, name), outside=_left_out(rows, wanted, name))
+            for name in dict.fromkeys(filter(None, [own, *rows["method"].unique()]))
+        ]
+        for each in sorted(found, key=lambda each: (not each.is_known, -each.median)):
+            if each.is_known or each.method == own:
+                ratio = f"{ratios[each.method]:.2f}" if each.method in ratios else NOT_RUN
+                name = _marked(each.method, own, parts)
+                gain = [percent(each.median), interval(each.low, each.high), each.outside]
+                table.rows.append([str(columns), name, ratio, *gain])
     return table
 
 
-def data_tables(results: Results) -> list[Table]:
-    """Which map is best on your own data: every map at every size, by its score, and the difference to RFF."""
+def _left_out(rows: pd.DataFrame, wanted: pd.DataFrame, method: str) -> str:
+    """On how many of the ``wanted`` datasets a map has no gain at this cost, in words."""
+    here, there = (each.loc[each["method"] == method, "dataset"].nunique() for each in (rows, wanted))
+    return ", ".join(filter(None, [outside(rows, method), f"{there - here} not measured" if there > here else ""]))
+
+
+def _has_baseline(costs: pd.DataFrame, columns: int) -> bool:
+    return bool(((costs["method"] == BASELINE) & (costs["n_features"] == columns)).any())
+
+
+# ---- Your own data ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """A map at a size on your own data: its mean ``score``, and as ``rank`` that or its negative, the larger the
+    better; ``better`` than RFF's by so much in each trial that both finished, and ``p``, two-sided, that it is better;
+    what it costs, and how many of its ``trials`` have ``failed``."""
+
+    columns: int
+    method: str
+    score: float
+    rank: float
+    better: pd.Series
+    p: float
+    seconds: float
+    trials: int
+    failed: int
+
+    def __str__(self) -> str:
+        return f"{self.method} with {self.columns} columns"
+
+
+def data_tables(results: Results, timed: Results | None = None) -> list[Table]:
+    """Which map is best on your own data: every map at every size, by its score, the difference to RFF, and the seconds
+    of one fit, which were measured in ``timed``."""
     (dataset,) = results.datasets
     metric = results.score(dataset)
     sign = 1 if metric.better == "greater" else -1
-    header = ["columns", "map", "score", "better than RFF by", "95 %", "failures"]
-    table = Table(f"{results.title}: {metric.label}", header, stub=1)
-    best: tuple[float, str, int] | None = None
+    costs = _costs(timed)["fit"].groupby(["n_features", "method"])["cost"].median() if timed else pd.Series(dtype=float)
+    found = []
     for columns, of_size in results.trials.groupby("n_features"):
-        rows = []
-        base = of_size[of_size["method"] == BASELINE].set_index("trial")[metric.name]
-        for method, trials in of_size.groupby("method", sort=False):
-            scores = trials.set_index("trial")[metric.name]
-            failed, mean = int((trials["status"] != "ok").sum()), float(scores.mean())
-            difference = (sign * (scores - base)).dropna()
-            low, high = mean_interval(difference)
-            interval = "" if method == BASELINE or not np.isfinite(low) else f"{low:+.3g} to {high:+.3g}"
-            gain = "" if method == BASELINE or difference.empty else f"{difference.mean():+.3g}"
-            shown = "failed" if np.isnan(mean) else f"{mean:.4g}"
-            cells = [str(columns), str(method), shown, gain, interval, str(failed)]
-            rows.append((np.inf if np.isnan(mean) else -sign * mean, cells))
-            if not np.isnan(mean) and (best is None or sign * mean > best[0]):
-                best = sign * mean, str(method), int(str(columns))
-        table.rows += [cells for _, cells in sorted(rows, key=lambda each: each[0])]
-    if best:
-        table.notes.append(
-            f"The best mean has {best[1]} with {best[2]} columns. An interval that holds 0 tells no map from RFF."
-        )
-    table.notes.append("σ and λ are chosen for each map by cross-validation; the differences are paired by the split.")
+        scores = of_size.set_index(["method", "trial"])[metric.name]
+        base = scores.get(BASELINE, pd.Series(dtype=float))
+        for method, mine in of_size.groupby("method", sort=False):
+            own = scores[method]
+            p = np.nan if method == BASELINE else 2 * paired_p_value(own, base, str(metric.better))
+            better, mean = (sign * (own - base)).dropna(), float(own.mean())
+            seconds, failed = float(costs.get((columns, method), np.nan)), int((mine["status"] != "ok").sum())
+            found.append(
+                _Cell(int(str(columns)), str(method), mean, sign * mean, better, p, seconds, len(mine), failed)
+            )
+    found.sort(key=lambda each: (each.columns, np.isnan(each.score), -each.rank))
+    header = ["columns", "map", "score", "better than RFF by", "95 %", "seconds", "trials", "failures"]
+    table = Table(f"{results.title}: {metric.label}", header, stub=2, rows=[_data_cells(each) for each in found])
+    table.notes = [
+        *_said_once(table, ("trial", "failure")),
+        *_best_of([each for each in found if not np.isnan(each.score)]),
+        "σ and λ are chosen for each map by cross-validation; the differences are paired by the split. Seconds: map, "
+        "one fit and prediction, alone on the machine.",
+        *(_disturbed(timed) if timed else []),
+    ]
+    if some := rows_used(results.grid):
+        table.notes.append(f"{some}.")
     return [table]
+
+
+def _data_cells(cell: _Cell) -> list[str]:
+    decimals = significant_digits(abs(cell.score), 4)
+    low, high = mean_interval(cell.better)
+    compared = cell.method != BASELINE and len(cell.better)
+    seconds = NOT_RUN if np.isnan(cell.seconds) else f"{cell.seconds:.{significant_digits(cell.seconds, 2)}f}"
+    return [
+        str(cell.columns), cell.method, "failed" if np.isnan(cell.score) else f"{cell.score:.4g}",
+        f"{cell.better.mean():+z.{decimals}f}" if compared else "",
+        f"{low:+z.{decimals}f} to {high:+z.{decimals}f}" if compared and np.isfinite(low) else "",
+        seconds, str(cell.trials), str(cell.failed),
+    ]  # fmt: skip
+
+
+def _best_of(found: Sequence[_Cell]) -> list[str]:
+    """Which map to use, in sentences: RFF, or the best of those that are shown to be better than it."""
+    if not found:
+        return []
+    best = max(found, key=lambda each: each.rank)
+    corrected = holm([each.p for each in found])
+    shown = [each for each, p in zip(found, corrected, strict=True) if p < LEVEL]
+    if best.method == BASELINE:
+        said = f"{best} has the best mean. "
+    elif best in shown:
+        said = f"{best} has the best mean, and is shown to be better than RFF. "
+    else:
+        use = [each for each in found if each.method == BASELINE or each in shown]
+        advice = f": use {max(use, key=lambda each: each.rank)}" if use else ""
+        said = f"{best} has the best mean, but is not shown to be better than RFF{advice}. "
+    if not (tests := int(np.isfinite(corrected).sum())):
+        return [f"{said}There are no intervals: they need two trials."]
+    return [
+        f"{said}Where an interval includes 0, the map is not shown to differ from RFF. One interval in twenty leaves 0 "
+        f"out by chance; what is shown allows for all {tests} (Holm)."
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from rffbench.errors import ResultsError
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import losses
-from rffbench.report.board.views import cost_ratios
+from rffbench.report.board.views import Cost, cost_ratios
 from rffbench.report.frame import Results
 from rffbench.text import canonical_json
 
@@ -30,22 +31,23 @@ def protocol(config: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Shipped:
-    """The losses of a board's trials, and the `protocol` by which they were measured. ``rows`` may have ``cost``: the
-    seconds of map, one fit and prediction, as a ratio to RFF's with 512 columns on the dataset."""
+    """The losses of a board's trials, and the `protocol` by which they were measured. ``rows`` may have ``fit`` and
+    ``memory``: the seconds of map, one fit and prediction, and the memory, as ratios to RFF's with 512 columns on the
+    dataset."""
 
     rows: pd.DataFrame
     protocol: str
 
 
-def ship(results: Results, path: Path, costs: pd.DataFrame | None = None) -> None:
+def ship(results: Results, path: Path, costs: Mapping[Cost, pd.DataFrame] | None = None) -> None:
     """Write the losses of a board's trials where `read_shipped` finds them, with the ``costs`` of trials
-    (`rffbench.report.board.views.with_cost`) if there are any."""
+    (`rffbench.report.board.views.with_cost`) that are measured."""
     head = pd.DataFrame([{"dataset": protocol(results.config)}])
     columns = ["dataset", "n_features", "method", "trial", "loss", "failed"]
     rows = losses(results)
-    if costs is not None and len(costs):
-        ratios = cost_ratios(costs, COLUMNS).round(4).rename("cost")
-        rows, columns = rows.join(ratios, on=["dataset", "method", "n_features"]), [*columns, "cost"]
+    for of, measured in (costs or {}).items():
+        ratios = cost_ratios(measured.dropna(), COLUMNS).round(4).rename(of)
+        rows, columns = rows.join(ratios, on=["dataset", "method", "n_features"]), [*columns, of]
     pd.concat([head, rows])[columns].to_csv(
         path, index=False, compression={"method": "gzip", "mtime": 0}, lineterminator="\n"
     )

@@ -26,6 +26,7 @@ from rffbench.seeds import generator, stream
 
 REGION = 0.01  # a gain of less is as good as none
 SURE = 0.95
+FEWEST = 3  # datasets, below which nothing is said of all of them
 DRAWS = 20_000  # of the Dirichlet process, and of the bootstrap a tenth
 PRIOR = 0.5  # the weight of the one pseudo-observation, at 0
 GROUPS = {
@@ -58,11 +59,12 @@ def signed_rank(gains: ArrayLike, region: float = REGION, draws: int = DRAWS, se
 
     With weights w of the gains and of a pseudo-observation at 0, from a Dirichlet law of parameters 1, …, 1 and
     `PRIOR`, θ_better is the weight Σ wᵢwⱼ of the pairs whose mean (zᵢ + zⱼ)/2 is above the region, θ_worse of those
-    below it, θ_same of the rest. The posterior's probabilities are how often each is the largest.
+    below it, θ_same of the rest. The posterior's probabilities are how often each is the largest. NaN
+    of fewer than `FEWEST` gains.
     """
     z = np.asarray(gains, float)
     z = np.append(z[~np.isnan(z)], 0.0)
-    if len(z) < 2:
+    if len(z) <= FEWEST:
         return Posterior(np.nan, np.nan, np.nan)
     means = (z[:, None] + z) / 2
     weights = generator(stream("signed rank", seed), "weights").dirichlet([*[1.0] * (len(z) - 1), PRIOR], draws)

@@ -83,10 +83,7 @@ def read_submission(folder: Path) -> Submission:
     """The submission in a folder. ConfigError or ResultsError, naming the file and what is wrong, where it is none, its
     map is not the one that was measured, or its trials are not the board's."""
     card = _card(folder)
-    ref = f"{folder / str(card['map'])}:{card['class']}"
-    if (found := ownfile.source_hash(ref)) != card["sha256"]:
-        raise ConfigError(f"{folder / str(card['map'])}: its SHA-256 is {found}, and {CARD} says {card['sha256']}")
-    experiment = _experiment(folder, ref)
+    experiment = _experiment(folder, f"{folder / card['map']}:{card['class']}")
     grid = {spec.key for spec in experiment.grid()}
     rows = {str(row["key"]): row for row in latest(read_rows(folder / "trials.jsonl"))}
     if not rows:
@@ -95,28 +92,53 @@ def read_submission(folder: Path) -> Submission:
         if row["key"] not in grid:
             cell = f"{row['dataset']} {row['method']} at {row['n_features']} columns, trial {row['trial']}"
             raise ResultsError(
-                f"{folder / 'trials.jsonl'}: {cell}: is no trial of the board with this map and this file"
+                f"{folder / 'trials.jsonl'}: {cell}: is no trial of the board with this map and this file; "
+                f"{_again(folder, card)}"
             )
     return Submission(folder, experiment, rows, len(grid - rows.keys()))
 
 
+def _again(folder: Path, card: Mapping[str, Any]) -> str:
+    return f"run `rffbench board ./{card['map']}:{card['class']} --save {folder}` again"
+
+
 def _card(folder: Path) -> Mapping[str, Any]:
+    """The card, of this version and of the folder's map."""
     if not (path := folder / CARD).is_file():
         raise ConfigError(f"{path}: there is no such file; `rffbench board ./mine.py:MyMap --save {folder}` writes it")
     card = yamlfile.read(path)
-    for key in ("map", "class", "sha256"):
+    for key in ("map", "class", "sha256", "rffbench"):
         if not isinstance(card, dict) or not isinstance(card.get(key), str):
             raise ConfigError(f"{path}: {key}: must be text, as `rffbench board --save` writes it")
     if Path(card["map"]).name != card["map"] or not card["map"].endswith(".py"):
         raise ConfigError(f"{path}: map: must be the name of a .py file in this folder, got {card['map']!r}")
+    if card["rffbench"] != __version__:
+        raise ConfigError(f"{path}: made by rffbench {card['rffbench']}, this is {__version__}: {_again(folder, card)}")
+    source = folder / card["map"]
+    if (found := ownfile.source_hash(f"{source}:{card['class']}")) != card["sha256"]:
+        raise ConfigError(
+            f"{source}: its SHA-256 is {found}, and {CARD} says {card['sha256']}: put the file back that was measured, "
+            f"or {_again(folder, card)}"
+        )
     return dict(card)
+
+
+def datasets_of(folder: Path) -> list[str]:
+    """The datasets of the submission in a folder, found without its map's code; ConfigError where it is none."""
+    _card(folder)
+    return [str(name) for name in _config(folder)["datasets"]]
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    given = yamlfile.read(folder / "config.yaml")
+    if not isinstance(given, dict) or not isinstance(given.get("datasets"), list):
+        raise ConfigError(f"{folder / 'config.yaml'}: is no config of a board")
+    return given
 
 
 def _experiment(folder: Path, ref: str) -> Experiment:
     """The board's experiment with the datasets, sizes and trials of the folder's config."""
-    given = yamlfile.read(folder / "config.yaml")
-    if not isinstance(given, dict) or not isinstance(given.get("datasets"), list):
-        raise ConfigError(f"{folder / 'config.yaml'}: is no config of a board")
+    given = _config(folder)
     whole = given.get("seed") == load_experiment("board").seed
     config = board_config(ref, [str(name) for name in given["datasets"]], full=whole)
     asked = {key: given[key] for key in ("n_features", "trials") if key in given}

@@ -2,6 +2,8 @@
 
 import gzip
 import sys
+import time
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -9,18 +11,20 @@ import pytest
 from click.testing import CliRunner
 
 from rffbench.cli import cli
+from rffbench.config.grid import Grid
 from rffbench.config.loading import load_experiment
 from rffbench.errors import ConfigError, ResultsError, RffbenchError
+from rffbench.execution.run import Summary
 from rffbench.report.board import entry, own_tables
 from rffbench.report.board import shipped as shipped_rows
-from rffbench.report.board.entry import own_data, own_map
+from rffbench.report.board.entry import Budget, cost_of, own_data, own_map, rows_used
 from rffbench.report.board.own_tables import data_tables, map_tables
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import CELL, Reference, losses
 from rffbench.report.board.shipped import protocol, read_shipped, ship, shipped
 from rffbench.report.board.standing import load_board
 from rffbench.report.board.submission import save_entry
-from rffbench.report.board.views import at_cost
+from rffbench.report.board.views import at_cost, with_cost
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
 from tests.helpers.findings import ROOT
@@ -76,15 +80,91 @@ def test_an_own_map_on_some_datasets_or_on_all(mine):
 
 
 def test_a_map_s_gain_is_shown_at_every_size(board):
-    table, by_dataset, costs = map_tables(board, "QMC")
-    assert [(row["columns"], row["map"], row["gain"]) for row in rows_of(table)] == [
+    table, by_dataset = map_tables(board, "QMC")
+    assert [(row["columns"], row["map"], row["gain, %"]) for row in rows_of(table)] == [
         ("128", "QMC", "+10.0"), ("512", "QMC", "+10.0"),
     ]  # fmt: skip
-    assert {row["better | same | worse"][:4] for row in rows_of(table)} == {"0.95"} or rows_of(table)
     assert [row["gain, %"] for row in rows_of(by_dataset)] == ["+10.0"] * 4
     assert [row["RFF"] for row in rows_of(by_dataset)][:2] == ["0.299", "0.199"]
-    ratios = [float(row["map and prediction"]) for row in rows_of(costs)]
-    assert all(1 < ratio <= 2 for ratio in ratios)
+
+
+def test_what_all_rows_have_the_same_is_said_once(board):
+    table = map_tables(board, "QMC")[0]
+    assert table.header == ["columns", "map", "gain, %", "95 %"]
+    assert table.notes[0] == "In every row: 2 datasets, 3 trials, 0 failures."
+
+
+def test_there_are_no_probabilities_below_three_datasets(board, monkeypatch, tmp_path):
+    assert "better | same | worse" not in map_tables(board, "QMC")[0].header
+    known = own_tables.references()
+    monkeypatch.setattr(own_tables, "references", lambda: known | {"letter": Reference("letter", 0.5, 0.1, 0.001, 3)})
+    config = {**board.config, "datasets": ["eeg", "magic04", "letter"], "n_features": [128]}
+    rows = [
+        log.ok(log.spec(dataset=name, method=method, n_features=128, multiple=None), score)
+        for name in config["datasets"] for method, score in (("RFF", 70.0), ("QMC", 74.0))
+    ]  # fmt: skip
+    (row,) = rows_of(map_tables(load_results(log.write(tmp_path / "three", config, rows)), "QMC")[0])
+    assert float(row["better | same | worse"][:4]) > 0.9
+
+
+def test_a_map_of_fewer_trials_says_so_beside_the_maps_that_ship(board, tmp_path, monkeypatch):
+    path = tmp_path / "small.csv.gz"
+    ship(board, path)
+    monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
+    config = {**board.config, "methods": {"RFF": log.METHODS["RFF"], "leverage-RFF": log.METHODS["leverage-RFF"]}}
+    rows = [
+        log.ok(log.spec(dataset=name, method=method, n_features=128, multiple=None, trial=t), 70.0)
+        for name in ("eeg", "magic04") for method in config["methods"] for t in range(2)
+    ]  # fmt: skip
+    table = map_tables(load_results(log.write(tmp_path / "mine", config, rows)), "leverage-RFF")[0]
+    assert {row["map"]: row["trials"] for row in rows_of(table)} == {"leverage-RFF *": "2", "QMC": "3"}
+
+
+@pytest.fixture
+def timed(board, tmp_path):
+    """What one fit of the maps of ``board`` costs: QMC half of RFF's seconds and twice its memory."""
+    rows = []
+    for name in ("eeg", "magic04"):
+        for n in (128, 512):
+            for method, share in (("RFF", 1.0), ("QMC", 0.5)):
+                row = log.ok(log.spec(dataset=name, method=method, n_features=n, multiple=None), 70.0)
+                row["timing"] |= dict.fromkeys(("feature_s", "fit_s", "predict_s"), share * n / 128)
+                row["metrics"]["own_memory_bytes"] = n * 1000.0 / share
+                rows.append(row)
+    return load_results(log.write(tmp_path / "timed", {**board.config, "trials": 1}, rows))
+
+
+def test_a_map_s_gain_at_rff_s_seconds_and_memory_has_an_interval_and_stands_beside_those_that_ship(
+    board, timed, tmp_path, monkeypatch
+):
+    *_, seconds, memory = map_tables(board, "QMC", timed)
+    assert "one fit" in seconds.title
+    first, second = rows_of(seconds)
+    assert (first["RFF's columns"], first["map"], first["cost"], first["left out"]) == ("128", "QMC", "0.50", "")
+    assert float(first["gain, %"]) > 10  # it has more columns than RFF then
+    assert " to " in first["95 %"]
+    assert (second["cost"], second["gain, %"], second["left out"]) == ("0.50", "–", "2 cheaper")
+    assert [(row["cost"], row["left out"]) for row in rows_of(memory)] == [("2.00", "2 dearer"), ("2.00", "")]
+
+    path = tmp_path / "small.csv.gz"
+    ship(board, path, {of: with_cost(timed.trials, of) for of in ("fit", "memory")})
+    monkeypatch.setattr(shipped_rows, "SHIPPED", {"ours": path})
+    methods = {"RFF": log.METHODS["RFF"], "leverage-RFF": log.METHODS["leverage-RFF"]}
+    rows = [
+        log.ok(log.spec(dataset=name, method=method, n_features=n, multiple=None, trial=t), 70.0)
+        for name in ("eeg", "magic04") for method in methods for n in (128, 512) for t in range(2)
+    ]  # fmt: skip
+    mine = load_results(log.write(tmp_path / "mine", {**board.config, "methods": methods}, rows))
+    *_, seconds, _ = map_tables(mine, "leverage-RFF", mine)
+    assert [row["map"] for row in rows_of(seconds)] == ["QMC", "leverage-RFF *", "leverage-RFF *"]
+
+
+def test_what_the_maps_cost_is_measured_as_the_board_s_seconds_are(mine):
+    board, ours = load_experiment("board-seconds"), cost_of(own_map(mine, ["phoneme", "penbased"]))
+    assert ours.timing == "exclusive"
+    same = {each.key for each in board.grid() if each.method == "RFF"}
+    assert {each.key for each in ours.grid() if each.method == "RFF"} <= same
+    assert (ours.datasets, list(ours.methods), ours.size()) == (["phoneme", "penbased"], ["RFF", "Mine"], 8)
 
 
 def test_the_maps_that_ship_stand_beside_it_where_the_protocol_is_the_same(board, tmp_path, monkeypatch):
@@ -133,8 +213,41 @@ def test_the_best_map_on_own_data_is_named_with_its_size(board, tmp_path):
     )  # fmt: skip
     (table,) = data_tables(one)
     first = rows_of(table)[0]
-    assert (first["map"], first["better than RFF by"], first["95 %"]) == ("QMC", "+3", "+3 to +3")
-    assert "The best mean has QMC with 512 columns" in table.notes[0]
+    assert (first["map"], first["better than RFF by"], first["95 %"]) == ("QMC", "+3.00", "+3.00 to +3.00")
+    assert "QMC with 512 columns has the best mean, and is shown to be better than RFF." in table.notes[1]
+
+
+def on_own_data(folder, scores, **row):
+    """The table of maps at 128 columns with these scores, a list of trials for each."""
+    config = log.config(n_features=[128], methods={name: log.METHODS[name] for name in scores})
+    rows = [
+        log.ok(log.spec(method=name, n_features=128, multiple=None, trial=t), score, **row)
+        for name, each in scores.items() for t, score in enumerate(each)
+    ]  # fmt: skip
+    results = load_results(log.write(folder, config, rows))
+    return data_tables(results, results)[0]
+
+
+def test_rff_is_named_for_own_data_unless_another_map_is_shown_to_be_better(tmp_path):
+    table = on_own_data(tmp_path / "one", {"RFF": [70, 71, 72], "QMC": [75, 71, 72]})
+    said = " ".join(table.notes)
+    assert "QMC with 128 columns has the best mean, but is not shown to be better than RFF: use RFF with 128" in said
+    assert "Where an interval includes 0, the map is not shown to differ from RFF." in said
+    table = on_own_data(tmp_path / "other", {"RFF": [70, 71, 72], "QMC": [60, 61, 63]})
+    assert "RFF with 128 columns has the best mean. " in " ".join(table.notes)
+
+
+def test_of_one_trial_on_own_data_no_interval_is_spoken_of(tmp_path):
+    table = on_own_data(tmp_path / "one", {"RFF": [70], "QMC": [75]})
+    said = " ".join(table.notes)
+    assert "There are no intervals: they need two trials." in said
+    assert "Where an interval" not in said
+
+
+def test_differences_on_own_data_are_rounded_and_costs_stand_beside_them(tmp_path):
+    table = on_own_data(tmp_path / "one", {"RFF": [70, 71], "QMC": [70 - 1e-14, 71]}, feature_s=1.0)
+    (row,) = [row for row in rows_of(table) if row["map"] == "QMC"]
+    assert (row["better than RFF by"], row["seconds"]) == ("+0.00", "1.30")
 
 
 def test_own_data_gets_what_it_needs(tmp_path):
@@ -151,28 +264,41 @@ def test_own_data_gets_what_it_needs(tmp_path):
 
 def test_minutes_plan_sizes_and_trials(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
-    seconds = iter([1000.0, 200.0, 59.0])
+    seconds = iter([1000.0, 0.0, 200.0, 0.0, 20.0, 10.0])  # of each plan the trials, and what they cost
     monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: next(seconds))
-    planned = own_data(str(tmp_path / "mine.csv"), minutes=1)
+    planned = own_data(str(tmp_path / "mine.csv"), budget=Budget(2))
     assert ([*planned.n_features["default"]], planned.trials) == (list(entry.PLANS[2][0]), {"default": 5})
-    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 600.0)
-    with pytest.raises(ConfigError, match="--minutes 1: the least that there is to run takes about 10 min"):
-        own_data(str(tmp_path / "mine.csv"), minutes=1)
+    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 300.0)
+    least = (
+        "--minutes 1: the least that there is to run takes about 10 min; give --minutes 1[0-9], or a file with fewer"
+    )
+    with pytest.raises(ConfigError, match=least):
+        own_data(str(tmp_path / "mine.csv"), budget=Budget(1))
+
+
+def test_minutes_count_from_the_start_of_the_command(tmp_path, monkeypatch):
+    pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
+    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 20.0)
+    own_data(str(tmp_path / "mine.csv"), budget=Budget(3))
+    with pytest.raises(ConfigError, match=r"--minutes 3: .*; give --minutes 4"):
+        own_data(str(tmp_path / "mine.csv"), budget=Budget(3, time.monotonic() - 170))
 
 
 def test_minutes_plan_a_map_s_datasets_sizes_and_trials(mine, monkeypatch):
     monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 0.0)
-    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: float(len(specs)))  # a second a trial
-    planned = own_map(mine, minutes=1)
-    assert ([*planned.n_features["default"]], planned.trials["default"]) == ([128, 512], 2)  # 6·2·2 maps·2 = 48
-    assert planned.time_limit == 60
-    least = own_map(mine, minutes=0.1)
+    monkeypatch.setattr(entry, "run_seconds", lambda specs, workers: 10.0 * len(specs))  # ten seconds a trial
+    planned = own_map(mine, budget=Budget(15))
+    assert ([*planned.n_features["default"]], planned.trials["default"]) == ([128, 512], 2)  # 48 trials, and 24 of cost
+    assert planned.time_limit == 600
+    least = own_map(mine, budget=Budget(2.5))
     assert (len(least.datasets), least.size()) == (entry.FEWEST_DATASETS, 6)
-    assert own_map(mine, full=True, minutes=10_000).size() == 2 * 28 * 5 * 5
-    with pytest.raises(ConfigError, match=r"--minutes 0\.05: the least that there is to run takes about 6 s"):
-        own_map(mine, minutes=0.05)
-    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 1e-3)
-    assert own_map(mine, minutes=1, workers=2).size() < planned.size()
+    assert own_map(mine, full=True, budget=Budget(100_000)).size() == 2 * 28 * 5 * 5
+    with pytest.raises(ConfigError, match=r"--minutes 0\.5: the least that there is to run takes about 2 min; give"):
+        own_map(mine, budget=Budget(0.5))
+    monkeypatch.setattr(entry, "seconds_a_row", lambda ref: 1e-2)
+    slow = "as the map takes 10 ms a row more than RFF; give --minutes [0-9]+, or --datasets with fewer rows"
+    with pytest.raises(ConfigError, match=slow):
+        own_map(mine, budget=Budget(0.5))
 
 
 def test_how_slow_a_map_is_is_measured(mine, tmp_path):
@@ -205,8 +331,11 @@ def test_a_map_that_fails_on_a_dataset_counts_as_the_constant_there(tmp_path, mo
             rows.append(log.ok(log.spec(method="RFF", **spec), 70.0))
             own = log.spec(method="QMC", **spec)
             rows.append(log.ok(own, 74.0) if name == "eeg" else log.lost(own, "timeout"))
-    table, by_dataset, _ = map_tables(load_results(log.write(tmp_path / "run", config, rows)), "QMC")
-    assert [row["failures"] for row in rows_of(table)] == ["2"]
+    results = load_results(log.write(tmp_path / "run", config, rows))
+    table, by_dataset, at_seconds = map_tables(results, "QMC", results)
+    assert [row["left out"] for row in rows_of(at_seconds)] == ["1 not measured"]
+    assert "In every row: 2 datasets, 2 trials, 2 failures." in table.notes
+    assert "Without its failed trials QMC gains +10.0 % at 128 columns." in table.notes
     found = {row["dataset"]: (row["QMC"], row["gain, %"]) for row in rows_of(by_dataset)}
     assert found == {"eeg": ("0.26", "+10.0"), "magic04": ("failed", "-50.0")}
 
@@ -214,14 +343,39 @@ def test_a_map_that_fails_on_a_dataset_counts_as_the_constant_there(tmp_path, mo
 def test_of_very_many_rows_some_are_learnt_from(tmp_path, monkeypatch):
     monkeypatch.setattr(entry, "MOST_ROWS", 50)
     pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3))).to_csv(tmp_path / "mine.csv", index=False)
-    assert own_data(str(tmp_path / "mine.csv")).train_rows["default"] == 50
+    some = own_data(str(tmp_path / "mine.csv"))
+    assert some.train_rows["default"] == 50
+    assert cost_of(some).train_rows["default"] == 50
+    assert rows_used(Grid(some.to_dict())) == "50 of 100 training rows are used"
+    monkeypatch.setattr(entry, "MOST_ROWS", 100)
+    assert not rows_used(Grid(own_data(str(tmp_path / "mine.csv")).to_dict()))
+
+
+def test_own_data_may_be_given_as_a_config_has_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{i % 7},text {i},{i}" for i in range(60)]
+    (tmp_path / "mine.csv").write_text("\n".join(["y,note,a", *lines]))
+    with pytest.raises(ConfigError, match=r"--data: mine.csv: line 2, .*leave it out: {path: …, ignore: \[note\]}"):
+        own_data("mine.csv")
+    found = own_data("{path: mine.csv, target: y, ignore: [note], task: regression}")
+    assert found.cards["mine"].columns == 1
+    (tmp_path / "mine.csv").rename(tmp_path / "bare")
+    found = own_data("{path: bare, target: y, ignore: [note], task: regression}")
+    assert cost_of(found).cards["bare"].columns == 1  # the name means the data as it was given, not the file anew
+    (tmp_path / "bare").rename(tmp_path / "mine.csv")
+    with pytest.raises(ConfigError, match="--data: unknown key 'ignoer'; did you mean 'ignore'"):
+        own_data("{path: mine.csv, ignoer: [note]}")
+    with pytest.raises(ConfigError, match="--data, line 1: a bracket opened above is not closed"):
+        own_data("{path: mine.csv")
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (["a,b,y", *["1,2,yes"] * 20], "a second class is needed"),
-        (["a,b,y", "1,2,0", "3,4,1"], "folds|rows"),
+        (["a,b,y", *["1,2,3.5"] * 20], "a second value is needed"),
+        (["a,b,y", "1,2,0", "3,4,1"], "--data: mine: 2 rows: 1 to learn from, 1 to test on; 50 or more are needed"),
+        (["a,b,y", *["1,2,yes", "2,1,no"] * 30, "0,0,perhaps"], "--data: mine: 1 row of class 'perhaps'; 10 or more"),
         (["some text", "and more of it"], "an input and the target are needed"),
     ],
 )
@@ -260,6 +414,17 @@ def test_what_goes_into_a_pull_request_is_saved_and_overwrites_no_other_map(boar
         save_entry(board.folder, "./mine.py:Other", tables, tmp_path / "saved")
 
 
+def test_where_all_trials_fail_no_option_is_advised_that_the_board_does_not_have(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3))).to_csv(tmp_path / "mine.csv", index=False)
+    none = Summary(tmp_path, Counter({"error": 60}), 60, 1.0)
+    monkeypatch.setattr("rffbench.execution.run.run_experiment", lambda *args, **options: none)
+    done = CliRunner().invoke(cli, ["board", "--data", "mine.csv"], standalone_mode=False)
+    assert done.return_value == 1
+    assert "0 trials ok, 60 failed" in done.output
+    assert "--retry-failed" not in done.output
+
+
 @pytest.mark.slow
 def test_own_data_from_the_command_line(tmp_path, mine):
     rng = np.random.default_rng(0)
@@ -268,7 +433,7 @@ def test_own_data_from_the_command_line(tmp_path, mine):
     data.to_csv(tmp_path / "data.csv", index=False)
     done = CliRunner().invoke(cli, ["board", "--data", "data.csv", "--workers", "1"], standalone_mode=False)
     assert done.exception is None, done.output
-    assert "The best mean has" in done.output
+    assert "has the best mean" in done.output
     assert "orthogonal" in done.output
 
 
@@ -283,9 +448,8 @@ def test_the_page_has_the_tables_of_the_results_and_the_shipped_rows_are_theirs(
     results = load_results(ship_board.FOLDER)
     there = shipped(protocol(results.config))
     assert there.protocol == protocol(load_experiment("board-small").to_dict())
-    pd.testing.assert_frame_equal(
-        there.rows.reset_index(drop=True), losses(results).reset_index(drop=True), check_dtype=False
-    )
+    rows = there.rows.drop(columns=["fit", "memory"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows, losses(results).reset_index(drop=True), check_dtype=False)
 
 
 def test_the_rows_of_the_board_ship_too():
@@ -293,10 +457,13 @@ def test_the_rows_of_the_board_ship_too():
     there = shipped(protocol(results.config))
     assert there.protocol == protocol(load_experiment("board").to_dict())
     rows = there.rows.reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows.drop(columns="cost"), losses(results).reset_index(drop=True), check_dtype=False)
+    expected = losses(results).reset_index(drop=True)
+    pd.testing.assert_frame_equal(rows.drop(columns=["fit", "memory"]), expected, check_dtype=False)
     of_board = load_board(ROOT / "results")
-    from_rows = at_cost(rows, rows[[*CELL, "cost"]].dropna(), of_board.known, COLUMNS)
-    pd.testing.assert_frame_equal(from_rows.gains, of_board.at_cost("fit", COLUMNS).gains, atol=1e-3)
+    for of in ("fit", "memory"):
+        costs = rows[[*CELL, of]].rename(columns={of: "cost"}).dropna()
+        from_rows = at_cost(rows, costs, of_board.known, COLUMNS)
+        pd.testing.assert_frame_equal(from_rows.gains, of_board.at_cost(of, COLUMNS).gains, atol=1e-3)
 
 
 def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatch):
@@ -306,5 +473,6 @@ def test_without_results_the_board_shows_the_rows_that_ship(tmp_path, monkeypatc
     assert "Nyström RPCholesky" in done.output
     said = " ".join(done.output.split())
     assert "These rows ship with rffbench" in said
-    assert "Gain at RFF's seconds with 512 columns" in said
+    assert "Gain at RFF's seconds: map, one fit and prediction" in said
+    assert "Gain at RFF's memory" in said
     assert not list(tmp_path.iterdir())

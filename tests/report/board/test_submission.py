@@ -1,8 +1,12 @@
 """A folder with one's own map: what a check draws, and what it refuses."""
 
+import subprocess
+
 import pytest
+from click.testing import CliRunner
 
 from rffbench import yamlfile
+from rffbench.cli import cli
 from rffbench.errors import ConfigError, ResultsError
 from rffbench.report.board import submission
 from rffbench.report.board.entry import own_map
@@ -72,10 +76,18 @@ def test_a_folder_that_is_none_or_was_changed_is_refused(folder):
         read_submission(folder / "nowhere")
     source = (folder / "mine.py").read_text()
     (folder / "mine.py").write_text(source + "# another\n")
-    with pytest.raises(ConfigError, match=r"mine.py: its SHA-256 is .*, and card.yaml says"):
+    again = r"or run `rffbench board ./mine.py:Mine --save .*` again"
+    with pytest.raises(
+        ConfigError, match=r"mine.py: its SHA-256 is .*, and card.yaml says .*: put the file back.*" + again
+    ):
         read_submission(folder)
     (folder / "mine.py").write_text(source)
     card = yamlfile.read(folder / "card.yaml")
+    (folder / "card.yaml").write_text(yamlfile.dump({**card, "rffbench": "0.0.9"}))
+    with pytest.raises(
+        ConfigError, match=r"card.yaml: made by rffbench 0.0.9, this is .*: run `rffbench board ./mine.py:M"
+    ):
+        read_submission(folder)
     (folder / "card.yaml").write_text(yamlfile.dump({**card, "map": "../mine.py"}))
     with pytest.raises(ConfigError, match=r"must be the name of a \.py file in this folder"):
         read_submission(folder)
@@ -86,7 +98,8 @@ def test_trials_of_another_protocol_or_map_are_refused_by_their_place(folder):
     row = log.json.loads(lines[3])
     lines[3] = log.json.dumps({**row, "key": "0" * 64})
     (folder / "trials.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(ResultsError, match=f"{row['dataset']} {row['method']} at {row['n_features']} columns"):
+    place = f"{row['dataset']} {row['method']} at {row['n_features']} columns, trial .*; run `rffbench board .* again"
+    with pytest.raises(ResultsError, match=place):
         read_submission(folder)
 
 
@@ -97,3 +110,25 @@ def test_trials_that_are_left_out_are_counted(folder):
     assert isinstance(found, Submission)
     assert found.missing == 3
     assert "3 trials of its config are not in the folder." in check_table(found, [], []).notes
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_check_runs_without_a_network_or_says_that_it_does_not(folder, monkeypatch, works):
+    commands, fetched = [], []
+
+    def started(command, **options):
+        commands.append([*command])
+        return subprocess.CompletedProcess(command, 0 if works else 1)
+
+    monkeypatch.setattr(subprocess, "run", started)
+    monkeypatch.setattr("rffbench.data.ensure", lambda name, progress: fetched.append(name))
+    (folder / "trials.jsonl").write_text("")  # so that nothing is run in this process
+    done = CliRunner().invoke(cli, ["board", "--check", str(folder), "--nonce", "n"], standalone_mode=False)
+    if works:
+        assert fetched == ["phoneme", "kin8nm"]
+        assert commands[-1][0] == "unshare"
+        assert commands[-1][-5:] == ["board", "--check", str(folder), "--nonce", "n"]
+        assert "the map has no network" in done.output
+    else:
+        assert isinstance(done.exception, ResultsError)  # it has no trials
+        assert "no sandbox: " in done.output
