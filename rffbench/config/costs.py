@@ -71,7 +71,7 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     for spec, alone in counted:
         features = _features(spec)
         base = hook(features, "base")
-        if base is None:
+        if base is None or features.n_components > train_rows(spec):
             total += alone
         else:
             own = _bandwidths(spec) * (_own_operations(spec) or 0.0)

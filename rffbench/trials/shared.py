@@ -8,6 +8,8 @@ and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation 
 The reported seconds are still those of a trial without sharing. They are the sum of parts that were all timed: drawing
 and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the Gram matrix likewise,
 scoring, mapping the chosen columns, and solving.
+
+A trial with more columns than rows is done alone: it is solved in the rows, without a Gram matrix of the columns.
 """
 
 from __future__ import annotations
@@ -59,10 +61,11 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
         return list(specs)
     bases: dict[Hashable, list[Member]] = {}
     alone = []
+    rows = len(problem.split.X_train)
     for spec in specs:
         features = problem.features(spec)
         base = hook(features, "base")
-        if base is None or not _fits_as_its_base(features):
+        if base is None or not _fits_as_its_base(features) or features.n_components > rows:
             alone.append(spec)
         else:
             bases.setdefault(base, []).append((spec, features))
