@@ -52,7 +52,15 @@ def made(tmp_path, monkeypatch):
 
 
 def test_every_reported_cell_is_counted_by_what_became_of_it(made):
-    each = made([cell(), cell(verdict="no spread"), lost("not measured"), lost("data not here"), lost("method not here", because="no such map")])
+    each = made(
+        [
+            cell(),
+            cell(verdict="no spread"),
+            lost("not measured"),
+            lost("data not here"),
+            lost("method not here", because="no such map"),
+        ]
+    )
     said = "1 of 1 cells agree, 1 not measured, 2 not comparable, 1 without a spread."
     assert reproduction.outcome(each) == said
 
