@@ -86,10 +86,7 @@ def run(
     from rffbench.execution.run import run_experiment
 
     experiment = experiment_of(config) if isinstance(config, Mapping) else load_experiment(Path(config))
-    if experiment.reference:
-        from rffbench.report.reference import read_reference
-
-        read_reference(experiment.reference, Path())
+    check_reference(experiment.reference)
     name, options = experiment.runs_on(executor)
     runs_on = make_executor(name, experiment, workers=workers, options=options | dict(executor_options or {}))
     folder = Path(results) / experiment.name
@@ -102,6 +99,15 @@ def run(
     finally:
         getattr(runs_on, "close", lambda: None)()
     return load(folder)
+
+
+def check_reference(name: str | None) -> None:
+    """Read all of the reference that a config names, if it names one; ConfigError, with file and line, if any of it is
+    wrong."""
+    if name:
+        from rffbench.report.reference import read_reference
+
+        read_reference(name, Path())
 
 
 def load(folder: str | PathLike[str]) -> Results:

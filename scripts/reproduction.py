@@ -387,11 +387,7 @@ def overview(experiments: list[Experiment], page: Path) -> str:
     lines, tried = [], f", {plural(protocols_tried(experiments), 'protocol')} tried"
     for role, title in ROLES.items():
         if mine := [each for each in experiments if each.role == role]:
-            lines += [
-                f"**{title}**{tried if not role else ''}:",
-                "",
-            ]
-            lines += [*_rows_of(mine, page), ""]
+            lines += [f"**{title}**{tried if not role else ''}:", "", *_rows_of(mine, page), ""]
     return "\n".join(lines)
 
 
@@ -508,7 +504,9 @@ def miss(row: dict[str, Any]) -> str:
 
 
 def reason(row: dict[str, Any], explained: list[dict[str, Any]]) -> str:
-    """Why a cell differs, by the first rule whose columns are those of the cell; else that it is open."""
+    """Why a cell differs, by the first rule whose columns are those of the cell, and ``side`` the side that its number
+    here is on; else that it is open."""
+    row = row | {"side": "above" if row["difference"] > 0 else "below"}
     for rule in explained:
         wanted = {key: value if isinstance(value, list) else [value] for key, value in rule.items() if key != "because"}
         if all(row[key] in values for key, values in wanted.items()):

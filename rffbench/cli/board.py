@@ -203,13 +203,14 @@ def _write_page(title: str, parts: Sequence[Section] | Sequence[list], path: Pat
 
 
 def _check_apart(folder: Path, nonce: str, workers: int | None) -> int:
-    """Fetch a submission's data, then check it in a process without a network; in this one where there is none."""
+    """Fetch a submission's data, then check it in a process without a network. Where no such process can be started,
+    check it in this one."""
     from rffbench.data import ensure
     from rffbench.report.board.submission import datasets_of
 
-    names = datasets_of(folder)
     if os.environ.get(APART):
         return _check(folder, nonce, workers)
+    names = datasets_of(folder)
     if not _cuts_off():
         say(f"no sandbox: `{' '.join(CUT_OFF)}` does not work here. The map can use the network, and your files. "
             "CONTRIBUTING.md says how to check it in a container.")  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from click.shell_completion import get_completion_class
 
@@ -19,6 +17,7 @@ from rffbench.text import plural
 @click.argument("config", type=TEXT, shell_complete=complete_config)
 def validate(config: str) -> int:
     """Check a config without running it."""
+    from rffbench.api import check_reference
     from rffbench.config.columns import warnings_of_columns
     from rffbench.config.loading import load_experiment
     from rffbench.execution import check_executor
@@ -26,10 +25,7 @@ def validate(config: str) -> int:
     from rffbench.solvers import check_installed
 
     experiment = load_experiment(config)
-    if experiment.reference:
-        from rffbench.report.reference import read_reference
-
-        read_reference(experiment.reference, Path())
+    check_reference(experiment.reference)
     unchecked = check_executor(*experiment.runs_on())
     warn_of_cards()
     if unchecked:

@@ -88,16 +88,14 @@ def run(
 
     Finished trials are skipped, except those whose data was unavailable or that the machine lost.
     """
+    from rffbench.api import check_reference
     from rffbench.config.loading import load_experiment
     from rffbench.execution import make_executor
 
     if executor == "":
         raise click.BadParameter("must name an executor, and is empty", param_hint="--executor")
     experiment = load_experiment(config)
-    if experiment.reference:
-        from rffbench.report.reference import read_reference
-
-        read_reference(experiment.reference, Path())
+    check_reference(experiment.reference)
     warn_of_cards()
     if (trials := experiment.size()) > MANY_TRIALS and not yes:
         raise ConfigError(f"{config}: has {trials:,} trials; --yes runs them")

@@ -26,7 +26,7 @@ from rffbench.solvers.base import default_block_rows
 from rffbench.text import canonical_json
 from rffbench.trials.metrics import COSTS, METRICS
 from rffbench.trials.seconds import BRIEF_S
-from rffbench.trials.shared import may_share, pool_size, worth_sharing
+from rffbench.trials.shared import may_share, pool_size, shared_draw, worth_sharing
 from rffbench.trials.spec import TrialSpec
 from rffbench.trials.tasks import tasks
 from rffbench.trials.tuning import tuning_spec
@@ -70,8 +70,8 @@ def group_operations(specs: Sequence[TrialSpec]) -> float:
     total, bases = tuning, dict[Hashable, list[tuple[Any, float, float]]]()
     for spec, alone in counted:
         features = _features(spec)
-        base = hook(features, "base")
-        if base is None or features.n_components > train_rows(spec):
+        base = shared_draw(features, train_rows(spec))
+        if base is None:
             total += alone
         else:
             own = _bandwidths(spec) * (_own_operations(spec) or 0.0)

@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -96,14 +97,14 @@ class Comparison:
         """Whether the numbers are a paper's, not recorded here."""
         return self.reference.table is not None and not isinstance(self.reference, OwnReference)
 
-    @property
+    @cached_property
     def controls(self) -> list[Control]:
         """The number of cells within the tolerance if methods were mixed up; only for a paper's numbers."""
         if not self._of_paper:
             return []
         return controls(self.counted[self.counted["metric"] == self.counted["metric"].min()])
 
-    @property
+    @cached_property
     def leans(self) -> list[Lean]:
         """The mean signed difference of each metric's cells; only for a paper's numbers."""
         if not self._of_paper:

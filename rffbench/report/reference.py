@@ -1,4 +1,4 @@
-"""Reads all of a reference, so that what is wrong in it is told before anything is measured or compared."""
+"""Reads all of a reference, so that faults are told before anything is measured or compared."""
 
 from __future__ import annotations
 

@@ -8,8 +8,6 @@ and Z′y = T′(B₀′y): the Gram matrices of B₀, one per cross-validation 
 The reported seconds are still those of a trial without sharing. They are the sum of parts that were all timed: drawing
 and mapping strip by strip in the shared pass (the strips up to size s are the map of size s), the Gram matrix likewise,
 scoring, mapping the chosen columns, and solving.
-
-A trial with more columns than rows is done alone: it is solved in the rows, without a Gram matrix of the columns.
 """
 
 from __future__ import annotations
@@ -54,6 +52,13 @@ def may_share(spec: TrialSpec) -> bool:
     return not (by_svd or any(solver.get(key) for key in ("blocks", "class_weight", "partitions")))
 
 
+def shared_draw(features: Any, rows: int) -> Hashable | None:
+    """The larger draw that a map's columns are of, by which trials share work; None if it is done alone. With more
+    columns than ``rows`` it is: a trial alone is then solved in the rows, without a Gram matrix of the columns."""
+    base: Hashable | None = hook(features, "base")
+    return None if base is not None and features.n_components > rows else base
+
+
 def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -> list[TrialSpec]:
     """Run the trials of ``problem`` that can share work, and return the others."""
     refused = problem.n_classes > 2 and specs[0].solver.get("path")  # each trial says so itself
@@ -64,8 +69,8 @@ def run_shared(specs: Sequence[TrialSpec], problem: Problem, channel: Channel) -
     rows = len(problem.split.X_train)
     for spec in specs:
         features = problem.features(spec)
-        base = hook(features, "base")
-        if base is None or not _fits_as_its_base(features) or features.n_components > rows:
+        base = shared_draw(features, rows)
+        if base is None or not _fits_as_its_base(features):
             alone.append(spec)
         else:
             bases.setdefault(base, []).append((spec, features))

@@ -1,16 +1,15 @@
 """A cell of each released file, computed by plain numpy that shares no code with the package, and by the package."""
 
-import csv
 import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+
+from tests.helpers.recomputed import nystroem, released, ridge
 
 ROOT = Path(__file__).parents[2]
-PAPERS = ROOT / "rffbench" / "papers"
 MIRROR = Path(os.environ.get("RFFBENCH_MIRROR", "."))
 LIMIT_S = 300  # of a run, as the gate has it
 T95 = {2: 4.303, 3: 3.182, 13: 2.160, 23: 2.069}  # Student's, by degrees of freedom
@@ -20,13 +19,6 @@ on_real_data = [
     pytest.mark.skipif(not os.environ.get("RFFBENCH_MIRROR"), reason="RFFBENCH_MIRROR is not set"),
 ]  # fmt: skip
 pytestmark = on_real_data
-
-
-def released(file, **cell):
-    with (PAPERS / file).open() as stream:
-        rows = [row for row in csv.DictReader(stream) if all(row[key] == value for key, value in cell.items())]
-    assert len(rows) == 1
-    return rows[0]
 
 
 def agrees(values, mean, std, n):
@@ -123,10 +115,8 @@ def penbased():
 
 
 def ridge_accuracy(Z, y, Z_test, y_test, *, center=False):
-    targets = 2 * np.eye(10)[y] - 1
-    mean = targets.mean(axis=0) * center
-    weights = np.linalg.solve(Z.T @ Z + 0.01 * np.eye(Z.shape[1]), Z.T @ (targets - mean))
-    return 100 * float(((Z_test @ weights + mean).argmax(axis=1) == y_test).mean())
+    scores = ridge(Z, 2 * np.eye(10)[y] - 1, Z_test, center=center)
+    return 100 * float((scores.argmax(axis=1) == y_test).mean())
 
 
 def near_one_run(values, stored):
@@ -151,10 +141,8 @@ def test_nystroem_on_penbased_is_that_stored_with_centred_targets_alone():
     (X, y), (X_test, y_test) = penbased()
     centred, plain = [], []
     for seed in range(4):
-        landmarks = X[np.random.default_rng(seed).choice(len(X), 64, replace=False)]
-        K, K_train, K_test = (np.exp(-cdist(rows, landmarks) / 0.03) for rows in (landmarks, X, X_test))
-        root = np.linalg.cholesky(np.linalg.inv(K))
-        arguments = K_train @ root, y, K_test @ root, y_test
+        Z, Z_test = nystroem(X, X_test, 0.03, 64, seed)
+        arguments = Z, y, Z_test, y_test
         centred.append(ridge_accuracy(*arguments, center=True))
         plain.append(ridge_accuracy(*arguments))
     cell = released("wu2016_random_binning.csv", dataset="pendigits", method="nystrom", rank="64", sigma="0.03")

@@ -24,8 +24,8 @@ EQUATIONS = {
 OWN_LANDMARKS = ("Nyström falkon",)
 """Solvers that draw landmarks of their own: their equations have another solution than the direct solve's."""
 Mark = Literal["direct", "least", "own"]
-"""Whose test error a solver has to come near: the direct solve's; where there is none, the least that an iterative
-solver ends with; or, of a solver with landmarks of its own, the one that it ends with."""
+"""Whose test error a solver has to come near: the direct solve's. If the direct solve does not fit, it is the least
+error that an iterative solver ends with. A solver with landmarks of its own has to come near its own last error."""
 SIGNS: dict[Mark, str] = {"direct": "", "least": " *", "own": " †"}
 NOTES: dict[Mark, str] = {
     "least": "* The direct solve does not fit: the least error that a solver of the equations ends with.",

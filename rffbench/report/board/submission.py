@@ -124,7 +124,8 @@ def _card(folder: Path) -> Mapping[str, Any]:
 
 
 def datasets_of(folder: Path) -> list[str]:
-    """The datasets of the submission in a folder, found without its map's code; ConfigError where it is none."""
+    """The datasets of the submission in a folder. The map's code is not run. ConfigError if the folder holds no
+    submission."""
     _card(folder)
     return [str(name) for name in _config(folder)["datasets"]]
 
