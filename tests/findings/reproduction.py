@@ -20,7 +20,7 @@ DESCRIBED = [
     r"y/100",
     r"a residual of 0\.001 or after 50 steps|at rank 8\b|covtype at 8 and 16|λ of random binning is at least 0\.01",
     r"classes from 0 on|letter's begin at 1\b|up to rank 64|california and cpu up to 256|on letter up to 32|on covtype up to 16 and on MNIST at 8",
-    r"every rank up to 1,024|but on MNIST at 8\b|method: features 500|hold a single 1|scaled to \[0, 1\]",
+    r"every rank up to 1,024|but on MNIST at 8\b|errors from 150 to 600 columns|method: \[binning 10, [^\]]*\]|hold a single 1|scaled to \[0, 1\]",
     r"16 GB and about half an hour a fold|13 columns there, not 22|the first 1,000 rows of cod-rna\.t",
     r"tests/\S+\.py|18 of the 61 released sizes and 8 of the 61 numbers of parts|n_features: \[[\d, ]+\]|of degree 3, centred|degree 7 and 20|reduced from 32,768 columns|from 192 columns on",
     r"twenty trials, on MNIST three, where they have 500",
