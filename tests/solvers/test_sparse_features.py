@@ -25,6 +25,7 @@ from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import FeatureMap
 from rffbench.features.hooks import columns_of
 from rffbench.solvers import BUILT_IN, make_solver, served
+from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
 from tests.helpers import plug_ins
 from tests.helpers.tiny_config import TINY
 
@@ -120,6 +121,34 @@ def test_ridge_that_stops_early_says_so_with_what_is_left(monkeypatch):
         StreamedRidge(1e-6, features=BINNING, method="cg").fit(X, TARGET)
 
 
+@pytest.mark.parametrize(("center", "scale"), [(True, "n"), (False, 1), ("both", "n")])
+def test_pcg_is_the_direct_solution_and_chooses_lambda_by_the_same_errors(center, scale):
+    y = np.stack([TARGET, np.cos(5 * X[:, 2])], axis=1)
+    settings = {"center": center, "lambda_scale": scale}
+    wanted = StreamedRidgeCV(ALPHAS, features=DenseBinning(), **settings).fit(X, y)
+    found = PCGRidgeCV(ALPHAS, features=BINNING, budget={"tolerance": 1e-10}, **settings).fit(X, y)
+    assert found.alpha_ == wanted.alpha_
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-6)
+    np.testing.assert_allclose(found.predict(NEW), wanted.predict(NEW), atol=1e-6)
+    errors = [each.cv_results_["fold_test_error"] for each in (found, wanted)]
+    np.testing.assert_allclose(*errors, rtol=2e-3)
+
+
+def test_pcg_stops_after_the_steps_of_its_budget_with_the_solution_of_plain_conjugate_gradients():
+    Z = clone(BINNING).fit(X).transform(X).toarray()
+    w, residual = np.zeros(Z.shape[1]), Z.T @ TARGET
+    direction = residual
+    for _ in range(5):
+        product = Z.T @ (Z @ direction) + 0.01 * direction
+        step = residual @ residual / (direction @ product)
+        w, after = w + step * direction, residual - step * product
+        direction, residual = after + (after @ after) / (residual @ residual) * direction, after
+    found = PCGRidgeCV([0.01], features=BINNING, lambda_scale=1, center=False, budget={"passes": 7})
+    with pytest.warns(ConvergenceWarning, match=r"lambda=0.01 has not converged: .* after 7 passes"):
+        found.fit(X, TARGET)
+    np.testing.assert_allclose(found.coef_, w, rtol=1e-6, atol=1e-10)
+
+
 def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_matrix():
     y, fitted = LABELS[2], clone(BINNING).fit(X)
     Z, new = csr_matrix(fitted.transform(X)), csr_matrix(fitted.transform(NEW))
@@ -135,7 +164,7 @@ def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_mat
     "estimator",
     [
         LinearSVM(BINNING), LogisticClassifierCV([0.01], features=BINNING),
-        StreamedRidgeClassifierCV([0.01, 0.1], features=BINNING),
+        StreamedRidgeClassifierCV([0.01, 0.1], features=BINNING), PCGRidgeClassifierCV([0.01], features=BINNING),
     ],
     ids=str,
 )  # fmt: skip
@@ -160,7 +189,7 @@ def test_the_solvers_that_take_sparse_features_say_so():
     assert [name for name in BUILT_IN if served(name).sparse_cost is not None] == TAKE
 
 
-TAKE = ["ridge", "linear-svm", "logistic"]
+TAKE = ["ridge", "linear-svm", "logistic", "pcg"]
 
 
 def test_a_solver_that_takes_no_sparse_features_is_refused_with_those_that_do():
@@ -181,6 +210,8 @@ def test_a_solver_that_takes_no_sparse_features_is_refused_with_those_that_do():
         ("name: ridge, lambda: 0", "lambda must be above 0 for sparse features, got 0"),
         ("name: ridge, lambda: [0.1, 1], path: true", "path must be False for sparse features"),
         ("name: ridge, lambda: [0.1, 1], blocks: dask", "blocks must be null for sparse features, got 'dask'"),
+        ("name: pcg, lambda: 0.1, blocks: dask", "blocks must be null for sparse features, got 'dask'"),
+        ("name: pcg, lambda: 0.1, preconditioner: sketch", "preconditioner must be none or null for sparse features"),
     ],
 )
 def test_a_way_of_solving_that_would_make_them_dense_is_refused_with_its_line_before_anything_runs(
@@ -197,7 +228,9 @@ def test_a_way_of_solving_that_would_make_them_dense_is_refused_with_its_line_be
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize("estimator", [LinearSVM(memory=10**5), LogisticClassifierCV([0.1], memory=10**5)], ids=str)
+@pytest.mark.parametrize("estimator", [
+    LinearSVM(memory=10**5), LogisticClassifierCV([0.1], memory=10**5), PCGRidgeClassifierCV([0.1], memory=10**5),
+], ids=str)  # fmt: skip
 def test_too_small_a_budget_is_refused(estimator):
     with pytest.raises(MemoryBudgetError):
         estimator.set_params(features=RandomBinningFeatures(500, gamma=20.0)).fit(X, LABELS[2])

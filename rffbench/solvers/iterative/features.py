@@ -93,8 +93,8 @@ class FeatureSystem:
                 product = self._back(product)
                 self.preconditioner = of_nystroem(product, Omega, float(np.finfo(self.tiles.dtype).eps))
         else:
-            with Stopwatch() as watch:
-                self._learn(*self._pass(FirstPass()))
+            self._learn(*self._pass(FirstPass()))
+            return
         self.precondition_s = watch.seconds
 
     def _pass(self, work: Work) -> Sums:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.features.base import fitted_map, held_bytes, mapped
-from rffbench.features.hooks import hook
+from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.parameters import WrongParameter, check_choice, check_map
 from rffbench.parts import SolverServes, serves
 from rffbench.rowsource import Stopwatch
@@ -48,6 +48,12 @@ class _PCGRidge(IterativeRidge):
         super().check_parameters()
         check_map(self.features)
         check_choice("preconditioner", self.preconditioner, (None, *get_args(Preconditioning)))
+        if makes_sparse(self.features):
+            if self.preconditioner not in (None, "none"):
+                problem = f"must be none or null for sparse features, got {self.preconditioner!r}"
+                raise WrongParameter("preconditioner", problem)
+            if self.blocks is not None:
+                raise WrongParameter("blocks", f"must be null for sparse features, got {self.blocks!r}")
         check_rank(self.rank, self._kind)
         check_not_sketched(self.blocks, self._kind, "null, nystroem or none")
 
@@ -68,7 +74,7 @@ class _PCGRidge(IterativeRidge):
 
     @property
     def _kind(self) -> Any:
-        return self.preconditioner or "nystroem"
+        return self.preconditioner or ("none" if makes_sparse(self.features) else "nystroem")
 
     def _map(self, dtype: Any = None) -> Any:
         return getattr(self, "features_", None)
@@ -86,6 +92,8 @@ class _PCGRidge(IterativeRidge):
     def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
         block, rank = AT_ONCE * Tiles.rows_of(p), self._rank(p)
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
+        if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
+            return {"vectors": 8 * problems * ((VECTORS + 1) * p + n), "Z": 28 * most_columns(self.features, n)}
         return {
             "preconditioner": 8 * of_rank[self._kind],
             "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n)
@@ -96,7 +104,7 @@ class _PCGRidge(IterativeRidge):
 
     def bytes_to_fit(self, n: int, d: int) -> int:
         """About the bytes that a fit to (n, d) float64 rows and one target needs besides the rows."""
-        columns = d if self.features is None else int(getattr(self.features, "n_components", d))
+        columns = d if self.features is None else most_columns(self.features, n)
         needed = sum(self._bytes(n, d, columns, self._problems).values())
         return max(needed, hook(self.features, "bytes_to_fit"))
 
@@ -106,17 +114,17 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     cross-validation.
 
     Neither Z (n, p) nor ZᵀZ is stored: each step maps all rows again, in blocks, and serves all folds, λ and targets.
-    Memory is about p·rank numbers, and some vectors (p,) for each fold, λ and target. The steps end when √(rᵀP⁻¹r) ≤
-    tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the preconditioner P; this ratio is about the
-    relative error of the learnt function. The residual is computed again at the end; ConvergenceWarning if it is
-    larger.
+    Sparse features are mapped once and kept. Memory is about p·rank numbers, and some vectors (p,) for each fold, λ
+    and target. The steps end when √(rᵀP⁻¹r) ≤ tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the
+    preconditioner P; this ratio is about the relative error of the learnt function. The residual is computed again at
+    the end; ConvergenceWarning if it is larger.
 
     Parameters
     ----------
     alphas : the λ > 0 to choose from, or the only one.
     features : transformer or None
         A feature map, cloned, fitted on the training rows and applied block by block; None: Z is X.
-    preconditioner : None, 'nystroem', 'sketch' or 'none'; None is 'nystroem'
+    preconditioner : None, 'nystroem', 'sketch' or 'none'; None is 'nystroem', and 'none' for sparse features
         'nystroem': the randomised Nyström approximation of ZᵀZ of ``rank`` columns (Frangella, Tropp & Udell 2023).
         'sketch': ``rank`` random sums of rows of Z, a CountSketch (Avron, Clarkson & Woodruff 2017). Both are
         decomposed once, for all folds and λ.
@@ -156,7 +164,7 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
 @serves(
     SolverServes(
         iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
-        letters=passes_of_a_fit(40),
+        sparse_cost="2*i*(k + 1)*c*n*R*10", letters=passes_of_a_fit(40),
         source="Frangella, Tropp and Udell, SIMAX 2023",
     )
 )  # fmt: skip
@@ -177,8 +185,9 @@ def make_pcg(
     lambda_scale : the penalty: n·λ, or λ itself.
     center : true or target: centre y; both: an unpenalised intercept; false: neither.
     scoring : the measure that chooses λ: null, the squared error; accuracy, the share of wrong labels.
-    preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on the
-        kernel a Nyström approximation of K with landmarks by rpcholesky (null), uniform or greedy; or none.
+    preconditioner : on features nystroem (null), a Nyström approximation of ZᵀZ, or sketch, random sums of rows; on
+        sparse features none (null); on the kernel a Nyström approximation of K with landmarks by rpcholesky (null),
+        uniform or greedy; or none.
     rank : columns of the Nyström approximation, or sketched rows; null: 1,000.
     budget : limits {passes, seconds, tolerance}; by default 1000 passes, no limit of seconds, and 1e-6.
     record : whether the residual and the test error after each pass are kept.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.errors import Fallback, MemoryBudgetError
+from rffbench.features.hooks import makes_sparse
 from rffbench.linalg.conjugate_gradients import NotPositive, conjugate_gradients
 from rffbench.linalg.threads import blas_for
 from rffbench.parameters import WrongParameter, check_choice, check_count, check_memory, check_positive
@@ -24,7 +25,7 @@ from rffbench.solvers.base import Classifier, LambdaScale, mean_test_error, no_s
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
-from rffbench.solvers.iterative.tiles import Tiles
+from rffbench.solvers.iterative.tiles import SparseTiles, Tiles
 from rffbench.solvers.ridge.fold_statistics import Solution, cv_results
 from rffbench.solvers.ridge.settings import (
     Blocks,
@@ -137,7 +138,9 @@ class IterativeRidge:
 
     def _tiles(self, X: Any, columns: int) -> Tiles:
         """The features of X, with passes in this process or by workers."""
-        return (BlockedTiles if self.blocks else Tiles)(X, self._map(X.dtype), columns)
+        features = self._map(X.dtype)
+        of = SparseTiles if makes_sparse(features) else BlockedTiles if self.blocks else Tiles
+        return of(X, features, columns)
 
     def _fit_targets(self, X: Any, Y: Numbers, y: NDArray) -> None:
         self.check_parameters()

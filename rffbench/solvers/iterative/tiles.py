@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rffbench.features.base import check_finite, mapped
 from rffbench.features.hooks import bears_threads, hook
 from rffbench.linalg.threads import side_by_side, thread_count
-from rffbench.rowsource import clock, row_blocks, since
+from rffbench.rowsource import Stopwatch, clock, row_blocks, since
 from rffbench.solvers.base import checked_rows, default_block_rows
 from rffbench.solvers.iterative.problems import Problems
 
@@ -121,3 +121,23 @@ class Tiles:
             return mapped(self.features, rows, self.p)
         fill(np.ascontiguousarray(rows), out)
         return out
+
+
+class SparseTiles(Tiles):
+    """`Tiles` of a map that makes a CSR matrix: Z is one tile, mapped once and kept, because it is small."""
+
+    _Z: Any = None
+
+    @property
+    def feature_s(self) -> float:
+        """The seconds of mapping each row once."""
+        return self._seconds
+
+    def visit(self, work: Callable[[slice, Any], Result]) -> Iterator[tuple[slice, Any, Result]]:
+        self.passes += 1
+        if self._Z is None:
+            with Stopwatch(self.X) as watch:
+                self._Z = mapped(self.features, checked_rows(self.X, slice(0, self.n)), self.p)
+            self._seconds = watch.seconds
+        rows = slice(self.first, self.first + self.n)
+        yield rows, self._Z, work(rows, self._Z)
