@@ -14,6 +14,7 @@ from rffbench.cli import cli
 from rffbench.config.costs import EFFICIENCY, bytes_needed, group_operations, in_order, operations, shares, train_rows
 from rffbench.config.dryrun import Pace, describe, estimate
 from rffbench.config.experiment import Experiment
+from rffbench.config.loading import load_experiment
 from rffbench.execution.log import read_rows
 from rffbench.features import feature_class
 from rffbench.linalg.bins import table_bytes
@@ -287,3 +288,18 @@ def test_of_sparse_features_the_rows_decide_how_many_columns_there_are_and_that_
     alone = text.replace("surrogate-leverage}", "random-binning}").replace("  RFF: {features: fourier}\n", "")
     config.write_text(alone)
     assert "columns" not in CliRunner().invoke(cli, ["validate", str(config)]).output
+
+
+RATE = 3e10  # multiply-adds per second of the two cores for which the budgets are
+OF_SOURCES = ["lin2023", "lin2023-exact", "munkhoeva2018", "buchel2024", "wacker2022-gaussian", "wacker2022-polynomial",
+              "wu2016", "wu2016-cv", "wu2016-sigma", "li2019-distributed", "zhang2019", "parkinson2023",
+              "ma2017-eigenpro", "diaz2023", "potapczynski2021"]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "hours"), [*((name, 3) for name in OF_SOURCES), ("board", 24)])
+def test_a_config_is_within_its_budget_of_hours(name, hours):
+    found = estimate(list(load_experiment(name).grid()), [], rate=lambda: RATE)
+    assert found.counted
+    assert not found.untimed
+    assert found.seconds + found.aside / 2 < hours * 3600

@@ -237,7 +237,7 @@ class EigenProClassifier(_EigenPro, Classifier):
 
 
 @serves(SolverServes(
-    uses="kernel rows", iterative=True, cost="i*n*n*(d + t + c)", letters=passes_of_a_fit(30),
+    uses="kernel rows", iterative=True, cost="i*n*n*(d/2 + t + c)", letters=passes_of_a_fit(30),
     source="Ma and Belkin, MLSys 2019",
 ))  # fmt: skip
 def make_eigenpro(
