@@ -73,18 +73,21 @@ def conjugate_gradients(
     step_before, turn = np.ones(t), np.zeros(t)
     left = np.where(norm > 0, np.ones((len(shifts), t)), 0.0)
     earlier: list[tuple[Block, Block]] = []  # residuals r and P⁻¹r, with rᵀP⁻¹r = 1
+    scratch = np.empty_like(B)  # for products of blocks, as new memory takes longer than to multiply
     for steps in range(most_steps + 1):
         live = zeta * np.sqrt(squared) > wanted[at]
         if not (keep := live.any(axis=0)).all():
             at, live, zeta, before = at[keep], live[:, keep], zeta[:, keep], before[:, keep]
             residual, direction, squared = residual[:, keep], direction[:, keep], squared[keep]
-            scaled = scaled[:, keep]
+            scaled, scratch = scaled[:, keep], np.empty_like(residual)
             step_before, turn = step_before[keep], turn[keep]
             directions = {index: each[:, keep] for index, each in directions.items()}
             earlier = [(each[:, keep], of_it[:, keep]) for each, of_it in earlier]
         if not len(at) or steps == most_steps:
             break
-        product = multiply(direction, at) + least * direction
+        product = multiply(direction, at)
+        if least:
+            product += np.multiply(least, direction, out=scratch)
         curvature = np.einsum("ij,ij->j", direction, product)
         if not (curvature > 0).all():
             worst = int(np.argmin(curvature))
@@ -93,11 +96,11 @@ def conjugate_gradients(
         below = step * turn * (before - zeta) + before * step_before * (1 + above * step)
         after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
         shrinks = np.divide(after, zeta, out=np.zeros_like(zeta), where=live)
-        X[seed][:, at] += step * direction
+        X[seed][:, at if len(at) < t else slice(None)] += np.multiply(step, direction, out=scratch)  # a slice: no copy
         if reorthogonalize:
             size = np.sqrt(squared)
             earlier.append((residual / size, scaled / size))
-        residual -= step * product
+        residual -= np.multiply(step, product, out=scratch)
         for each, of_it in 2 * earlier:
             residual -= np.einsum("ij,ij->j", of_it, residual) * each
         scaled = residual if precondition is None else precondition(residual, at)

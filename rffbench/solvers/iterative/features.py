@@ -149,7 +149,7 @@ class FeatureSystem:
     def precondition(self, R: Numbers, columns: Columns) -> Numbers:
         """See `rffbench.solvers.iterative.ridge_cv.System`."""
         if self.preconditioner is None:
-            return R.copy()
+            return R
         return self.preconditioner.solve(R, self.problems.penalties[columns], self.problems.share[columns])
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
