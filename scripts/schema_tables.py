@@ -8,9 +8,9 @@ import click
 
 import rffbench
 from rffbench.cli import cli
+from rffbench.config.grid import OF_METHOD
 from rffbench.config.schema import json_schema
 
-OF_EVERY_METHOD = ("features", "solver", "kernel", "n_features", "datasets")
 SECTIONS = {  # of docs/config.md, by the definitions they are about
     "Kernel": "[kernel](#kernel)",
     "OwnData": "[mapping](#datasets-a-file-of-your-own)",
@@ -24,7 +24,7 @@ def config_keys(definition=""):
     such as solvers, each has a table; of ``Method``, the keys that every method has are left out."""
     schema = json_schema()
     part = schema["$defs"][definition] if definition else schema
-    left_out = OF_EVERY_METHOD if definition == "Method" else ()
+    left_out = OF_METHOD if definition == "Method" else ()
     lines = []
     for each in part.get("oneOf", [part]):
         keys = {key: value for key, value in each["properties"].items() if key not in left_out and "const" not in value}

@@ -57,8 +57,12 @@ def check_fitted(grid: Grid) -> None:
         card = load_card(dataset)
         if card.split.rule != "folds":
             raise Misplaced(f"gives parameters by fold; the split of {dataset} is {card.split.rule}", "parameters_from")
-        sizes = [size for label in grid.methods_on(dataset) for size in grid.sizes(dataset, label)]
+        asked = [
+            grid.planned_trials(dataset, label, size)
+            for label in grid.methods_on(dataset)
+            for size in grid.sizes(dataset, label)
+        ]
         folds = round(card.rows / card.n_test)
-        for fold in range(min(folds, max(map(grid.planned_trials, sizes)))):
+        for fold in range(min(folds, max(asked))):
             with located("parameters_from"):
                 fitted(table, dataset, fold, card.columns_after(grid.setting("preprocess", dataset) or ()))

@@ -291,9 +291,10 @@ class Experiment(Strict):
                 if dataset not in self.datasets:
                     raise Misplaced(unknown("dataset of this experiment", dataset, self.datasets), key, dataset)
         for label, method in self.methods.items():
-            if isinstance(method.n_features, dict):
-                with under("methods", label):
-                    check_mapping("n_features", method.n_features, method.datasets or self.datasets, "dataset")
+            with under("methods", label):
+                for key in ("n_features", "trials"):
+                    if isinstance(own := getattr(method, key), dict):
+                        check_mapping(key, own, method.datasets or self.datasets, "dataset")
         check_grid(Grid(self.to_dict()))
         check_inputs(Grid(self.to_dict()))
         check_fitted(Grid(self.to_dict()))

@@ -21,7 +21,8 @@ from rffbench.plugins import ownfile
 from rffbench.text import canonical_json
 from rffbench.trials.spec import LATER, Timing, TrialSpec, written_size
 
-OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets")  # a method's entries but its map's parameters
+# A method's entries, besides its map's parameters.
+OF_METHOD = ("features", "solver", "kernel", "n_features", "datasets", "trials")
 _OF_METHOD_OR_ALL = ("solver", "kernel")  # settings that a method may have of its own; the others may differ by dataset
 _OF_CELL = ("dataset", "data_hash", "method", "n_features", "multiple", "trial")
 # Fields of a spec that a config expresses differently.
@@ -59,7 +60,7 @@ class Grid:
         return [label for label in self.methods if dataset in (own[label] or [dataset])]
 
     def has_own(self, name: str, method: str) -> bool:
-        """Whether a method has a solver, a kernel or sizes of its own."""
+        """Whether a method has a solver, a kernel, sizes or trials of its own."""
         return self.config["methods"][method].get(name) is not None
 
     def features(self, method: str) -> dict[str, Any]:
@@ -100,8 +101,11 @@ class Grid:
         """A method's sizes on a dataset: ``n_features`` → the size as written."""
         return {self.n_features(dataset, size): size for size in self.sizes(dataset, method)}
 
-    def planned_trials(self, size: str | int) -> int:
-        """How many trials there are at a size as written."""
+    def planned_trials(self, dataset: str, method: str, size: str | int) -> int:
+        """How many trials a method has on a dataset at a size as written."""
+        own = self.config["methods"][method].get("trials") or {}
+        if found := own.get(dataset, own.get(DEFAULT)):
+            return int(found)
         trials = self.config.get("trials", 1)
         if not isinstance(trials, Mapping):
             return int(trials)
@@ -134,7 +138,7 @@ class Grid:
             return False
         here = (written_size(row["n_features"], row.get("multiple")), str(row["n_features"]))
         size = next((each for each in here if each in cell.sizes), None)
-        return size is not None and row["trial"] < self.planned_trials(size)
+        return size is not None and row["trial"] < self.planned_trials(row["dataset"], row["method"], size)
 
     def _agrees(self, name: str, row: Mapping[str, Any]) -> bool:
         """Whether a row was measured with the cell's setting, or one of them does not state it."""
@@ -193,7 +197,7 @@ class Grid:
                         ],
                         **self._cells[dataset, method].settings,
                     )
-                    yield first, self.planned_trials(size)
+                    yield first, self.planned_trials(dataset, method, size)
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str], _Cell]:

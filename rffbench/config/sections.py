@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StrictStr,
+    model_validator,
+)
 
 from rffbench.config.grid import OF_METHOD
 from rffbench.config.places import located
@@ -18,6 +27,7 @@ from rffbench.config.values import (
     OwnSizes,
     Sigmas,
     SolverName,
+    by_default,
     by_key,
     once,
 )
@@ -143,6 +153,9 @@ class Method(BaseModel):
     datasets: Annotated[list[Dataset] | None, Field(min_length=1)] = Field(
         default=None, description="The datasets it is run on, if not all of the experiment's."
     )
+    trials: Annotated[
+        dict[str, PositiveInt] | None, BeforeValidator(by_default, json_schema_input_type=int | dict[str, int])
+    ] = Field(default=None, description="Trials per cell instead of the experiment's; per dataset too.")
 
     @model_validator(mode="before")
     @classmethod

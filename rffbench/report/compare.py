@@ -252,7 +252,7 @@ def _missing(cells: pd.DataFrame, results: Results) -> list[str]:
     """Sentences on cells that are not comparable, not asked for or not run, and on cells with too few trials."""
     few = []
     for dataset, _, size, method, trials in each_cell(results.trials):
-        planned = results.grid.planned_trials(size)
+        planned = results.grid.planned_trials(dataset, method, size)
         if (ok := int((trials["status"] == "ok").sum())) < planned:
             failed = trials.loc[trials["status"] != "ok", "status"].value_counts()
             why = "".join(f", {count} {status}" for status, count in failed.items())

@@ -1,5 +1,6 @@
 """What a config means, at its one owner: the trials it asks for, and which rows of a log are its own."""
 
+from collections import Counter
 from dataclasses import fields
 
 import pytest
@@ -58,7 +59,19 @@ def test_every_setting_of_a_trial_is_compared_and_read_back(setting):
 def test_a_trial_beyond_those_that_a_size_has_is_not_wanted():
     grid = grid_of(CONFIG)
     for spec in grid.specs():
-        assert not grid.wants({**row_of(spec), "trial": grid.planned_trials(spec.size)})
+        assert not grid.wants({**row_of(spec), "trial": grid.planned_trials(spec.dataset, spec.method, spec.size)})
+
+
+def test_a_method_may_have_its_own_number_of_trials_on_each_dataset():
+    methods = {"RFF": {"features": "fourier"}, "QMC": {"features": "qmc", "trials": {"eeg": 1, "default": 2}}}
+    grid = grid_of({**CONFIG, "datasets": ["eeg", "magic04"], "methods": methods, "trials": 3, "train_rows": None,
+                    "preprocess": "none"})  # fmt: skip
+    counts = Counter((spec.dataset, spec.method) for spec in grid.specs())
+    sizes = {name: len(grid.sizes(name, "RFF")) for name in grid.datasets}
+    trials = {("eeg", "RFF"): 3, ("magic04", "RFF"): 3, ("eeg", "QMC"): 1, ("magic04", "QMC"): 2}
+    assert counts == {cell: count * sizes[cell[0]] for cell, count in trials.items()}
+    with pytest.raises(ValueError, match="eegg"):
+        grid_of({**CONFIG, "methods": {"QMC": {"features": "qmc", "trials": {"eegg": 1, "default": 2}}}})
 
 
 def test_a_multiple_is_of_the_columns_that_preprocessing_makes():

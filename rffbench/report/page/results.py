@@ -147,7 +147,7 @@ class _Columns:
                 *([_verdict(paper)] if self.given else []),
                 _measured(metric, measured.get(metric.name), self.named, marks.get((dataset, n_features, method), "")),
                 *(_against(paper, metric) if self.given else []),
-                _trials(ended, results.grid.planned_trials(size_label(n_features, multiple))),
+                _trials(ended, results.grid.planned_trials(dataset, method, size_label(n_features, multiple))),
                 *(_cost(results.metrics[name], measured.get(name), disturbed) for name in self.costs),
             ]  # fmt: skip
             yield Line(line, f"{self.here}:{anchor(protocol, dataset, size, method)}")
