@@ -127,7 +127,7 @@ def _put(
     _print(tables)
     _write_page(experiment.title, [tables], folder / "board.html")
     if save and ref:
-        name_files(save_entry(folder, ref, tables, save))
+        name_files(save_entry(folder, beside if timed else None, ref, tables, save))
     if summary.failed or summary.unavailable:
         for reason, places in reasons_of_failures(folder).items():
             say(f"  {len(places)} × {reason} ({', '.join(sorted({dataset for _, dataset in places}))})")

@@ -34,10 +34,10 @@ CARD = "card.yaml"
 # ---- Written ---------------------------------------------------------------------------------------------------------
 
 
-def save_entry(folder: Path, ref: str, tables: Sequence[Table], to: Path) -> list[Path]:
+def save_entry(folder: Path, timed: Path | None, ref: str, tables: Sequence[Table], to: Path) -> list[Path]:
     """Copy what a pull request with the map ``ref`` holds into the folder ``to``: the map's file, the trials, the
-    config and the manifest of its run in ``folder``, and a card with its gains; the paths written. ConfigError
-    where ``to`` holds another map."""
+    config and the manifest of its run in ``folder``, in ``to``/seconds those of its run in ``timed``, and a card
+    with its gains; the paths written. ConfigError where ``to`` holds another map."""
     source = Path(ownfile.path_of(ref))
     card = {
         "map": source.name, "class": ref.rpartition(":")[2], "sha256": ownfile.source_hash(ref),
@@ -45,14 +45,20 @@ def save_entry(folder: Path, ref: str, tables: Sequence[Table], to: Path) -> lis
         "gains": [dict(zip(tables[0].header, row, strict=True)) for row in tables[0].rows],
     }  # fmt: skip
     to.mkdir(parents=True, exist_ok=True)
-    if (there := to / CARD).exists() and yamlfile.read(there).get("class") != card["class"]:
-        raise ConfigError(f"{to}: holds the map {yamlfile.read(there).get('class')}; name another folder")
+    if (old := to / CARD).exists() and yamlfile.read(old).get("class") != card["class"]:
+        raise ConfigError(f"{to}: holds the map {yamlfile.read(old).get('class')}; name another folder")
     written = [to / CARD]
     files.replace(written[0], yamlfile.dump(card))
-    for path in (source, *log_files(folder), folder / "manifest.json", folder / "config.yaml"):
-        files.replace(to / path.name, path.read_bytes())
-        written.append(to / path.name)
+    for path, there in [(source, to), *_of_run(folder, to), *(_of_run(timed, to / "seconds") if timed else ())]:
+        there.mkdir(exist_ok=True)
+        files.replace(there / path.name, path.read_bytes())
+        written.append(there / path.name)
     return written
+
+
+def _of_run(folder: Path, to: Path) -> list[tuple[Path, Path]]:
+    """The files of a run, each with the folder that its copy goes to."""
+    return [(path, to) for path in (*log_files(folder), folder / "manifest.json", folder / "config.yaml")]
 
 
 # ---- Checked ---------------------------------------------------------------------------------------------------------

@@ -405,13 +405,15 @@ def test_options_that_do_not_go_together_are_refused(words, message):
 def test_what_goes_into_a_pull_request_is_saved_and_overwrites_no_other_map(board, mine, tmp_path):
     tables = map_tables(board, "QMC")
     (board.folder / "manifest.json").write_text("{}")
-    written = save_entry(board.folder, mine, tables, tmp_path / "saved")
+    written = save_entry(board.folder, board.folder, mine, tables, tmp_path / "saved")
     assert {path.name for path in written} == {"card.yaml", "mine.py", "trials.jsonl", "manifest.json", "config.yaml"}
     assert (tmp_path / "saved" / "mine.py").read_text() == MINE
-    save_entry(board.folder, mine, tables, tmp_path / "saved")
+    copied = (tmp_path / "saved" / "seconds" / "trials.jsonl").read_text()
+    assert copied == (board.folder / "trials.jsonl").read_text()
+    save_entry(board.folder, board.folder, mine, tables, tmp_path / "saved")
     (tmp_path / "mine.py").write_text(MINE.replace("Mine", "Other"))
     with pytest.raises(ConfigError, match="holds the map Mine; name another folder"):
-        save_entry(board.folder, "./mine.py:Other", tables, tmp_path / "saved")
+        save_entry(board.folder, None, "./mine.py:Other", tables, tmp_path / "saved")
 
 
 def test_where_all_trials_fail_no_option_is_advised_that_the_board_does_not_have(tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     (ran / "manifest.json").write_text("{}")
     (ran / "trials.jsonl").write_text("".join(log.json.dumps(row) + "\n" for row in rows))
     table = submission.Table("Gains", ["map"], [["Mine"]])
-    submission.save_entry(ran, "./mine.py:Mine", [table], saved)
+    submission.save_entry(ran, None, "./mine.py:Mine", [table], saved)
     return saved
 
 
