@@ -353,7 +353,7 @@ def percent(number: int, of: int) -> str:
 
 def of_reproductions(experiments: list[Experiment]) -> pd.DataFrame:
     """The cells of those that were run to reproduce a paper's numbers."""
-    cells = [each.cells for each in experiments if each.role == "" and each.run]
+    cells = [each.cells for each in experiments if each.role == "" and each.run and each.compared]
     return pd.concat(cells) if cells else pd.DataFrame(columns=CSV_COLUMNS)
 
 

@@ -161,6 +161,7 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
         echo(table if fits else written_table(folder).to_text(width()))
         note("nothing was left to do")
     elif summary.ok:
+        note("writing tables and figures …")
         drawn = redraw(folder)
         echo(make_table(folder, FILES).to_text(width()))
         name_files([*log_files(folder), *drawn])

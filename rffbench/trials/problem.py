@@ -47,6 +47,7 @@ from rffbench.trials.scores import Predictions, by_class, computed, described_sc
 from rffbench.trials.seconds import Timer, either
 from rffbench.trials.spec import TrialResult, TrialSpec
 
+LEAST_LENGTH = 1e-100  # the mean of ‖z‖² over some rows, below which all rows count
 CALIBRATED_ON = 0.2  # the share of the training rows, the last of them, to which a sigmoid is fitted
 
 
@@ -265,13 +266,18 @@ class Problem:
         features = getattr(solver, "features_", None)
         if features is None or "lambda_scale" not in spec.solver:
             return None
-        if not (length := float(self._mean_squares(features).sum())):
+        length = float(self._mean_squares(features).sum())
+        if length < LEAST_LENGTH:  # of a narrow kernel, for rows that are no landmarks
+            blocks = [self.split.X_train[rows] for rows in row_blocks(len(self.split.X_train))]
+            lengths = [float(self._mean_squares(features, block).sum()) for block in blocks]
+            length = float(np.average(lengths, weights=[len(block) for block in blocks]))
+        if not length:
             raise ValueError(f"the features of {type(features).__name__} are 0, or too small to be squared")
         return self._penalty(spec, solver, 1.0) / (len(self.split.X_train) * length)
 
-    def _mean_squares(self, features: Any) -> NDArray[np.float64]:
-        """The mean square of each column of the features over EFFECTIVE_ROWS training rows, (p,)."""
-        X = self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))]
+    def _mean_squares(self, features: Any, X: Any = None) -> NDArray[np.float64]:
+        """The mean square of each column of the features over X, by default EFFECTIVE_ROWS training rows, (p,)."""
+        X = self.split.X_train[: min(EFFECTIVE_ROWS, len(self.split.X_train))] if X is None else X
         Z = mapped(features, X, columns_of(features))
         if makes_sparse(features):
             return np.asarray(Z.power(2).sum(axis=0), dtype=np.float64).ravel() / Z.shape[0]

@@ -206,6 +206,16 @@ def test_the_effective_lambda_of_plain_features_is_lambda_and_scaled_ones_divide
     assert run_trial(released).metrics["effective_lambda"] == pytest.approx(0.01 / norm)
 
 
+def test_the_effective_lambda_of_a_narrow_kernel_counts_landmarks_too():
+    """The first rows have features that are nearly 0, or 0 when squared; each landmark has the length 1."""
+    narrow = spec("RFF", features={"name": "nystroem"}, kernel={"name": "gaussian", "gamma": 5e5}, n_features=7,
+                  solver={"lambda": [0.01]})  # fmt: skip
+    n = len(Problem.of(narrow).split.X_train)
+    found = run_trial(narrow)
+    assert found.status == "ok"
+    assert found.metrics["effective_lambda"] == pytest.approx(0.01 * n / 7, rel=0.01)
+
+
 def test_without_a_solver_a_map_is_measured_by_itself():
     measures = ["kernel_error", "spectral_error", "sup_error", "entry_error"]
     one = replace(spec("RFF"), solver={"name": "none"}, measures=measures)
