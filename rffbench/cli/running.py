@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MANY_TRIALS = 1_000_000
 REASONS_SHOWN = 10  # why trials failed
 NAMES_SHOWN = 3  # of the methods, and of the datasets, of one reason
+LONG_TO_WRITE = 2_000  # trials whose tables and figures take a minute
 
 
 @click.command()
@@ -161,7 +162,8 @@ def finish(folder: Path, summary: Any, json_file: str | None) -> int:
         echo(table if fits else written_table(folder).to_text(width()))
         note("nothing was left to do")
     elif summary.ok:
-        note("writing tables and figures …")
+        if summary.ok >= LONG_TO_WRITE:
+            note("writing tables and figures …")
         drawn = redraw(folder)
         echo(make_table(folder, FILES).to_text(width()))
         name_files([*log_files(folder), *drawn])
