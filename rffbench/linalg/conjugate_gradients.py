@@ -96,7 +96,8 @@ def conjugate_gradients(
         below = step * turn * (before - zeta) + before * step_before * (1 + above * step)
         after = np.divide(zeta * before * step_before, below, out=zeta.copy(), where=live)
         shrinks = np.divide(after, zeta, out=np.zeros_like(zeta), where=live)
-        X[seed][:, at if len(at) < t else slice(None)] += np.multiply(step, direction, out=scratch)  # a slice: no copy
+        columns = at if len(at) < t else slice(None)  # a slice: no copy
+        X[seed][:, columns] += np.multiply(step, direction, out=scratch)
         if reorthogonalize:
             size = np.sqrt(squared)
             earlier.append((residual / size, scaled / size))

@@ -86,7 +86,7 @@ def bins(X: np.ndarray, inverse_width: float, grids: int, seed: int) -> csr_arra
 
 
 def conjugate_gradients(Z: csr_array, y: np.ndarray, steps: int, tolerance: float) -> np.ndarray:
-    """w of (ZᵀZ + 0.01·I)w = Zᵀy after so many steps, or at a relative residual below ``tolerance``."""
+    """Solve (ZᵀZ + 0.01·I)w = Zᵀy. It stops after ``steps``, or when the relative residual is below ``tolerance``."""
     residual = Z.T @ y
     w, direction, least = np.zeros_like(residual), residual, tolerance * np.linalg.norm(residual)
     for _ in range(steps):

@@ -82,6 +82,7 @@ class FeatureSystem:
             sketched = self._sketched(rank, sequence)
             with Stopwatch() as watch:
                 self.preconditioner = of_sketch(sketched if self.transform is None else sketched @ self.transform)
+            self.precondition_s = watch.seconds
         elif kind == "nystroem":
             Omega = np.linalg.qr(generator(sequence, "nystroem").standard_normal((self.size, rank)))[0]
             lifted = self._forth(Omega)
@@ -92,10 +93,9 @@ class FeatureSystem:
             with Stopwatch() as watch:
                 product = self._back(product)
                 self.preconditioner = of_nystroem(product, Omega, float(np.finfo(self.tiles.dtype).eps))
+            self.precondition_s = watch.seconds
         else:
             self._learn(*self._pass(FirstPass()))
-            return
-        self.precondition_s = watch.seconds
 
     def _pass(self, work: Work) -> Sums:
         self._count()

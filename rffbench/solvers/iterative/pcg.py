@@ -90,15 +90,16 @@ class _PCGRidge(IterativeRidge):
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
     def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
+        kept = self._residuals_kept(p, problems)
+        if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
+            return {"vectors": 8 * problems * ((VECTORS + 1) * p + n) + kept, "Z": 28 * most_columns(self.features, n)}
         block, rank = AT_ONCE * Tiles.rows_of(p), self._rank(p)
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
-        if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
-            return {"vectors": 8 * problems * ((VECTORS + 1) * p + n), "Z": 28 * most_columns(self.features, n)}
         return {
             "preconditioner": 8 * of_rank[self._kind],
             "vectors": 8 * problems * ((VECTORS + AT_ONCE) * p + n)
             + block * (itemsize * (p + problems) + 16 * d)
-            + self._residuals_kept(p, problems),
+            + kept,
             "map": int(hook(self.features, "bytes_to_map")),
         }
 
@@ -164,7 +165,7 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
 @serves(
     SolverServes(
         iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
-        sparse_cost="2*i*(k + 1)*c*n*R*10", letters=passes_of_a_fit(40),
+        sparse_cost="20*i*(k + 1)*c*n*R", letters=passes_of_a_fit(40),
         source="Frangella, Tropp and Udell, SIMAX 2023",
     )
 )  # fmt: skip

@@ -134,10 +134,12 @@ class SparseTiles(Tiles):
         return self._seconds
 
     def visit(self, work: Callable[[slice, Any], Result]) -> Iterator[tuple[slice, Any, Result]]:
+        """One pass, with all rows in one tile."""
         self.passes += 1
         if self._Z is None:
             with Stopwatch(self.X) as watch:
                 self._Z = mapped(self.features, checked_rows(self.X, slice(0, self.n)), self.p)
+            check_finite(self.features, self._Z)
             self._seconds = watch.seconds
         rows = slice(self.first, self.first + self.n)
         yield rows, self._Z, work(rows, self._Z)
