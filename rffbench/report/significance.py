@@ -96,11 +96,11 @@ def paired_p_value(candidate: ArrayLike, baseline: ArrayLike, better: str) -> fl
     return float(stdtr(count - 1, -gains.mean() / np.sqrt(gains.var(ddof=1) / count)))
 
 
-def mean_interval(sample: pd.Series) -> tuple[float, float]:
+def mean_interval(sample: ArrayLike) -> tuple[float, float]:
     """Student's interval of a mean at 1 − ``LEVEL``; infinite from a single value."""
-    if len(sample) < 2:
+    values = np.asarray(sample, float)
+    if len(values) < 2:
         return -np.inf, np.inf
-    values = sample.to_numpy(float)
     return interval_of(float(values.mean()), float(values.std(ddof=1)), len(values))
 
 

@@ -10,11 +10,13 @@ each kind of rows are one family, with Holm's correction.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse.csgraph import connected_components
 
@@ -25,6 +27,7 @@ from rffbench.report.summary import records
 from rffbench.report.text_table import Table
 
 ALL = "all"
+Numbers = NDArray[np.float64]
 COLUMNS = [
     "dataset", "method", "baseline", "unit", "pairs", "difference", "low", "high", "effect_size", "test", "p", "p_holm",
 ]  # fmt: skip
@@ -100,20 +103,21 @@ def compute_statistics(results: Results) -> Statistics | None:
     if len(methods) < 2 or complete.empty:
         return None
     relative = {dataset: results.score(dataset).better == "less" for dataset in results.datasets}
+    in_percent = np.array([relative[name] for name in complete.index.get_level_values("dataset")])
     over_cells = [
-        _pair(ALL, method, baseline, _gain(complete[method], complete[baseline], relative), "cell")
-        for method, baseline in itertools.combinations(methods, 2)
+        _pair(ALL, method, baseline, _gain(of_method, of_baseline, in_percent), "cell")
+        for (method, of_method), (baseline, of_baseline) in _pairs(complete)
     ]
     within = []
     for dataset in complete.index.unique("dataset"):
         of_dataset = scores[scores["dataset"] == dataset]
-        by_trial = of_dataset.pivot_table(index=["dataset", "trial", "n_features"], columns="method", values="score")
-        for method, baseline in itertools.combinations(methods, 2):
-            gains = _gain(by_trial[method], by_trial[baseline], relative).dropna().groupby("trial").mean()
+        by_trial = of_dataset.pivot_table(index=["trial", "n_features"], columns="method", values="score")[methods]
+        _, trial = np.unique(by_trial.index.get_level_values("trial"), return_inverse=True)
+        for (method, of_method), (baseline, of_baseline) in _pairs(by_trial):
+            gains = _means(_gain(of_method, of_baseline, relative[dataset]), trial)
             within.append(_pair(str(dataset), method, baseline, gains, "trial"))
     pairs = pd.DataFrame([*_corrected(over_cells), *_corrected(within)], columns=COLUMNS)
-    signs = [-1.0 if relative[name] else 1.0 for name in complete.index.get_level_values("dataset")]
-    oriented = complete.mul(signs, axis=0)
+    oriented = complete.mul(np.where(in_percent, -1.0, 1.0), axis=0)
     ranks = oriented.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
     measured = " or ".join(dict.fromkeys(results.score(dataset).label for dataset in results.datasets))
     left_out = len(by_cell) - len(complete)
@@ -138,30 +142,43 @@ def _scores(results: Results) -> pd.DataFrame:
     return trials.assign(score=score)[["dataset", "n_features", "method", "trial", "score"]].dropna()
 
 
-def _gain(method: pd.Series, baseline: pd.Series, relative: dict[str, bool]) -> pd.Series:
-    """The gain of each unit over the baseline: points of a score, percent of the baseline's error."""
-    errors = np.array([relative[name] for name in method.index.get_level_values("dataset")])
-    return (method - baseline).where(~errors, 100 * (baseline - method) / baseline)
+def _pairs(scores: pd.DataFrame) -> Iterator[tuple[tuple[str, Numbers], tuple[str, Numbers]]]:
+    """Every two columns, with their names. Arrays, as series take most of the time where methods are many."""
+    return itertools.combinations(zip(scores.columns, scores.to_numpy(float).T, strict=True), 2)
 
 
-def _pair(dataset: str, method: str, baseline: str, gains: pd.Series, unit: str) -> dict[str, Any]:
-    low, high = mean_interval(gains) if len(gains) else (-np.inf, np.inf)
+def _gain(method: Numbers, baseline: Numbers, in_percent: bool | NDArray[np.bool_]) -> Numbers:
+    """The gain of each unit over the baseline: points of a score, or, ``in_percent``, percent of the baseline's
+    error."""
+    return np.where(in_percent, 100 * (baseline - method) / baseline, method - baseline)
+
+
+def _means(gains: Numbers, trial: NDArray[np.int64]) -> Numbers:
+    """The mean over the sizes that both have, of each trial that has one."""
+    known = ~np.isnan(gains)
+    counts = np.bincount(trial[known])
+    return np.bincount(trial[known], gains[known])[counts > 0] / counts[counts > 0]
+
+
+def _pair(dataset: str, method: str, baseline: str, gains: Numbers, unit: str) -> dict[str, Any]:
+    mean = float(gains.mean()) if len(gains) else np.nan
+    low, high = mean_interval(gains)
     spread = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
     test, p = ("Wilcoxon", _wilcoxon(gains)) if unit == "cell" else ("paired t", _two_sided(gains))
     return {
         "dataset": dataset, "method": method, "baseline": baseline, "unit": unit, "pairs": len(gains),
-        "difference": gains.mean(), "low": low, "high": high,
-        "effect_size": gains.mean() / spread if spread > 0 else np.nan, "test": test, "p": p,
+        "difference": mean, "low": low, "high": high,
+        "effect_size": mean / spread if spread > 0 else np.nan, "test": test, "p": p,
     }  # fmt: skip
 
 
-def _two_sided(gains: pd.Series) -> float:
+def _two_sided(gains: Numbers) -> float:
     """The p-value of a two-sided paired t-test; NaN from a single trial."""
     one_sided = [paired_p_value(gains, np.zeros(len(gains)), better) for better in ("greater", "less")]
     return float(np.minimum(1.0, 2 * np.min(one_sided)))
 
 
-def _wilcoxon(gains: pd.Series) -> float:
+def _wilcoxon(gains: Numbers) -> float:
     """The two-sided p-value; NaN from a single cell, 1 if no cell differs."""
     if len(gains) < 2:
         return np.nan
