@@ -51,6 +51,7 @@ class Results:
     - ``columns``: the number of columns of the features by (dataset, n_features, method), if the rows have it.
     - ``edges``: one row per tuned value at the end of its grid: dataset, n_features, method, trial, ``tuned`` (lambda
       or gamma), and what the held-out error gains there, ``gain`` and ``standard_error``; see edges.py.
+    - ``finished``: when each row of ``trials`` was measured, as ISO text in UTC; empty if the log does not say it.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Results:
     shown: dict[str, str] = field(default_factory=dict)
     columns: dict[tuple[str, int, str], int] = field(default_factory=dict)
     edges: pd.DataFrame = field(default_factory=pd.DataFrame)
+    finished: list[str] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -247,6 +249,7 @@ class _Rows:
         self.multiples: list[int | None] = []
         self.statuses: list[str] = []
         self.hashes: list[str | None] = []
+        self.finished: list[str] = []
         self.contended: list[bool] = []
         self.numbers: dict[str, array[float]] = {}  # NaN if a row has no number; a column may end early
         self.own: dict[int, dict[str, float]] = {}  # by row: the numbers of metrics that other packages added
@@ -260,6 +263,7 @@ class _Rows:
         self.cells.append((intern(row["dataset"]), intern(row["method"]), row["n_features"], row["trial"]))
         self.multiples.append(row.get("multiple"))
         self.statuses.append(intern(row["status"]))
+        self.finished.append(str(row.get("finished") or ""))
         self.hashes.append(data_hash := row.get("data_hash"))
         if at and data_hash == self.hashes[at - 1]:
             self.hashes[at] = self.hashes[at - 1]  # share one string
@@ -332,7 +336,10 @@ def _results(folder: Path, config: dict[str, Any], grid: Grid, rows: _Rows) -> R
     ])  # fmt: skip
     shown = grid.shown
     of_features = {(each, n, shown[method]): of_cell for (each, n, method), of_cell in rows.columns.items()}
-    return Results(folder, shown_config(config, shown), trials, curves, METRICS | own, shown, of_features, edges)
+    finished = [rows.finished[at] for at in counted]
+    return Results(
+        folder, shown_config(config, shown), trials, curves, METRICS | own, shown, of_features, edges, finished
+    )
 
 
 def cell_places(trials: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

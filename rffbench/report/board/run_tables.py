@@ -178,6 +178,11 @@ def progress(board: Board) -> Table:
         found = board.progress(name)
         table.rows.append([name, f"{found.done:,}", f"{found.planned:,}", f"{found.failed:,}"] if found else
                           [name, "0", NOT_RUN, ""])  # fmt: skip
+    table.notes = [
+        f"{left_out:,} trials of {name} are left out: they were measured on another day than RFF, when the machine may "
+        f"have been faster or slower. `rffbench run {name} --fresh` measures all of them together."
+        for name, left_out in board.elsewhere.items() if left_out
+    ]  # fmt: skip
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pandas as pd
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
+from rffbench.report.board.sessions import beside_baseline
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
@@ -24,6 +25,8 @@ PARTS = ("board", "board-seconds", "board-tuning", "board-one-sigma", "board-ker
 """The configs that the page is made of; the first has the scores."""
 TIMED = ("board-seconds", "board-tuning", SOLVERS)
 """Those whose seconds and memory count: they have run with nothing else at work."""
+RATIOS = ("board-seconds", "board-tuning")
+"""Those whose seconds count as ratios to RFF's."""
 CALIBRATION = "calibration.csv"
 """What scripts/calibrate_board.py writes beside the scores."""
 MOST_NOISE = 1.0
@@ -52,6 +55,8 @@ class Board:
     results: dict[str, Results]
     known: dict[str, Reference]
     solvers: Protocols | None = None
+    elsewhere: dict[str, int] = field(default_factory=dict)
+    """By part, how many trials were left out, because their seconds are of another session than RFF's."""
 
     @property
     def scores(self) -> Results:
@@ -191,10 +196,15 @@ def load_board(folder: Path) -> Board:
     for name in (each for each in PARTS[1:] if each != SOLVERS):
         with contextlib.suppress(ResultsError):  # it has not begun
             found[name] = load_results(folder / name)
+    elsewhere = {}
+    for name in (each for each in RATIOS if each in found):
+        together = beside_baseline(found[name])
+        elsewhere[name] = len(found[name].trials) - len(together.trials)
+        found[name] = together
     of_solvers: Protocols | None = None
     with contextlib.suppress(ResultsError):
         of_solvers = load_protocols(folder / SOLVERS)
-    return Board(found, references(), of_solvers)
+    return Board(found, references(), of_solvers, elsewhere)
 
 
 def shape(dataset: str, preprocess: Sequence[str] = ()) -> tuple[int, int]:
