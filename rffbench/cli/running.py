@@ -140,6 +140,7 @@ def _option(text: str) -> tuple[str, str]:
 def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: bool, workers: int) -> str:
     from rffbench.config.dryrun import describe
     from rffbench.config.loading import filter_specs
+    from rffbench.execution.bandwidths import Bandwidths
     from rffbench.execution.log import read_rows
     from rffbench.execution.provenance import OtherCode
 
@@ -147,7 +148,8 @@ def _dry_run(experiment: Experiment, folder: Path, only: Sequence[str], fresh: b
     specs, other = filter_specs(grid, only), OtherCode(grid)
     logged = [] if fresh else other.left_out_of(read_rows(folder / "trials.jsonl"))
     rows = list({row["key"]: row for row in logged}.values())
-    text = describe(experiment, specs, rows, folder, 1 if experiment.timing == "exclusive" else workers)
+    at_once = 1 if experiment.timing == "exclusive" else workers
+    text = describe(experiment, specs, rows, folder, at_once, Bandwidths(specs, rows).given)
     return f"{text}\n{other.in_words()}; a run would keep them aside and measure anew" if other.found else text
 
 

@@ -92,11 +92,13 @@ class Pace:
 
 
 def describe(
-    experiment: Experiment, specs: Sequence[TrialSpec], rows: Sequence[Row], folder: Path, workers: int
-) -> str:
-    """The grid as text: one line per dataset, the number of trials, how many are done, time and memory."""
+    experiment: Experiment, specs: Sequence[TrialSpec], rows: Sequence[Row], folder: Path, workers: int,
+    given: Callable[[TrialSpec], TrialSpec] = lambda spec: spec,
+) -> str:  # fmt: skip
+    """The grid as text: one line per dataset, the number of trials, how many are done, time and memory. ``given`` is
+    what is run in place of a trial, where a part of it is known."""
     done = {row["key"] for row in rows if row["status"] == "ok"}
-    todo = [spec for spec in specs if spec.key not in done]
+    todo = [given(spec) for spec in specs if spec.key not in done]
     heading = f"{experiment.name}: {experiment.title}" if experiment.title else experiment.name
     lines = [heading, "", f"{'dataset':<16}{'d':>5}{'train':>9}{'test':>9}{'trials':>8}  sizes"]
     for dataset in dict.fromkeys(spec.dataset for spec in specs):

@@ -1,7 +1,11 @@
 """A bandwidth that trials of one size have chosen is not chosen again for another size."""
 
 import pytest
+from click.testing import CliRunner
 
+from rffbench.cli import cli
+from rffbench.config import dryrun
+from rffbench.config.dryrun import estimate
 from rffbench.config.loading import load_experiment
 from rffbench.execution.log import read_rows
 from rffbench.execution.run import run_experiment
@@ -62,3 +66,20 @@ def test_it_is_chosen_again_where_the_choice_takes_lambda_too(run):
     _, given = run(["20"], more=", and_lambda: true")
     assert given
     assert all(isinstance(gamma, dict) for gamma in given)
+
+
+def test_a_dry_run_does_not_count_it_again(run, tmp_path, monkeypatch):
+    run(["8"], "tuned")
+    counted = []
+
+    def counting(specs, *rest):
+        counted.extend(spec.kernel["gamma"] for spec in specs)
+        return estimate(specs, *rest)
+
+    monkeypatch.setattr(dryrun, "estimate", counting)
+    asked = ["run", str(tmp_path / "tuned.yaml"), "--results", str(tmp_path), "--only", "n_features=20", "--dry-run"]
+    assert CliRunner().invoke(cli, asked).exit_code == 0
+    assert len(counted) == 4
+    assert all(isinstance(gamma, float) for gamma in counted)
+    assert CliRunner().invoke(cli, [*asked, "--fresh"]).exit_code == 0
+    assert all(isinstance(gamma, dict) for gamma in counted[4:])
