@@ -67,8 +67,9 @@ def shipped_tables(name: str = "board") -> list[Table]:
     """The gains of the maps whose rows ship with the package, at every size of which they have all datasets, and at
     RFF's cost."""
     rows = read_shipped(SHIPPED[name]).rows
-    counts = rows[rows["method"] == BASELINE].groupby("n_features")["dataset"].nunique()
-    whole = rows[rows["n_features"].isin(counts.index[counts == rows["dataset"].nunique()])]
+    counts = rows.groupby(["method", "n_features"])["dataset"].transform("nunique")
+    whole = rows[counts == rows["dataset"].nunique()]
+    whole = whole[whole["n_features"].isin(whole.loc[whole["method"] == BASELINE, "n_features"])]
     known = references()
     table = _gain_table(load_experiment(name).title, [Measured(whole)], known)
     table.notes.append(

@@ -168,11 +168,14 @@ def _p(value: float | None) -> str:
 
 
 def by_columns(board: Board) -> Table:
-    """The median gain of every map at every size."""
+    """The median gain of every map at every size. A size that has not run on all of a map's datasets has none: the
+    median over some would be of other datasets than that at the next size."""
     found = {size: {each.method: each for each in of_maps} for size, of_maps in board.at_each_size.items()}
     table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in found)], stub=1)
     for name in board.compared:
-        cells = [_shown(of_size.get(name)) for of_size in found.values()]
+        most = max((of_size[name].datasets for of_size in found.values() if name in of_size), default=0)
+        whole = [each if (each := of_size.get(name)) and each.datasets == most else None for of_size in found.values()]
+        cells = [_shown(each) for each in whole]
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells])
     return table

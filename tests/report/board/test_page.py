@@ -79,6 +79,18 @@ def test_there_is_no_verdict_without_references_or_above_the_noise(tmp_path):
     assert "regions" in Board({"board": found}, small).withheld("SORF", 512)
 
 
+def test_a_size_that_has_not_run_on_all_datasets_of_a_map_has_no_median(board, tmp_path):
+    found = results(tmp_path / "partly")
+    late = (found.trials["method"] == "SORF") & (found.trials["n_features"] == 1024)
+    missing = late & found.trials["dataset"].isin(DATASETS[1:])
+    (row,) = [each for each in cells(tables.by_columns(board)) if each["map"] == "SORF †"]
+    assert row["1,024"] != "–"
+    partly = Board({"board": replace(found, trials=found.trials[~missing])}, KNOWN)
+    (row,) = [each for each in cells(tables.by_columns(partly)) if each["map"] == "SORF †"]
+    assert row["512"] != "–"
+    assert row["1,024"] == "–"
+
+
 def test_what_is_not_named_beforehand_is_exploratory(board):
     found = {row["map"]: row["verdict"] for row in cells(tables.verdicts(board))}
     assert found["Nyström"] == "exploratory"
