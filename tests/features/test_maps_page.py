@@ -27,7 +27,7 @@ def numbers(pattern):
     return [float(number) for number in found.groups()]
 
 
-def bias_along_an_axis(lengths, inputs, frequencies=800_000):
+def bias_along_an_axis(lengths, inputs, frequencies=400_000):
     """Of SORF, the kernel being ½: its mean over blocks of frequencies, less ½."""
     X = np.zeros((2, inputs))
     X[1, 0] = np.sqrt(np.log(2))
