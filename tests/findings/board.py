@@ -200,6 +200,26 @@ def among_the_other_maps_some_gain_at_equal_columns() -> str:
     )
 
 
+@finding(ADVICE)
+def with_few_columns_five_maps_gain_and_no_other_at_any_size() -> str:
+    sizes = {size: {each.method: each for each in of_maps} for size, of_maps in board().at_each_size.items()}
+    few, many = sizes[128], sizes[1024]
+    of_rows = ("Nyström", "Nyström RPCholesky", "Nyström k-means")
+    gain = {*of_rows, "positive", "TEFM"}
+    assert all(each.datasets == 28 for each in few.values())
+    assert {name for name, each in few.items() if each.low > 0} == gain
+    assert {name for found in sizes.values() for name, each in found.items() if each.low > 0} == gain
+    assert many["positive"].datasets == 28
+    assert many["positive"].low < 0
+    uniform, chosen, means = (gaining(few[name]) for name in of_rows)
+    return (
+        f"Exploratory, with 128 columns: Nyström features gain {uniform} with uniform landmarks, {chosen} with "
+        f"RPCholesky ones and {means} with k-means ones. Positive features gain {gaining(few['positive'])}, and "
+        f"with 1,024 columns no more; TEFM gains {gaining(few['TEFM'])}. No other map is seen to gain at any size from "
+        "128 to 1,024 columns."
+    )
+
+
 @functools.cache
 def without_a_map() -> dict[str, Summary]:
     found = {each.method: each for each in board().without_a_map(COLUMNS)}
