@@ -81,7 +81,7 @@ def shipped_tables(name: str = "board") -> list[Table]:
 def _disturbed(timed: Results) -> list[str]:
     notes = ["Other work used the processors: the seconds are rough."] if timed.trials["contended"].any() else []
     if len(beside_baseline(timed).trials) < len(timed.trials):
-        notes.append("Some of these seconds are of another day than RFF's: the ratios are rough.")
+        notes.append("Some maps were measured at another time than RFF: the ratios of seconds are rough.")
     return notes
 
 

@@ -179,8 +179,8 @@ def progress(board: Board) -> Table:
         table.rows.append([name, f"{found.done:,}", f"{found.planned:,}", f"{found.failed:,}"] if found else
                           [name, "0", NOT_RUN, ""])  # fmt: skip
     table.notes = [
-        f"{left_out:,} trials of {name} are left out: they were measured on another day than RFF, when the machine may "
-        f"have been faster or slower. `rffbench run {name} --fresh` measures all of them together."
+        f"{left_out:,} trials of {name} are left out: they were measured at another time than RFF, when the machine "
+        f"may have been faster or slower. `rffbench run {name} --fresh` measures all of them together."
         for name, left_out in board.elsewhere.items() if left_out
     ]  # fmt: skip
     return table

@@ -174,8 +174,8 @@ def by_columns(board: Board) -> Table:
     table = Table("Median gain over RFF at equal columns, in %", ["map", *(f"{size:,}" for size in found)], stub=1)
     for name in board.compared:
         most = max((of_size[name].datasets for of_size in found.values() if name in of_size), default=0)
-        whole = [each if (each := of_size.get(name)) and each.datasets == most else None for of_size in found.values()]
-        cells = [_shown(each) for each in whole]
+        of_map = [of_size.get(name) for of_size in found.values()]
+        cells = [_shown(each if each and each.datasets == most else None) for each in of_map]
         if any(cell != NOT_RUN for cell in cells):
             table.rows.append([_marked(name), *cells])
     return table

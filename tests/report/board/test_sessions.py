@@ -1,4 +1,4 @@
-"""Seconds of a session without RFF count for no ratio: the machine may have been slower on that day."""
+"""Seconds of a session without RFF count for no ratio: the machine may have been slower then."""
 
 from rffbench.report.board.run_tables import progress
 from rffbench.report.board.sessions import beside_baseline, sessions
@@ -45,4 +45,4 @@ def test_the_board_leaves_the_others_out_and_says_so(tmp_path):
     assert len(board.costs("fit")) == 6
     assert board.missing(["QMC"], 512, "board-seconds") == 2
     (note,) = progress(board).notes
-    assert note.startswith("2 trials of board-seconds are left out: they were measured on another day than RFF")
+    assert note.startswith("2 trials of board-seconds are left out: they were measured at another time than RFF")
