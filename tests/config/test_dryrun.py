@@ -308,4 +308,5 @@ def test_a_config_is_within_its_budget_of_hours(name, hours):
             firsts[trials[spec.dataset, spec.method, spec.n_features]].append(spec)
     found = {count: estimate(mine, [], rate=lambda: RATE) for count, mine in firsts.items()}
     assert sum(count * each.counted for count, each in found.items()) == len(grid)
+    assert not any(each.untimed for each in found.values())
     assert sum(count * (each.seconds + each.aside / 2) for count, each in found.items()) < hours * 3600
