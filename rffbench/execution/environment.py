@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from datetime import UTC, datetime
 from importlib import import_module, metadata
@@ -60,14 +61,16 @@ def total_memory() -> int | None:
 
 
 def cpu_model() -> str | None:
-    """The processor's name."""
+    """The processor's name; with its family and model where they are known, as a cloud gives one name to several."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        first = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0]
     except OSError:
-        pass
-    return platform.processor() or None
+        return platform.processor() or None
+    facts = dict(re.findall(r"^([\w ]+?)\s*: (.+)$", first, flags=re.MULTILINE))
+    if "model name" not in facts:
+        return platform.processor() or None
+    known = [f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts]
+    return facts["model name"] + (f" ({', '.join(known)})" if known else "")
 
 
 def gpus() -> list[str]:

@@ -98,17 +98,15 @@ def _front(board: Board) -> Section:
     from rffbench.report.figures.board import front_figure, profile_figure
 
     rows, axis = front.points(board)
-    figure = front_figure(front.medians(rows), (BASELINE, *CONFIRMATORY), axis)
+    named = (BASELINE, *CONFIRMATORY)
+    figure = front_figure(front.medians(rows), named, axis)
     but = "" if axis == "seconds" else ", as seconds have not been measured yet"
     said = [f"The median over datasets, against {axis}{but}."]
     pictures = [Picture("board-front", f"Median loss over datasets against {axis}, a curve a map.", figure)]
     if (shares := front.profiles(board)) is not None:
         said.append(front.profiles_in_words(shares))
-        pictures.append(
-            Picture(
-                "board-profiles", "Performance profiles of seconds, a line a map.", profile_figure(shares, front.TARGET)
-            )
-        )
+        figure = profile_figure(shares, named, front.TARGET)
+        pictures.append(Picture("board-profiles", "Performance profiles of seconds, a line a map.", figure))
     return Section("Loss against cost", said, pictures=pictures)
 
 

@@ -53,7 +53,9 @@ def equal_seconds(board: Board) -> Answer:
     if "better" in of_verdict:
         said, fate = f"Yes: {', '.join(of_verdict['better'])}.", "is refuted"
     elif "undecided" in of_verdict:
-        said, fate = f"Not decided, for {', '.join(of_verdict['undecided'])}.", "is not decided"
+        beside = {each.method: f" ({each.where})" for each in found if each.outside}
+        open_ = ", ".join(name + beside.get(name, "") for name in of_verdict["undecided"])
+        said, fate = f"Not decided, for {open_}.", "is not decided"
     else:
         said = "No: every confirmatory map is the same as RFF, or worse."
         fate = "counts as confirmed, as no map is better"
@@ -157,8 +159,10 @@ _EXPECTED = ["better", "same"]
 
 
 def _compared(found: Summary | None, with_: str) -> str:
-    """A verdict with its gain, in a sentence."""
-    return f"{_AS[found.posterior.verdict].format(with_)}: {found.said}" if found else _AS["undecided"]
+    """A verdict with its gain, in a sentence; and on how many datasets, where that is not all."""
+    if found is None:
+        return _AS["undecided"]
+    return f"{_AS[found.posterior.verdict].format(with_)}: {found.said}" + (f", {found.where}" if found.outside else "")
 
 
 def _over(board: Board, baseline: str) -> pd.DataFrame:

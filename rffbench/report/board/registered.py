@@ -56,6 +56,10 @@ DEVIATIONS = (
     "Seconds are medians of up to five repeats where a trial takes less than half a second. The first run had one fit "
     "a trial, and fits of 20 to 140 ms differed by a factor of up to five. It was thrown away after its answers had "
     "been seen.",
+    "Seconds were measured anew, on an older processor, so that all 22 maps are timed in one session; before, nine "
+    "maps were (commit 5f64e3f). Then Nyström RPCholesky had a gain at equal seconds on 20 datasets, -5.0 % (-12.1 to "
+    "-1.2), and was worse than RFF, so that the answer to question 1 was no. Now it has one on 9 datasets: on the "
+    "others it costs more with 128 columns than RFF with 512. The other maps of question 1 have the same verdicts.",
     "Questions 2 and 5 have numbers that were not registered, marked exploratory. In question 2: without maps that "
     "change the kernel, and how far the losses' ranks are more than chance. In question 5: without the worst kernel "
     "and the worst map.",

@@ -1,7 +1,8 @@
 """Which seconds may be compared: those of one session of measuring.
 
-A machine is not as fast every day. RFF with 512 columns, measured again by the same code on the same kind of machine,
-took 1.8 times as long as on the day before, and its map and prediction 2.5 times. Ratios between days say nothing.
+A rented machine is not the same every day. RFF with 512 columns, measured again by the same code on a machine of the
+same name and an older processor, took 1.8 times as long, and its map and prediction 2.5 times: the ratio of two maps
+that were measured on two days says nothing.
 """
 
 from __future__ import annotations

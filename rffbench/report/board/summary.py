@@ -45,6 +45,11 @@ class Summary:
         """The gain with its interval, as sentences have it."""
         return f"{percent(self.median)} % ({interval(self.low, self.high)})"
 
+    @property
+    def where(self) -> str:
+        """On how many datasets, and on how many it has no gain at this cost."""
+        return f"on {self.datasets} datasets" + (f", {self.outside}" if self.outside else "")
+
 
 def gains_of(rows: pd.DataFrame, method: str) -> Gains:
     """One map's gains by dataset, of rows with dataset, method and gain."""

@@ -33,14 +33,16 @@ def front_figure(curves: pd.DataFrame, named: Sequence[str], axis: str) -> Figur
     return figure
 
 
-def profile_figure(shares: pd.DataFrame, columns: int) -> Figure:
+def profile_figure(shares: pd.DataFrame, named: Sequence[str], columns: int) -> Figure:
     """Performance profiles (`rffbench.report.board.statistics.performance_profile`) of the cost to come to RFF's loss
-    with that many columns: a line of steps for each map."""
+    with that many columns: a line of steps for each map. The ``named`` maps have a colour; the others are grey."""
     figure, (panel,) = panels(1, 6.4, 3.8, above=0.5)
-    handles = {
-        str(name): panel.step(shares.index, shares[name], where="post", markevery=(3 * index, 30), **style_of(index))[0]
-        for index, name in enumerate(shares)
-    }
+    handles: dict[str, Any] = {}
+    for index, name in enumerate(name for name in named if name in shares):
+        style: dict[str, Any] = {"markevery": (3 * index, 30), "zorder": 3, **style_of(index)}
+        handles[name] = panel.step(shares.index, shares[name], where="post", **style)[0]
+    for name in shares.columns.difference(list(named)):
+        handles["others"] = panel.step(shares.index, shares[name], where="post", **GREY)[0]
     log_axis(panel.xaxis)
     tidy_panel(panel)
     panel.set_ylim(0, 1.02)
