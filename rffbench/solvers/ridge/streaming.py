@@ -567,10 +567,10 @@ class Streaming:
         Each thread maps some rows and multiplies their features. That is faster than mapping in all threads, and then
         multiplying in all threads.
         """
-        (n, d), coef = X.shape, self.collapse(coef)
-        output = np.empty((n, *coef.shape[1:]))
-        fill: Callable[[NDArray, NDArray], object] | None = hook(self._map, "fill")
-        if self.features is None or fill is None or not bears_threads(self._map):
+        (n, d), output = X.shape, np.empty((X.shape[0], *coef.shape[1:]))
+        columns, coef = self._columns_for(n, coef)
+        fill: Callable[[NDArray, NDArray], object] | None = hook(columns, "fill")
+        if self.features is None or fill is None or not bears_threads(columns):
             kept = dict(self.timing_), self._again_s
             in_a_row = self.features.n_components if makes_sparse(self.features) else self._columns
             try:
@@ -587,8 +587,8 @@ class Streaming:
             rows, products = rows_of(X, read), output[read]
 
             def apply(part: slice, rows: Any = rows, products: NDArray = products) -> None:
-                dtype = rows.dtype if self._root is None else np.float64
-                buffer = buffers.pop() if buffers else np.empty((tile, self._columns), dtype=dtype)
+                dtype = np.float64 if isinstance(columns, UnmixedColumns) else rows.dtype
+                buffer = buffers.pop() if buffers else np.empty((tile, len(coef)), dtype=dtype)
                 Z = buffer[: part.stop - part.start]
                 fill(rows[part], Z)
                 products[part] = Z @ coef
@@ -597,6 +597,16 @@ class Streaming:
             worthwhile = len(products) * self._columns > WORTH_THREADS
             side_by_side([partial(apply, part) for part in row_blocks(len(products), tile)], None if worthwhile else 1)
         return output
+
+    def _columns_for(self, n: int, coef: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+        """The map of the columns that outputs of n rows are summed over, and their coefficients. Columns that a map
+        mixes, R⁻¹·k(x), are not mixed: βᵀR⁻¹·k(x) = (R⁻ᵀβ)ᵀk(x), to the same rounding, where R is applied to fewer
+        coefficients than rows."""
+        values = hook(self._map, "unmixed")
+        if values is None or n < coef[0].size:
+            return self._map, self.collapse(coef)
+        plain = UnmixedColumns(values, len(coef))
+        return plain, plain.collapse(coef)
 
 
 class StreamingRegressor(Streaming, Regressor):

@@ -1,8 +1,8 @@
 """Columns k(x) of a map φ(x) = R⁻¹·k(x) before they are mixed: ridge sums KᵀK and Kᵀy, and applies R to the sums.
 
-(R⁻¹KᵀKR⁻ᵀ + nλI)β = R⁻¹Kᵀy is (KᵀK + nλ·RRᵀ)α = Kᵀy for α = R⁻ᵀβ. A pass takes half as long, and predictions are
-k(x)ᵀα. Rounding in KᵀK is as large as ε·n and is divided by the eigenvalues of RRᵀ, so these must not be too small for
-λ.
+(R⁻¹KᵀKR⁻ᵀ + nλI)β = R⁻¹Kᵀy is (KᵀK + nλ·RRᵀ)α = Kᵀy for α = R⁻ᵀβ. A pass takes half as long. Rounding in KᵀK is as
+large as ε·n and is divided by the eigenvalues of RRᵀ, so these must not be too small for λ. Predictions are k(x)ᵀα in
+any case: they are rounded by about ε·‖R‖·‖α‖, as φ(x)ᵀβ is.
 """
 
 from __future__ import annotations

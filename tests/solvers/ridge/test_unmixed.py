@@ -93,3 +93,22 @@ def test_a_second_fit_forgets_how_the_first_went():
     plain = StreamedRidgeCV(ALPHAS, features=mixed(MAPS["laplacian"]))
     np.testing.assert_allclose(model.fit(X[:300], Y[:300]).predict(X), plain.fit(X[:300], Y[:300]).predict(X))
     np.testing.assert_allclose(model.partial_fit(X, Y).predict(X), plain.partial_fit(X, Y).predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0])
+@pytest.mark.parametrize("gamma", [1e-3, 0.3])
+@pytest.mark.parametrize("targets", [Y, np.column_stack([Y, -Y, Y**2])], ids=["one target", "three"])
+def test_predictions_of_a_fit_to_mixed_columns_do_not_mix_rows(alpha, gamma, targets, monkeypatch):
+    """With γ = 0.001 the landmarks nearly agree, so that R is singular but for rounding."""
+    features = NystroemFeatures(60, gamma=gamma, random_state=0)
+    model = StreamedRidgeCV([alpha], features=features).fit(X[:100], targets[:100])
+    expected = model.features_.transform(X) @ model.coef_.T + model.intercept_
+    monkeypatch.setattr(Map, "fill", None)  # which mixes every row
+    np.testing.assert_allclose(model.predict(X), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_a_row_of_many_targets_is_mixed_as_before(monkeypatch):
+    model = StreamedRidgeCV([1e-3], features=MAPS["gaussian"]).fit(X[:100], np.column_stack([Y, -Y])[:100])
+    both = model.predict(X[:2])
+    monkeypatch.setattr(streaming.UnmixedColumns, "collapse", None)
+    np.testing.assert_allclose(model.predict(X[:1]), both[:1], atol=1e-10)
