@@ -178,7 +178,7 @@ def nystroem_gains_at_equal_columns_alone() -> str:
     chosen, uniform = (at_512_columns()[name] for name in ("Nyström RPCholesky", "Nyström"))
     assert chosen.posterior.verdict == uniform.posterior.verdict == "better"
     timed = gains(4, 0)
-    assert {timed[name].posterior.verdict for name in ("Nyström RPCholesky", "Nyström")} == {"undecided"}
+    assert (timed["Nyström RPCholesky"].posterior.verdict, timed["Nyström"].posterior.verdict) == ("worse", "undecided")
     costly = timed["Nyström RPCholesky"]
     assert costly.outside == f"{28 - costly.datasets} dearer"
     return (
@@ -186,7 +186,7 @@ def nystroem_gains_at_equal_columns_alone() -> str:
         f"{gaining(uniform)} with uniform ones. At the seconds of random Fourier features no gain is seen: with "
         f"uniform landmarks they lose {losing(timed['Nyström'])}, which is not decided. With 128 RPCholesky landmarks "
         f"they already cost more on {28 - costly.datasets} datasets; on the other {costly.datasets} they lose "
-        f"{losing(costly)}, which is not decided either."
+        f"{losing(costly)}."
     )
 
 

@@ -49,19 +49,21 @@ def equal_seconds(board: Board) -> Answer:
     if (quick := board.at_cost("map", COLUMNS)) is not None:
         maps.append((f"{AT_SECONDS}: map and prediction alone", summaries(quick.trials, CONFIRMATORY)))
     verdicts = dict.fromkeys(CONFIRMATORY, "undecided") | {each.method: each.posterior.verdict for each in found}
-    of_verdict = {word: [name for name in verdicts if verdicts[name] == word] for word in set(verdicts.values())}
+    beside = {each.method: f" ({each.where})" for each in found if each.outside}
+    of_verdict = {
+        word: ", ".join(name + beside.get(name, "") for name in verdicts if verdicts[name] == word)
+        for word in set(verdicts.values())
+    }
     if "better" in of_verdict:
-        said, fate = f"Yes: {', '.join(of_verdict['better'])}.", "is refuted"
+        said, fate = f"Yes: {of_verdict['better']}.", "is refuted"
     elif "undecided" in of_verdict:
-        beside = {each.method: f" ({each.where})" for each in found if each.outside}
-        open_ = ", ".join(name + beside.get(name, "") for name in of_verdict["undecided"])
-        said, fate = f"Not decided, for {open_}.", "is not decided"
+        said, fate = f"Not decided, for {of_verdict['undecided']}.", "is not decided"
     else:
         said = "No: every confirmatory map is the same as RFF, or worse."
         fate = "counts as confirmed, as no map is better"
     if found:
         said += f" The largest gain is that of {found[0].method}, {found[0].said}."
-    worse = f" Worse: {', '.join(of_verdict['worse'])}." if "worse" in of_verdict else ""
+    worse = f" Worse: {of_verdict['worse']}." if "worse" in of_verdict else ""
     depth = {name: np.log(shape(name)[1]) for name in board.datasets}
     numbers, moderator = _moderated(at.gains, CONFIRMATORY, depth, "log d")
     answer = Answer(
