@@ -65,12 +65,11 @@ def cpu_model() -> str | None:
     try:
         first = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0]
     except OSError:
-        return platform.processor() or None
+        first = ""
     facts = dict(re.findall(r"^([\w ]+?)\s*: (.+)$", first, flags=re.MULTILINE))
-    if "model name" not in facts:
-        return platform.processor() or None
-    known = [f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts]
-    return facts["model name"] + (f" ({', '.join(known)})" if known else "")
+    name = facts.get("model name") or platform.processor() or None
+    known = [f"{word} {facts[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in facts]
+    return f"{name} ({', '.join(known)})" if name and known else name
 
 
 def gpus() -> list[str]:
