@@ -30,7 +30,8 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 EPSILON = float(np.finfo(np.float64).eps)
 FIRST_BLOCK = 32  # pivots of the first round of a pivoted Cholesky factor
-FEWEST_ACCEPTED = 1 / 8  # of the proposed rows: with fewer, the residuals are computed again
+FEWEST_PROPOSED, MOST_PROPOSED = 32, 256  # rows at a time
+WORTH_REFRESHING = 0.25  # of all rows: after so many proposals, the residuals of all are computed again
 WEAK = 0.5  # a greedy pivot has at least this share of the largest residual
 BLESS_STEP, BLESS_ROWS, BLESS_OVERSAMPLING = 2.0, 3.0, 3.0  # q, q₁ and q₂ of Rudi et al.
 KMEANS_SAMPLE, KMEANS_PASSES = 3, 2  # rows that k-means starts with, in units of m; passes over all rows
@@ -330,39 +331,44 @@ class _Pivots:
         time, returns None. Returns how many were taken."""
         points, r = rows_at(self.X, rows), len(self.index)
         own = KernelBlocks(self.kernel, points)(points)
-        root = np.zeros((len(rows), wanted))  # R's rows of these candidates
+        left, before = diagonal_of(self.kernel, points), np.zeros((len(rows), r))  # R's columns of earlier pivots
         if r:
             cross = KernelBlocks(self.kernel, points)(_stacked(self._points))
-            root[:, :r] = dtrsm(1.0, np.asfortranarray(self._root[:r, :r]), cross, lower=1).T
-        left = diagonal_of(self.kernel, points) - np.einsum("ij,ij->i", root, root)
-        floor, taken = self._floor[rows], []
-        while r < wanted:
+            before = dtrsm(1.0, np.asfortranarray(self._root[:r, :r]), cross, lower=1).T
+            own -= before @ before.T
+            left -= np.einsum("ij,ij->i", before, before)
+        new = np.zeros((len(rows), min(len(rows), wanted - r)))  # and of those that are taken here
+        floor, taken = self._floor[rows], list[int]()
+        while len(taken) < new.shape[1]:
             left[left <= floor] = 0
             at = choose(left)
             if at is None:
                 break
-            self._root[r, :r] = root[at, :r]
-            self._root[r, r] = pivot = np.sqrt(left[at])
-            root[:, r] = (own[:, at] - root[:, :r] @ root[at, :r]) / pivot
-            left -= root[:, r] ** 2
+            k = len(taken)
+            new[:, k] = (own[:, at] - new[:, :k] @ new[at, :k]) / np.sqrt(left[at])
+            left -= new[:, k] ** 2
             left[at] = 0
             taken.append(at)
-            r += 1
         if taken:
+            stop = r + len(taken)
+            self._root[r:stop, :r] = before[taken]
+            self._root[r:stop, r:stop] = np.tril(new[taken, : len(taken)])
             self._points.append(points[taken])
             self.index += rows[taken].tolist()
         return len(taken)
 
 
 def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Pivots of randomly pivoted Cholesky, ``count`` of them, or fewer if all residuals are 0. Rows are proposed by the
-    residuals at the start of the round, and accepted one by one with the probability of their present residual over
-    that one (Epperly, Tropp and Webber 2024)."""
+    """Pivots of randomly pivoted Cholesky, ``count`` of them, or fewer if all residuals are 0. Rows are proposed by
+    residuals of all rows that may be old, and accepted one by one with the probability of their present residual over
+    the old one (Epperly, Tropp and Webber 2024). A proposed row costs as much as a row whose residual is computed
+    again, so that is done when many have been proposed."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
-        p, goal = pivots.left / pivots.left.sum(), pivots.goal
-        while len(pivots.index) < goal:
-            rows = rng.choice(len(p), goal - len(pivots.index), p=p)
+        p, proposed, accepted = pivots.left / pivots.left.sum(), 0, 1.0
+        while not pivots.full and proposed < WORTH_REFRESHING * len(p):
+            wanted = (count - len(pivots.index)) / accepted
+            rows = rng.choice(len(p), int(np.clip(wanted, FEWEST_PROPOSED, MOST_PROPOSED)), p=p)
             enough = rng.uniform(size=len(rows)) * pivots.left[rows]
             turns = iter(range(len(rows)))
 
@@ -371,8 +377,8 @@ def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDAr
             ) -> int | None:
                 return next((at for at in turns if left[at] > enough[at]), None)
 
-            if pivots.grow(rows, goal, choose) < FEWEST_ACCEPTED * len(rows):
-                break
+            accepted = max(pivots.grow(rows, count, choose), 1) / len(rows)
+            proposed += len(rows)
         pivots.refresh()
     return np.array(pivots.index, dtype=np.int64)
 

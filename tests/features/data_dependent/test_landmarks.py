@@ -86,10 +86,11 @@ def test_kernel_values_are_a_few_times_rows_times_landmarks(rule, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("blocks", [4, 64])  # pivots of a first round
-def test_randomly_pivoted_cholesky_keeps_its_bound_on_the_trace(blocks, monkeypatch):
+@pytest.mark.parametrize("proposed", [4, 64])  # rows at a time
+def test_randomly_pivoted_cholesky_keeps_its_bound_on_the_trace(proposed, monkeypatch):
     """E tr(K − K̂) ≤ (1 + ε)·tr(K − K_r) of r/ε + r·log(1/(ε·η)) pivots, η = tr(K − K_r)/tr K (Chen et al. 2022)."""
-    monkeypatch.setattr(landmarks, "FIRST_BLOCK", blocks)
+    monkeypatch.setattr(landmarks, "FEWEST_PROPOSED", proposed)
+    monkeypatch.setattr(landmarks, "MOST_PROPOSED", proposed)
     spectrum = np.linalg.eigvalsh(GAUSSIAN(X))[::-1]
     for r in (5, 15):
         eta = spectrum[r:].sum() / spectrum.sum()
@@ -102,8 +103,13 @@ def test_randomly_pivoted_cholesky_keeps_its_bound_on_the_trace(blocks, monkeypa
 
 
 @pytest.mark.slow
-def test_the_first_two_random_pivots_have_the_law_of_one_by_one(monkeypatch):
-    """P(i, j) = d_i/tr K · d_j′/tr K′, K′ what pivot i leaves: also where both are of one block of proposals."""
+@pytest.mark.parametrize(("proposed", "refresh"), [(32, 8.0), (1, 8.0), (1, 0.25)])
+def test_the_first_two_random_pivots_have_the_law_of_one_by_one(proposed, refresh, monkeypatch):
+    """P(i, j) = d_i/tr K · d_j′/tr K′, K′ what pivot i leaves: where both are of one block of proposals, of two blocks
+    by the same old residuals, and with the residuals computed again between them."""
+    monkeypatch.setattr(landmarks, "FEWEST_PROPOSED", proposed)
+    monkeypatch.setattr(landmarks, "MOST_PROPOSED", proposed)
+    monkeypatch.setattr(landmarks, "WORTH_REFRESHING", refresh)
     rows = np.array([[0.0], [0.3], [1.0], [3.0]])
     K = GAUSSIAN.with_gamma(1.0)(rows)
     expected = np.zeros((4, 4))
@@ -115,6 +121,20 @@ def test_the_first_two_random_pivots_have_the_law_of_one_by_one(monkeypatch):
         i, j = randomly_pivoted(GAUSSIAN.with_gamma(1.0), rows, 2, np.random.default_rng(seed))
         counts[i, j] += 1
     assert np.abs(counts / draws - expected).max() < 4 * np.sqrt(expected.max() / draws)
+
+
+def test_residuals_of_all_rows_are_rarely_computed_for_random_pivots(monkeypatch):
+    """A pass over all rows costs as much as the map itself, and a few thousand proposals a small part of it."""
+    passes, residuals = [], landmarks.residuals
+
+    def counted(*args):
+        passes.append(len(args[2]))
+        return residuals(*args)
+
+    monkeypatch.setattr(landmarks, "residuals", counted)
+    rows = RNG.normal(size=(8000, 4))
+    choose_landmarks("rpcholesky", GAUSSIAN, rows, 256, SeedSequence(0))
+    assert sum(passes) <= 400  # landmarks of all passes together; 566 with a pass when an eighth is accepted
 
 
 def test_greedy_pivots_have_half_of_the_largest_residual():
