@@ -14,13 +14,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
-from scipy.linalg.blas import dtrsm
 from scipy.sparse import issparse, vstack
 
 from rffbench.arrays import FloatArray
 from rffbench.kernels import Kernel
 from rffbench.kernels.bandwidth import chosen_rows
+from rffbench.linalg import lapack
 from rffbench.linalg.kernel_blocks import KernelBlocks
+from rffbench.linalg.threads import blas_for, in_threads
 from rffbench.parameters import WrongParameter, check_choice
 from rffbench.rowsource import BLOCK_ROWS, dense_rows, row_blocks
 from rffbench.seeds import generator
@@ -31,7 +32,8 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 EPSILON = float(np.finfo(np.float64).eps)
 FIRST_BLOCK = 32  # pivots of the first round of a pivoted Cholesky factor
 FEWEST_PROPOSED, MOST_PROPOSED = 32, 256  # rows at a time
-WORTH_REFRESHING = 0.25  # of all rows: after so many proposals, the residuals of all are computed again
+WORTH_REFRESHING = 0.1  # of all rows: after so many proposals, the residuals of all are computed again
+WORTH_A_THREAD = 1 << 15  # numbers to solve for: fewer are not divided among threads
 WEAK = 0.5  # a greedy pivot has at least this share of the largest residual
 BLESS_STEP, BLESS_ROWS, BLESS_OVERSAMPLING = 2.0, 3.0, 3.0  # q, q₁ and q₂ of Rudi et al.
 KMEANS_SAMPLE, KMEANS_PASSES = 3, 2  # rows that k-means starts with, in units of m; passes over all rows
@@ -173,13 +175,26 @@ def residuals(
     """
     found = np.empty(X.shape[0] if index is None else len(index))
     blocks, m = KernelBlocks(kernel, points), len(root)
-    lower = np.asfortranarray(root)
     for at, rows in _blocks_at(X, index):
-        F = dtrsm(1.0, lower, blocks(rows).T, lower=1, overwrite_b=1)  # R⁻¹·K(S, rows)
+        F = blocks(rows)
+        solve_rows(root, F)
         diagonal = diagonal_of(kernel, rows)
-        left = diagonal - np.einsum("ij,ij->j", F, F)
+        left = diagonal - np.einsum("ij,ij->i", F, F)
         found[at] = np.where(left > 10 * m * EPSILON * diagonal, left, 0)
     return found
+
+
+def solve_rows(root: NDArray[np.float64], K: NDArray[np.float64]) -> None:
+    """K ← K·R⁻ᵀ for rows K (n, m), contiguous, and R, ``root`` (m, m), lower triangular, a part of a larger matrix
+    allowed. In threads, each with its rows."""
+    m, root = len(root), root if root.strides[-1] == 8 else np.ascontiguousarray(root)
+
+    def part(first: int, last: int) -> None:  # BLAS sees rows as columns, and R as Rᵀ
+        lapack.call("dtrsm", b"L", b"U", b"T", b"N", m, last - first, 1.0, lapack.address(root), root.strides[0] // 8,
+                    lapack.address(K[first:last]), m)  # fmt: skip
+
+    if m:
+        in_threads(part, len(K), worthwhile=K.size > WORTH_A_THREAD)
 
 
 def diagonal_of(kernel: Kernel, rows: Any) -> NDArray[np.float64]:
@@ -329,12 +344,16 @@ class _Pivots:
     def grow(self, rows: NDArray[np.int64], wanted: int, choose: Callable[[NDArray[np.float64]], int | None]) -> int:
         """Take pivots among ``rows`` until there are ``wanted``, or until ``choose``, which gets their residuals each
         time, returns None. Returns how many were taken."""
+        with blas_for(0):  # many small products
+            return self._grow(rows, wanted, choose)
+
+    def _grow(self, rows: NDArray[np.int64], wanted: int, choose: Callable[[NDArray[np.float64]], int | None]) -> int:
         points, r = rows_at(self.X, rows), len(self.index)
         own = KernelBlocks(self.kernel, points)(points)
         left, before = diagonal_of(self.kernel, points), np.zeros((len(rows), r))  # R's columns of earlier pivots
         if r:
-            cross = KernelBlocks(self.kernel, points)(_stacked(self._points))
-            before = dtrsm(1.0, np.asfortranarray(self._root[:r, :r]), cross, lower=1).T
+            KernelBlocks(self.kernel, _stacked(self._points)).fill(points, before)
+            solve_rows(self._root[:r, :r], before)
             own -= before @ before.T
             left -= np.einsum("ij,ij->i", before, before)
         new = np.zeros((len(rows), min(len(rows), wanted - r)))  # and of those that are taken here
