@@ -114,14 +114,19 @@ def what_the_rules_of_landmarks_leave() -> str:
 def where_the_order_of_landmarks_is_reproduced() -> str:
     claims = read_claims("diaz2023")
     held = claims[claims["verdict"] == "holds"]
-    whole = {}
-    for steps in ("50", "100"):
-        pairs = [(f"rpcholesky {steps}", f"uniform {steps}"), (f"uniform {steps}", f"greedy {steps}")]
-        of = [set(held[(held["method"] == method) & (held["baseline"] == other)]["dataset"]) for method, other in pairs]
-        whole[steps] = sorted(of[0] & of[1])
-    assert whole == {"50": ["california", "protein"], "100": []}
+    ahead = {
+        steps: [set(held[(held["method"] == f"{method} {steps}") & (held["baseline"] == f"{other} {steps}")]["dataset"])
+                for method, other in (("rpcholesky", "uniform"), ("uniform", "greedy"))]
+        for steps in ("50", "100")
+    }  # fmt: skip
+    both = {"california", "protein"}
+    assert ahead == {"50": [both, both], "100": [both, set()]}
     assert not (claims["verdict"] == "does not hold").any()
-    return "After 50 steps the whole order is reproduced on protein and california. After 100 steps no rule is shown to be ahead"
+    return (
+        "After 50 steps the whole order is reproduced on protein and california. After 100 steps randomly pivoted landmarks "
+        "are ahead of uniform ones there, and uniform ones are not shown to be ahead of greedy ones. On kin40k no order of "
+        "the three is shown."
+    )
 
 
 @finding(PAGE_OF_NOTES)

@@ -1,8 +1,8 @@
 """Rules that choose landmarks, rows S that approximate the kernel matrix: K ≈ K_nS·K_SS⁻¹·K_Sn.
 
 Every rule reads the rows in blocks. For n rows and m landmarks it holds O(m² + n) numbers and a block, and computes
-O(n·m) kernel values. A rule passes over all rows again only when its landmarks have doubled, or when their residual has
-fallen by a factor. Landmarks are in the order in which they were chosen.
+O(n·m) kernel values. A rule passes over all rows again only when its landmarks have doubled, when their residual has
+fallen by a factor, or when a tenth of the rows have been proposed. Landmarks are in the order of the choice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 EPSILON = float(np.finfo(np.float64).eps)
 FIRST_BLOCK = 32  # pivots of the first round of a pivoted Cholesky factor
 FEWEST_PROPOSED, MOST_PROPOSED = 32, 256  # rows at a time
-WORTH_REFRESHING = 0.1  # of all rows: after so many proposals, the residuals of all are computed again
+WORTH_REFRESHING = 0.1  # once this share of all rows has been proposed, their residuals are computed again
 WORTH_A_THREAD = 1 << 15  # numbers to solve for: fewer are not divided among threads
 WEAK = 0.5  # a greedy pivot has at least this share of the largest residual
 BLESS_STEP, BLESS_ROWS, BLESS_OVERSAMPLING = 2.0, 3.0, 3.0  # q, q₁ and q₂ of Rudi et al.
@@ -380,8 +380,8 @@ class _Pivots:
 def randomly_pivoted(kernel: Kernel, X: Any, count: int, rng: Generator) -> NDArray[np.int64]:
     """Pivots of randomly pivoted Cholesky, ``count`` of them, or fewer if all residuals are 0. Rows are proposed by
     residuals of all rows that may be old, and accepted one by one with the probability of their present residual over
-    the old one (Epperly, Tropp and Webber 2024). A proposed row costs as much as a row whose residual is computed
-    again, so that is done when many have been proposed."""
+    the old one (Epperly, Tropp and Webber 2024). A proposed row costs a few times what a row costs whose residual is
+    computed again, so that is done when a tenth of the rows have been proposed."""
     pivots = _Pivots(kernel, X, count)
     while not pivots.full and pivots.left.any():
         p, proposed, accepted = pivots.left / pivots.left.sum(), 0, 1.0

@@ -14,7 +14,7 @@ from rffbench.errors import ResultsError
 from rffbench.report.board.entry import rows_used
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, loss_name, losses, references
-from rffbench.report.board.sessions import beside_baseline
+from rffbench.report.board.sessions import beside_baseline, joined
 from rffbench.report.board.shipped import SHIPPED, protocol, read_shipped, shipped
 from rffbench.report.board.summary import gains_of, interval, odds, percent, summaries, summary_of
 from rffbench.report.board.views import Cost, at_columns, at_cost, cost_ratios, outside, with_cost
@@ -80,7 +80,7 @@ def shipped_tables(name: str = "board") -> list[Table]:
 
 def _disturbed(timed: Results) -> list[str]:
     notes = ["Other work used the processors: the seconds are rough."] if timed.trials["contended"].any() else []
-    if len(beside_baseline(timed).trials) < len(timed.trials):
+    if len(beside_baseline(joined([timed])).trials) < len(timed.trials):
         notes.append("Some maps were measured at another time than RFF: the ratios of seconds are rough.")
     return notes
 

@@ -20,7 +20,7 @@ from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, DEVIATIONS, 
 from rffbench.report.board.score import BASELINE, CELL, losses
 from rffbench.report.board.solvers import in_words, solver_table
 from rffbench.report.board.standing import PARTS, TIMED, Board
-from rffbench.report.board.views import CLOCKS, MEMORY
+from rffbench.report.board.views import CLOCKS, MEMORY, SESSION
 from rffbench.report.escape import markdown
 from rffbench.report.strips import Strips
 from rffbench.report.text_table import Table
@@ -186,13 +186,14 @@ def _where(board: Board) -> Section:
 
 
 def write_rows(board: Board, path: Path) -> Path:
-    """Write every trial of every part as one compressed CSV file: part, cell, status, loss (none of a failure), σ, λ,
-    what else was measured, and, of the parts that measure it, what the trial cost."""
+    """Write every trial of every part as one compressed CSV file: part, cell, the session of parts whose seconds are
+    compared, status, loss (none of a failure), σ, λ, what else was measured, and, of the parts that measure it, what
+    the trial cost."""
     parts = [(name, results) for name in PARTS for results in board.of_part(name)]
     rows = pd.concat([results.trials.assign(part=name, loss=losses(results)["loss"]) for name, results in parts])
     costs = [*CLOCKS["tuning"], MEMORY, "contended"]
     rows[costs] = rows[costs].where(rows["part"].isin(TIMED))
-    rows = rows[["part", *CELL, "loss", *IN_ROWS, *costs]].dropna(axis=1, how="all")
+    rows = rows.reindex(columns=["part", *CELL, SESSION, "loss", *IN_ROWS, *costs]).dropna(axis=1, how="all")
     text = rows.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     files.replace(path, gzip.compress(text.encode(), mtime=0))
     return path

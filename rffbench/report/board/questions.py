@@ -48,7 +48,7 @@ def equal_seconds(board: Board) -> Answer:
     maps = [(f"{AT_SECONDS}: map, one fit and prediction", found)]
     if (quick := board.at_cost("map", COLUMNS)) is not None:
         maps.append((f"{AT_SECONDS}: map and prediction alone", summaries(quick.trials, CONFIRMATORY)))
-    verdicts = dict.fromkeys(CONFIRMATORY, "undecided") | {each.method: each.posterior.verdict for each in found}
+    verdicts = dict.fromkeys(CONFIRMATORY, "undecided") | {each.method: each.verdict for each in found}
     beside = {each.method: f" ({each.where})" for each in found if each.outside}
     of_verdict = {
         word: ", ".join(name + beside.get(name, "") for name in verdicts if verdicts[name] == word)
@@ -83,11 +83,11 @@ def data_dependent(board: Board) -> Answer:
         maps.append((f"{AT_SECONDS}, the draw counted", summaries(at.trials, DRAWS)))
     said = []
     for where, (_, found) in zip(("columns", "seconds"), maps, strict=False):
-        better = [each.method for each in found if each.posterior.verdict == "better"]
+        better = [each.method for each in found if each.verdict == "better"]
         pays = f"it pays for {', '.join(better)}" if better else "it does not pay"
         if found:
             said.append(f"At equal {where} {pays}: {', '.join(f'{each.method} gains {each.said}' for each in found)}.")
-    verdicts = {each.method: each.posterior.verdict for each in maps[0][1]}
+    verdicts = {each.method: each.verdict for each in maps[0][1]}
     fate = "does not hold" if {"better", "worse"} & set(verdicts.values()) else "is not decided"
     if set(verdicts.values()) == {"same"}:
         fate = "is confirmed"
@@ -136,9 +136,7 @@ def nystroem(board: Board) -> Answer:
         f"{_compared(of_seconds.get(chosen), 'these')}."
     )
     of_uniform = of_rff[uniform].posterior if uniform in of_rff else Posterior(np.nan, np.nan, np.nan)
-    verdicts = [
-        found[chosen].posterior.verdict if chosen in found else "undecided" for found in (of_columns, of_seconds)
-    ]
+    verdicts = [found[chosen].verdict if chosen in found else "undecided" for found in (of_columns, of_seconds)]
     is_other = [verdict not in (expected, "undecided") for verdict, expected in zip(verdicts, _EXPECTED, strict=True)]
     hypothesis = (
         "Hypothesis (a), that Nyström with uniform landmarks is not better than RFF, is "
@@ -164,7 +162,7 @@ def _compared(found: Summary | None, with_: str) -> str:
     """A verdict with its gain, in a sentence; and on how many datasets, where that is not all."""
     if found is None:
         return _AS["undecided"]
-    return f"{_AS[found.posterior.verdict].format(with_)}: {found.said}" + (f", {found.where}" if found.outside else "")
+    return f"{_AS[found.verdict].format(with_)}: {found.said}" + (f", {found.where}" if found.outside else "")
 
 
 def _over(board: Board, baseline: str) -> pd.DataFrame:

@@ -190,7 +190,8 @@ def runs(board: Board) -> Table:
     """When every part ran, by which commits, and where."""
     table = Table("Runs", ["part", "runs", "from", "to", "commits", "rffbench", "machine"], stub=1)
     for name in PARTS:
-        found = [run for results in board.of_part(name)[:1] for run in runs_of(results.folder)]
+        folders = [*(results.folder for results in board.of_part(name)[:1]), *board.again.get(name, [])]
+        found = [run for folder in folders for run in runs_of(folder)]
         if found:
             commits = (str(run.get("git_commit") or "unknown")[:12] for run in found)
             machines = (f"{run.get('cpu')}, {run.get('processors')} processors" for run in found)

@@ -2,36 +2,69 @@
 
 A rented machine is not the same every day. RFF with 512 columns, measured again by the same code on a machine of the
 same name and an older processor, took 1.8 times as long, and its map and prediction 2.5 times: the ratio of two maps
-that were measured on two days says nothing.
+that were measured on two days says nothing. So every map is compared with RFF's trials of its own session. Maps whose
+code has changed since are measured again, beside RFF, in a folder of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from rffbench.errors import ResultsError
 from rffbench.report.board.registered import COLUMNS
 from rffbench.report.board.score import BASELINE
+from rffbench.report.board.shipped import protocol
+from rffbench.report.board.views import SESSION
 from rffbench.report.frame import Results
 
 BREAK = timedelta(hours=1)  # without a trial, after which another session begins; a run carried on at once is the same
+IN_A_FOLDER = 1000  # sessions, at most
+
+
+def folders_of(part: str, folder: Path) -> list[Path]:
+    """The results folders of a part in ``folder``: its own, then those where some maps were measured again."""
+    return [folder / part, *sorted(path for path in folder.glob(f"{part}-again*") if path.is_dir())]
+
+
+def joined(parts: Sequence[Results]) -> Results:
+    """The folders of one part as one, with the number of each trial's `SESSION`. Of a map on a dataset at a size, the
+    last folder that has it counts; of RFF, every folder. ResultsError where a folder is of another protocol."""
+    first, *others = parts
+    for each in others:
+        if protocol(each.config) != protocol(first.config):
+            raise ResultsError(
+                f"{each.folder}: was measured by another protocol than {first.folder}; remove it, or measure it again "
+                f"by that config"
+            )
+    finished = [when for each in parts for when in (each.finished or [""] * len(each.trials))]
+    folder = np.repeat(np.arange(len(parts)), [len(each.trials) for each in parts])
+    trials = pd.concat([each.trials for each in parts], ignore_index=True)
+    trials[SESSION] = IN_A_FOLDER * folder + sessions(finished)
+    last = trials.assign(folder=folder).groupby(["dataset", "method", "n_features"])["folder"].transform("max")
+    return _only(replace(first, trials=trials, finished=finished), (folder == last) | (trials["method"] == BASELINE))
 
 
 def beside_baseline(results: Results) -> Results:
-    """The trials that were measured in the session that measured the baseline at 512 columns on their dataset; all, of
-    a dataset without it."""
-    trials, session = results.trials, sessions(results.finished)
-    if not len(session):
-        return results
-    base = (trials["method"] == BASELINE) & (trials["n_features"] == COLUMNS)
-    of_dataset = dict(zip(trials["dataset"][base], session[base.to_numpy()], strict=True))
-    wanted = [of_dataset.get(name, at) for name, at in zip(trials["dataset"], session, strict=True)]
-    kept = session == wanted
-    finished = [when for when, keep in zip(results.finished, kept, strict=True) if keep]
-    return replace(results, trials=trials[kept].reset_index(drop=True), finished=finished)
+    """The trials of `joined` results that were measured in a session that measured RFF at 512 columns on their dataset;
+    all, of a dataset without RFF there."""
+    trials = results.trials
+    base = trials[(trials["method"] == BASELINE) & (trials["n_features"] == COLUMNS)]
+    known = pd.MultiIndex.from_frame(base[["dataset", SESSION]].drop_duplicates())
+    is_beside = pd.MultiIndex.from_frame(trials[["dataset", SESSION]]).isin(known)
+    return _only(results, is_beside | ~trials["dataset"].isin(base["dataset"]))
+
+
+def _only(results: Results, kept: NDArray[np.bool_] | pd.Series) -> Results:
+    mask = np.asarray(kept)
+    finished = [when for when, keep in zip(results.finished, mask, strict=True) if keep]
+    return replace(results, trials=results.trials[mask].reset_index(drop=True), finished=finished)
 
 
 def sessions(finished: list[str]) -> NDArray[np.int64]:

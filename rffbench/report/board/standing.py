@@ -13,7 +13,7 @@ import pandas as pd
 from rffbench.data.cards import load_card
 from rffbench.errors import ResultsError
 from rffbench.report.board.score import BASELINE, CELL, Reference, gains, left_out, losses, references
-from rffbench.report.board.sessions import beside_baseline
+from rffbench.report.board.sessions import beside_baseline, folders_of, joined
 from rffbench.report.board.statistics import noise
 from rffbench.report.board.summary import Summary, summaries
 from rffbench.report.board.views import AtCost, Cost, at_columns, at_cost, cost_to_reach, with_cost
@@ -56,7 +56,9 @@ class Board:
     known: dict[str, Reference]
     solvers: Protocols | None = None
     elsewhere: dict[str, int] = field(default_factory=dict)
-    """By part, how many trials were left out, because their seconds are of another session than RFF's."""
+    """By part, how many trials were left out, because their seconds are of a session without RFF's."""
+    again: dict[str, list[Path]] = field(default_factory=dict)
+    """By part, the folders in which some maps were measured again."""
 
     @property
     def scores(self) -> Results:
@@ -153,7 +155,8 @@ class Board:
             return None
         planned = sum(count for results in found for _, count in results.grid.cells())
         failed = sum(int((results.trials["status"] != "ok").sum()) for results in found)
-        return Progress(name, sum(len(results.trials) for results in found), failed, planned)
+        done = sum(len(results.trials.drop_duplicates(CELL)) for results in found)
+        return Progress(name, done, failed, planned)
 
     def missing(self, methods: Sequence[str], columns: int | None = None, part: str = "board") -> int:
         """How many trials of these methods, at that many columns or at all of theirs, are still to come."""
@@ -196,15 +199,16 @@ def load_board(folder: Path) -> Board:
     for name in (each for each in PARTS[1:] if each != SOLVERS):
         with contextlib.suppress(ResultsError):  # it has not begun
             found[name] = load_results(folder / name)
-    elsewhere = {}
+    elsewhere, again = dict[str, int](), dict[str, list[Path]]()
     for name in (each for each in RATIOS if each in found):
-        together = beside_baseline(found[name])
-        elsewhere[name] = len(found[name].trials) - len(together.trials)
-        found[name] = together
+        again[name] = folders_of(name, folder)[1:]
+        whole = joined([found[name], *map(load_results, again[name])])
+        found[name] = beside_baseline(whole)
+        elsewhere[name] = len(whole.trials) - len(found[name].trials)
     of_solvers: Protocols | None = None
     with contextlib.suppress(ResultsError):
         of_solvers = load_protocols(folder / SOLVERS)
-    return Board(found, references(), of_solvers, elsewhere)
+    return Board(found, references(), of_solvers, elsewhere, again)
 
 
 def shape(dataset: str, preprocess: Sequence[str] = ()) -> tuple[int, int]:

@@ -113,10 +113,14 @@ def bootstrap(
     groups = groups_of(list(values))
     drawn = {name: rng.choice(each, (draws, len(each))).mean(axis=1) for name, each in values.items()}
     chosen = rng.integers(len(groups), size=(draws, len(groups)))
-    medians = np.empty(draws)
-    for draw in range(draws):
-        medians[draw] = np.median([drawn[name][draw] for group in chosen[draw] for name in groups[group]])
-    low, high = np.quantile(medians, [level / 2, 1 - level / 2])
+    of_group = np.full((len(groups), draws, max(map(len, groups))), np.nan)  # the mean gains of its datasets
+    for at, group in enumerate(groups):
+        of_group[at, :, : len(group)] = np.transpose([drawn[name] for name in group])
+    means = of_group[chosen, np.arange(draws)[:, None]].reshape(draws, -1)
+    means.sort(axis=1)  # NaN last
+    count = np.isfinite(means).sum(axis=1)
+    middle = np.take_along_axis(means, np.stack([(count - 1) // 2, count // 2], axis=1), axis=1)
+    low, high = np.quantile(middle.mean(axis=1), [level / 2, 1 - level / 2])
     return float(np.median([each.mean() for each in values.values()])), float(low), float(high)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rffbench.report.board.statistics import REGION, Posterior, bootstrap, signed_rank
+from rffbench.report.board.statistics import FEWEST, REGION, Posterior, bootstrap, signed_rank
 from rffbench.report.board.views import outside
 from rffbench.report.text_table import NOT_RUN, Table
 
@@ -21,8 +21,9 @@ Gains = Mapping[str, NDArray[np.float64]]
 @dataclass(frozen=True)
 class Summary:
     """One map over all datasets: its ``means``, the mean gain over trials on each dataset that it has one on; their
-    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; and, in words, on how many datasets it has
-    no gain at this cost, as it is dearer or cheaper at every size (``outside``)."""
+    ``median``, with the interval from ``low`` to ``high``, and `Posterior`; how many datasets the ``view`` has; and, in
+    words, on how many of them the map has no gain at this cost, as it is dearer or cheaper at every size
+    (``outside``)."""
 
     method: str
     median: float
@@ -30,6 +31,7 @@ class Summary:
     high: float
     posterior: Posterior
     means: tuple[float, ...]
+    view: int = 0
     outside: str = ""
 
     @property
@@ -39,6 +41,16 @@ class Summary:
     @property
     def is_known(self) -> bool:
         return not np.isnan(self.median)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the gains are of enough datasets for their median to say something of all."""
+        return self.datasets >= max(FEWEST, self.view / 2)
+
+    @property
+    def verdict(self) -> str:
+        """The posterior's verdict; undecided where fewer than half of the view's datasets have a gain."""
+        return self.posterior.verdict if self.is_enough else "undecided"
 
     @property
     def said(self) -> str:
@@ -57,16 +69,20 @@ def gains_of(rows: pd.DataFrame, method: str) -> Gains:
     return {str(dataset): each["gain"].to_numpy(float) for dataset, each in mine.groupby("dataset")}
 
 
-def summary_of(method: str, gains: Gains, region: float = REGION, outside: str = "") -> Summary:
-    """What the gains of one map come to."""
+def summary_of(method: str, gains: Gains, region: float = REGION, *, view: int = 0, outside: str = "") -> Summary:
+    """What the gains of one map come to, in a view of that many datasets."""
     median, low, high = bootstrap(gains)
     means = tuple(float(np.nanmean(each)) for each in gains.values() if not np.isnan(each).all())
-    return Summary(method, median, low, high, signed_rank(means, region), means, outside)
+    return Summary(method, median, low, high, signed_rank(means, region), means, view, outside)
 
 
 def summaries(rows: pd.DataFrame, methods: Sequence[str], region: float = REGION) -> list[Summary]:
     """The maps that are measured anywhere, the largest median gain first."""
-    found = [summary_of(method, gains_of(rows, method), region, outside(rows, method)) for method in methods]
+    view = rows["dataset"].nunique()
+    found = [
+        summary_of(method, gains_of(rows, method), region, view=view, outside=outside(rows, method))
+        for method in methods
+    ]
     return sorted((each for each in found if each.is_known), key=lambda each: -each.median)
 
 

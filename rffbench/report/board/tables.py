@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rffbench.parameters import TIMES_MEDIAN
-from rffbench.report.board.advice import FEWEST, Advice, advise, classes
+from rffbench.report.board.advice import Advice, advise, classes
 from rffbench.report.board.answers import Answer
 from rffbench.report.board.registered import COLUMNS, CONFIRMATORY, OF_ANOTHER_KERNEL
 from rffbench.report.board.score import BASELINE, gains, losses
@@ -132,7 +132,7 @@ def verdicts(board: Board) -> Table:
     for each in board.at_each_size.get(COLUMNS, []):
         confirmatory = each.method in CONFIRMATORY
         withheld = board.withheld(each.method, COLUMNS)
-        verdict = (f"none yet: {withheld}" if withheld else each.posterior.verdict) if confirmatory else "exploratory"
+        verdict = (f"none yet: {withheld}" if withheld else each.verdict) if confirmatory else "exploratory"
         table.rows.append([
             f"{each.method} {MARK}" if confirmatory else each.method, percent(each.median),
             interval(each.low, each.high), odds(each.posterior), _worst(means[each.method]),
@@ -195,8 +195,7 @@ def by_cost(board: Board, of: Cost) -> Table | None:
         cells = [_at_cost_cell(found[columns].get(name), at, name) for columns, at in views.items()]
         mine = found[COLUMNS].get(name) if COLUMNS in views else None
         if any(cell != NOT_RUN for cell in cells):
-            is_shown = mine and _has_enough(mine, views[COLUMNS])
-            table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and is_shown else NOT_RUN])
+            table.rows.append([_marked(name), *cells, odds(mine.posterior) if mine and mine.is_enough else NOT_RUN])
     if of == "tuning":
         table.notes = [
             "σ is chosen at 512 columns for every size, so a map that is slower there is dearer at every size."
@@ -204,14 +203,9 @@ def by_cost(board: Board, of: Cost) -> Table | None:
     return table
 
 
-def _has_enough(found: Summary, at: AtCost) -> bool:
-    """Whether a map has a gain on enough datasets for their median to mean something."""
-    return found.datasets >= max(FEWEST, len(at.gains) / 2)
-
-
 def _at_cost_cell(found: Summary | None, at: AtCost, name: str) -> str:
     beside = outside(at.trials, name)
-    return f"{_shown(found if found and _has_enough(found, at) else None)}{f' ({beside})' if beside else ''}"
+    return f"{_shown(found if found and found.is_enough else None)}{f' ({beside})' if beside else ''}"
 
 
 def _shown(found: Summary | None) -> str:

@@ -9,12 +9,13 @@ that a map was measured at, its loss is unknown, and counted so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import pchip_interpolate
 from scipy.optimize import brentq
 
@@ -29,6 +30,8 @@ CLOCKS: dict[Clock, tuple[str, ...]] = {
     "tuning": ("bandwidth_s", "feature_s", "fit_s", "predict_s"),
 }
 """The seconds that each clock counts: map and prediction; one fit too, of a config with one λ; all tuning too."""
+SESSION = "session"
+"""The column with the number of the session that measured a trial: ratios are to the baseline's trial in the same."""
 MEMORY = "own_memory_bytes"
 """What a trial alone in its process comes to hold besides the rows: the map and the fit. Rows of `timing: exclusive`
 have it."""
@@ -51,8 +54,8 @@ def cost(trials: pd.DataFrame, of: Cost) -> pd.Series:
 
 
 def with_cost(trials: pd.DataFrame, of: Cost) -> pd.DataFrame:
-    """The trials' cells, with their ``cost``: what `at_cost` takes."""
-    return trials[CELL].assign(cost=cost(trials, of))
+    """The trials' cells, and sessions where these are known, with their ``cost``: what `at_cost` takes."""
+    return trials[[*CELL, *trials.columns.intersection([SESSION])]].assign(cost=cost(trials, of))
 
 
 @dataclass(frozen=True)
@@ -95,39 +98,59 @@ def at_cost(
     to the baseline's cost at ``columns`` in the same trial.
     """
     curves = cost_curves(found, costs, known, columns, baseline)
+    groups = curves.groupby(["dataset", "method", "trial"], sort=False)
+    number = groups.ngroup().to_numpy()
+    order = np.lexsort((curves["ratio"], number))
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    trials = curves.iloc[order[starts]][["dataset", "method", "trial"]].reset_index(drop=True)
+    places = np.split(np.log(curves["ratio"].to_numpy())[order], starts[1:])
+    losses = np.split(curves["loss"].to_numpy()[order], starts[1:])
+    sizes = np.split(curves["n_features"].to_numpy()[order], starts[1:])
+    read = np.empty(len(trials))
+    for same in _alike(trials, places):  # a map's trials cost alike
+        read[same] = between(places[same[0]], np.stack([losses[at] for at in same], axis=-1), 0.0)
     own = curves[(curves["method"] == baseline) & (curves["n_features"] == columns)]
-    losses: dict[Any, float] = own.set_index(["dataset", "trial"])["loss"].to_dict()
-    rows: list[dict[str, Any]] = []
-    sizes: dict[str, dict[str, float]] = {}
-    for place, of_trial in curves.groupby(["dataset", "method", "trial"], sort=False):
-        dataset, method, trial = str(place[0]), str(place[1]), int(str(place[2]))
-        if (dataset, trial) not in losses:
-            continue
-        curve = of_trial.sort_values("ratio")
-        cost_ = np.log(curve["ratio"].to_numpy())
-        loss = between(cost_, curve["loss"].to_numpy(), 0.0)
-        gain = (losses[dataset, trial] - loss) / known[dataset].unit
-        where = "" if not np.isnan(loss) else "dearer" if cost_[0] > 0 else "cheaper"
-        rows.append({"dataset": dataset, "method": method, "trial": trial, "gain": gain, "outside": where})
-        nearest = np.nan if np.isnan(loss) else float(curve["n_features"].iloc[np.abs(cost_).argmin()])
-        sizes.setdefault(dataset, {}).setdefault(method, nearest)
-    trials = pd.DataFrame(rows, columns=["dataset", "method", "trial", "gain", "outside"])
-    return AtCost(trials, pd.DataFrame.from_dict(sizes, orient="index"))
+    target = own.set_index(["dataset", "trial"])["loss"].reindex(pd.MultiIndex.from_frame(trials[["dataset", "trial"]]))
+    unit = trials["dataset"].map({name: each.unit for name, each in known.items()})
+    trials["gain"] = (target.to_numpy() - read) / unit
+    is_dearer = np.array([each[0] > 0 for each in places], dtype=bool)
+    trials["outside"] = np.where(~np.isnan(read), "", np.where(is_dearer, "dearer", "cheaper"))
+    nearest = np.array([each[np.abs(at).argmin()] for each, at in zip(sizes, places, strict=True)], dtype=float)
+    trials["columns"] = np.where(np.isnan(read), np.nan, nearest)
+    trials = trials[target.notna().to_numpy()].reset_index(drop=True)
+    first = trials.drop_duplicates(["dataset", "method"])
+    of_map = first.pivot_table(index="dataset", columns="method", values="columns", dropna=False, sort=False)
+    return AtCost(trials.drop(columns="columns"), of_map)
 
 
-def between(places: NDArray, values: NDArray, at: float) -> float:
-    """The curve through ``values`` at increasing ``places``, read in between: a cubic that is monotone where they are
-    (PCHIP; Fritsch and Butland 1984). NaN outside; values of one place count as their mean."""
+def _alike(trials: pd.DataFrame, places: Sequence[NDArray]) -> list[list[int]]:
+    """The rows of ``trials`` in groups of one dataset, map and ``places``."""
+    found: dict[tuple[str, str, bytes], list[int]] = {}
+    for at, (dataset, method, mine) in enumerate(zip(trials["dataset"], trials["method"], places, strict=True)):
+        found.setdefault((dataset, method, mine.tobytes()), []).append(at)
+    return list(found.values())
+
+
+def between(places: NDArray, values: NDArray, at: ArrayLike) -> Any:
+    """The curves through ``values`` (places, …) at increasing ``places``, read ``at`` a number or numbers in between: a
+    cubic that is monotone where they are (PCHIP; Fritsch and Butland 1984). NaN outside; values of one place count as
+    their mean."""
     places, values = _in_order(places, values)
-    if not places[0] <= at <= places[-1]:
-        return float("nan")
-    return float(values[0] if len(places) == 1 else pchip_interpolate(places, values, at))
+    at = np.asarray(at, dtype=float)
+    if len(places) == 1:
+        read = np.broadcast_to(values[0], at.shape + values.shape[1:])
+    else:
+        read = pchip_interpolate(places, values, at)
+    is_inside = (places[0] <= at) & (at <= places[-1])
+    return np.where(is_inside.reshape(at.shape + (1,) * (values.ndim - 1)), read, np.nan)
 
 
 def _in_order(places: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
     """The places in ascending order, each once, with the mean of its values."""
-    places, same = np.unique(places, return_inverse=True)
-    return places, np.bincount(same, values) / np.bincount(same)
+    places, same, often = np.unique(places, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(places), *values.shape[1:]))
+    np.add.at(sums, same, values)
+    return places, sums / often.reshape(-1, *[1] * (values.ndim - 1))
 
 
 def cost_to_reach(
@@ -181,23 +204,25 @@ def cost_curves(
 
 def cost_ratios(costs: pd.DataFrame, columns: int, baseline: str = BASELINE) -> pd.Series:
     """By dataset, method and n_features, the median over trials of the cost over the baseline's with that many
-    ``columns`` in the same trial."""
+    ``columns`` in the same trial, of the same session."""
     of_baseline = costs[(costs["method"] == baseline) & (costs["n_features"] == columns)]
-    base = of_baseline.set_index(["dataset", "trial"])["cost"]
-    place = pd.MultiIndex.from_frame(costs[["dataset", "trial"]])
+    same = ["dataset", "trial", *costs.columns.intersection([SESSION])]
+    base = of_baseline.set_index(same)["cost"]
+    place = pd.MultiIndex.from_frame(costs[same])
     ratios = costs.assign(ratio=costs["cost"].to_numpy() / base.reindex(place).to_numpy())
     return ratios.groupby(["dataset", "method", "n_features"])["ratio"].median().dropna()
 
 
 def _at_sizes(measured: pd.Series, wanted: pd.DataFrame) -> pd.Series:
     """The measured ratios, by dataset, method and size, and those of ``wanted`` sizes in between."""
-    found: dict[Any, float] = {}
-    for place, of_map in measured.groupby(["dataset", "method"], sort=False):
-        sizes, ratios = of_map.index.get_level_values("n_features").to_numpy(float), of_map.to_numpy()
-        order = np.argsort(sizes)
-        places, values = np.log(sizes[order]), np.log(ratios[order])
-        mine = wanted[(wanted["dataset"] == place[0]) & (wanted["method"] == place[1])]
-        for size in mine["n_features"]:
-            found[(*place, size)] = np.exp(between(places, values, np.log(size)))
-    found.update(measured.to_dict())
+    found: dict[Any, float] = measured.to_dict()
+    missing = wanted[[place not in found for place in wanted[measured.index.names].itertuples(index=False, name=None)]]
+    for place, of_map in missing.groupby(["dataset", "method"], sort=False):
+        mine = measured[measured.index.isin([place[0]], "dataset") & measured.index.isin([place[1]], "method")]
+        if mine.empty:
+            continue
+        sizes = of_map["n_features"].to_numpy(float)
+        read = between(np.log(mine.index.get_level_values("n_features").to_numpy(float)), np.log(mine.to_numpy()),
+                       np.log(sizes))  # fmt: skip
+        found.update({(*place, size): ratio for size, ratio in zip(of_map["n_features"], np.exp(read), strict=True)})
     return pd.Series(found, index=pd.MultiIndex.from_tuples(found, names=measured.index.names), dtype=float)

@@ -9,6 +9,7 @@ from scipy.stats import wilcoxon
 
 from rffbench.report.board import statistics as board
 from rffbench.report.board.statistics import bootstrap, calibration, groups_of, noise, signed_rank
+from rffbench.report.board.summary import summaries
 
 
 def test_the_signed_rank_posterior_is_that_of_plain_loops():
@@ -44,6 +45,15 @@ def test_datasets_without_a_gain_are_left_out():
     gains = [0.02, 0.03, np.nan, 0.05]
     assert signed_rank(gains) == signed_rank([0.02, 0.03, 0.05])
     assert np.isnan(signed_rank([np.nan]).better)
+
+
+@pytest.mark.parametrize(("known", "verdict"), [(13, "undecided"), (14, "worse"), (28, "worse")])
+def test_there_is_no_verdict_by_fewer_than_half_of_the_datasets(known, verdict):
+    rows = pd.DataFrame({"dataset": [f"d{at}" for at in range(28)] * 2, "method": ["RFF"] * 28 + ["mine"] * 28,
+                         "gain": [0.0] * 28 + [-0.05] * known + [np.nan] * (28 - known)})  # fmt: skip
+    (mine,) = summaries(rows, ["mine"])
+    assert mine.posterior.verdict == "worse"
+    assert (mine.datasets, mine.view, mine.verdict) == (known, 28, verdict)
 
 
 def test_wilcoxon_is_corrected_over_the_maps():

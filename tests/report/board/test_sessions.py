@@ -1,25 +1,36 @@
 """Seconds of a session without RFF count for no ratio: the machine may have been slower then."""
 
+import pytest
+
+from rffbench.errors import ResultsError
 from rffbench.report.board.run_tables import progress
-from rffbench.report.board.sessions import beside_baseline, sessions
+from rffbench.report.board.sessions import beside_baseline, joined, sessions
 from rffbench.report.board.standing import load_board
+from rffbench.report.board.views import cost_ratios
 from rffbench.report.frame import load_results
 from tests.helpers import report_log as log
 
 METHODS = {"RFF": {"features": "fourier"}, "QMC": {"features": "qmc", "sequence": "halton"}}
+MORE = METHODS | {"leverage-RFF": {"features": "leverage", "variant": "as-written"}}
 DATASETS = ["eeg", "magic04"]
 
 
-def folder(path, later=()):
-    """Two maps on two datasets, measured within the hour; a minute later, or ten days, those that are named."""
+def folder(path, later=(), seconds=None, **config):
+    """Two maps on two datasets, measured within the hour, or ten days later where they are named; or those that
+    ``seconds`` names, with what their fits took."""
     rows = []
     for dataset in DATASETS:
-        for method in METHODS:
+        for method in seconds or METHODS:
             for trial in range(2):
-                row = log.ok(log.spec(dataset=dataset, method=method, n_features=512, multiple=None, trial=trial), 80.0)
+                spec = log.spec(dataset=dataset, method=method, n_features=512, multiple=None, trial=trial, **config)
+                row = log.ok(spec, 80.0, feature_s=(seconds or {}).get(method, 1.0) - 0.3)  # the rest takes 0.3
                 day = "11" if (dataset, method) in later else "01"
                 rows.append({**row, "finished": f"2026-11-{day}T12:{len(rows):02}:00+00:00"})
-    return log.write(path, log.config(datasets=DATASETS, methods=METHODS, n_features=[512], trials=2), rows)
+    return log.write(
+        path,
+        log.config(datasets=DATASETS, methods=MORE if seconds else METHODS, n_features=[512], trials=2) | config,
+        rows,
+    )
 
 
 def test_an_hour_without_a_trial_begins_another_session():
@@ -29,9 +40,10 @@ def test_an_hour_without_a_trial_begins_another_session():
 
 
 def test_a_map_counts_where_rff_was_measured_in_the_same_session(tmp_path):
-    whole = load_results(folder(tmp_path / "a"))
+    whole = joined([load_results(folder(tmp_path / "a"))])
     assert len(beside_baseline(whole).trials) == len(whole.trials) == 8
-    later = load_results(folder(tmp_path / "b", later=[("eeg", "QMC"), ("magic04", "RFF"), ("magic04", "QMC")]))
+    moved = [("eeg", "QMC"), ("magic04", "RFF"), ("magic04", "QMC")]
+    later = joined([load_results(folder(tmp_path / "b", later=moved))])
     found = beside_baseline(later)
     kept = found.trials.groupby(["dataset", "method"]).size().to_dict()
     assert kept == {("eeg", "RFF"): 2, ("magic04", "RFF"): 2, ("magic04", "QMC"): 2}
@@ -46,3 +58,24 @@ def test_the_board_leaves_the_others_out_and_says_so(tmp_path):
     assert board.missing(["QMC"], 512, "board-seconds") == 2
     (note,) = progress(board).notes
     assert note.startswith("2 trials of board-seconds are left out: they were measured at another time than RFF")
+
+
+def test_a_map_measured_again_is_compared_with_rff_of_that_time(tmp_path):
+    """The machine takes twice the seconds then, and the map's new code half of what its old code would."""
+    folder(tmp_path / "board")
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0, "QMC": 4.0, "leverage-RFF": 0.5})
+    folder(tmp_path / "board-seconds-again", seconds={"RFF": 2.0, "QMC": 4.0})
+    board = load_board(tmp_path)
+    ratios = cost_ratios(board.costs("fit"), 512).xs("eeg").droplevel("n_features").round(2).to_dict()
+    assert ratios == {"RFF": 1.0, "QMC": 2.0, "leverage-RFF": 0.5}
+    assert board.progress("board-seconds").done == 12
+    assert len(board.results["board-seconds"].trials) == 16  # RFF's of both times
+    assert board.again == {"board-seconds": [tmp_path / "board-seconds-again"]}
+
+
+def test_a_folder_measured_again_by_another_protocol_is_refused(tmp_path):
+    folder(tmp_path / "board")
+    folder(tmp_path / "board-seconds", seconds={"RFF": 1.0})
+    folder(tmp_path / "board-seconds-again", seconds={"RFF": 1.0}, solver={"name": "ridge", "lambda": 0.5})
+    with pytest.raises(ResultsError, match=r"board-seconds-again: was measured by another protocol than .*seconds;"):
+        load_board(tmp_path)
