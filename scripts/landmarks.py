@@ -415,7 +415,7 @@ def at_the_ends(measured: Measured) -> str:
 
 OLD = (
     "RPCholesky's rows are of its code before commit 13ca0f3. Since then a seed draws other landmarks, by the same law, and they "
-    "are chosen in 0.07 to 0.8 of the time, so RPCholesky's seconds on this page are too long."
+    "are chosen in 0.07 to 0.8 of the time; RLS, BLESS and greedy choose faster, too. So their seconds on this page are too long."
 )
 """What is not true any more; to be removed when the page is measured again."""
 
