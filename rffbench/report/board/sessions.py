@@ -25,7 +25,6 @@ from rffbench.report.board.views import SESSION
 from rffbench.report.frame import Results
 
 BREAK = timedelta(hours=1)  # without a trial, after which another session begins; a run carried on at once is the same
-IN_A_FOLDER = 1000  # sessions, at most
 
 
 def folders_of(part: str, folder: Path) -> list[Path]:
@@ -46,7 +45,7 @@ def joined(parts: Sequence[Results]) -> Results:
     finished = [when for each in parts for when in (each.finished or [""] * len(each.trials))]
     folder = np.repeat(np.arange(len(parts)), [len(each.trials) for each in parts])
     trials = pd.concat([each.trials for each in parts], ignore_index=True)
-    trials[SESSION] = IN_A_FOLDER * folder + sessions(finished)
+    trials[SESSION] = pd.MultiIndex.from_arrays([folder, sessions(finished)]).factorize()[0]
     last = trials.assign(folder=folder).groupby(["dataset", "method", "n_features"])["folder"].transform("max")
     return _only(replace(first, trials=trials, finished=finished), (folder == last) | (trials["method"] == BASELINE))
 
