@@ -88,14 +88,16 @@ def of_solver(name):
 
 def found(what, name):
     registry, of = (MAPS, of_map) if what == "feature map" else (SOLVERS, of_solver)
-    return {"version": registry.made_by(name), "gives": of(name)}
+    versions = getattr(registry.factory(name), "versions", None)  # of values of its parameters
+    return {"version": registry.made_by(name), **({"versions": versions} if versions else {}), "gives": of(name)}
 
 
 def problem(name, pinned, now):
     """What is to be done where what a name gives, or its version, is not what is pinned."""
     if now == pinned:
         return None
-    if pinned and now["gives"] != pinned["gives"] and now["version"] <= pinned["version"]:
+    same_versions = pinned and all(now.get(key) == pinned.get(key) for key in ("version", "versions"))
+    if same_versions and now["gives"] != pinned["gives"]:
         version = pinned["version"]
         change = f"if that is meant, set `version = {version + 1}` on its class or function"
         return f"{name} gives other numbers than its version {version} did: {change}"

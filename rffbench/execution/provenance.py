@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from rffbench.execution.log import Cell, cell
@@ -30,20 +30,10 @@ def own_parts(spec: TrialSpec) -> list[str]:
 def made_by(spec: TrialSpec) -> MadeBy:
     """The code of a trial's feature map and solver, in the form of its row:
     `rffbench.plugins.registry.Registry.made_by`."""
-    features = spec.source or _of_features(spec.features["name"])
-    solver = _of_solver(spec.solver["name"], spec.device)
+    features = spec.source or MAPS.made_by(spec.features["name"], spec.features)
+    solver = (SOLVERS if spec.device == "cpu" else ON_DEVICE).made_by(spec.solver["name"], spec.solver)
     found = {} if features is None else {"features": features}
     return found if solver is None else {**found, "solver": solver}
-
-
-@lru_cache
-def _of_features(name: str) -> int | str | None:
-    return MAPS.made_by(name)
-
-
-@lru_cache
-def _of_solver(name: str, device: str) -> int | str | None:
-    return (SOLVERS if device == "cpu" else ON_DEVICE).made_by(name)
 
 
 class OtherCode:

@@ -150,16 +150,22 @@ class Registry:
     def _called(self, name: str) -> str:
         return f"{self.what} {ownfile.portable(name)!r}" if self.own_files else f"{self.what} {name!r}"
 
-    def made_by(self, name: str) -> int | str | None:
+    def made_by(self, name: str, given: Mapping[str, Any] | None = None) -> int | str | None:
         """The identity of the code called ``name``: for a built-in part its ``version`` (an attribute of its class or
         function, else 1), for a user's own file its hash, for another package its name, its version and the hash of the
-        module. None for ``none``."""
+        module. None for ``none``.
+
+        Where only one value of a parameter gives other numbers than before, the attribute ``versions`` has the version
+        of that value, ``{parameter: {value: version}}``; it counts where ``given`` has the value."""
         if name == NONE:
             return None
         if self.is_own(name):
             return ownfile.source_hash(name)
         if name in self.built_in:
-            return int(getattr(self.factory(name), "version", 1))
+            factory, given = self.factory(name), given or {}
+            of_values = getattr(factory, "versions", {}).items()
+            versions = [version for key, of in of_values for value, version in of.items() if given.get(key) == value]
+            return int(max([getattr(factory, "version", 1), *versions]))
         self.factory(name)
         point = self._added()[name]
         file = getattr(sys.modules.get(point.module), "__file__", None)

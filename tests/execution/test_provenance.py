@@ -7,12 +7,12 @@ import pytest
 
 from rffbench import RandomFourierFeatures
 from rffbench.config.loading import load_experiment
-from rffbench.execution import provenance
 from rffbench.execution.log import ASIDE, read_rows
 from rffbench.execution.provenance import OtherCode, made_by
 from rffbench.execution.run import run_experiment
 from rffbench.execution.serial import SerialExecutor
 from rffbench.features import MAPS
+from rffbench.solvers import SOLVERS
 from tests.helpers import plug_ins
 from tests.helpers.own_file import MINE, write
 
@@ -79,12 +79,19 @@ def test_another_version_of_a_built_in_map_is_measured_anew(tmp_path, run, monke
     config = write(tmp_path)
     run(config)
     monkeypatch.setattr(RandomFourierFeatures, "version", 2, raising=False)
-    provenance._of_features.cache_clear()
     count, (said,) = run(config)
-    provenance._of_features.cache_clear()
     assert count == 1
     assert said.startswith("1 row was made by other code: fourier was 1 and is 2; they are kept in")
     assert rows(tmp_path)[-1]["made_by"] == {"features": 2, "solver": 1}
+
+
+def test_a_version_may_be_that_of_one_value_of_a_parameter():
+    of = {rule: MAPS.made_by("nystroem", {"landmarks": rule}) for rule in ("uniform", "greedy", "rpcholesky")}
+    assert of == {"uniform": 1, "greedy": 1, "rpcholesky": 2}
+    assert MAPS.made_by("nystroem") == 1
+    assert SOLVERS.made_by("falkon", {"landmarks": "rpcholesky"}) == 2
+    assert SOLVERS.made_by("pcg", {"preconditioner": "rpcholesky"}) == 2
+    assert SOLVERS.made_by("pcg", {"preconditioner": "nystroem"}) == 1
 
 
 def test_rows_that_do_not_say_what_made_them_stay_valid(tmp_path, run):

@@ -28,6 +28,7 @@ from rffbench.seeds import generator
 
 Rule = Literal["uniform", "kmeans", "rls", "bless", "rpcholesky", "greedy"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+VERSIONS: dict[Rule, int] = {"rpcholesky": 2}  # of rules by which a seed once gave other landmarks
 
 EPSILON = float(np.finfo(np.float64).eps)
 FIRST_BLOCK = 32  # pivots of the first round of a pivoted Cholesky factor

@@ -17,6 +17,7 @@ from rffbench.errors import Fallback
 from rffbench.features.base import FeatureMap
 from rffbench.features.data_dependent.landmarks import (
     RULES,
+    VERSIONS,
     Landmarks,
     Rule,
     choose_landmarks,
@@ -82,6 +83,7 @@ class NystroemFeatures(FeatureMap):
     accepts_sparse = True
 
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"landmarks": RULES}
+    versions: ClassVar[dict[str, dict[Rule, int]]] = {"landmarks": VERSIONS}
 
     landmarks_: NDArray[np.int64] | None
     points_: Any

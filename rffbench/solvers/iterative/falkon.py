@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.errors import Fallback
-from rffbench.features.data_dependent.landmarks import RULES, Rule, TooFewRows, choose_landmarks, not_positive
+from rffbench.features.data_dependent.landmarks import RULES, VERSIONS, Rule, TooFewRows, choose_landmarks, not_positive
 from rffbench.kernels import Kernel, check_squares
 from rffbench.kernels.bandwidth import Bandwidth
 from rffbench.linalg.kernel_blocks import KernelBlocks
@@ -205,3 +205,6 @@ def make_falkon(
     }  # fmt: skip
     made = FalkonClassifierCV if task == "classification" else FalkonCV
     return made(np.atleast_1d(lambda_).tolist(), **settings)
+
+
+make_falkon.versions = {"landmarks": VERSIONS}  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffbench.features.base import fitted_map, held_bytes, mapped
+from rffbench.features.data_dependent.landmarks import VERSIONS
 from rffbench.features.hooks import hook, makes_sparse, most_columns
 from rffbench.parameters import WrongParameter, check_choice, check_map
 from rffbench.parts import SolverServes, serves
@@ -213,3 +214,6 @@ def make_pcg(
     if task == "classification":
         on_rows, on_columns = PCGKernelRidgeClassifierCV, PCGRidgeClassifierCV
     return (on_rows if on_kernel else on_columns)(np.atleast_1d(lambda_).tolist(), **settings)
+
+
+make_pcg.versions = {"preconditioner": VERSIONS}  # type: ignore[attr-defined]
