@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that it is limited too
 from threadpoolctl import threadpool_limits
 
 from tests.helpers.command_server import CommandServer
@@ -13,6 +14,9 @@ ROOT = Path(__file__).parents[1]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: tests of Ctrl-C would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each processor: more threads of BLAS would wait for each other
+    threadpool_limits(1, user_api="blas")
 
 
 @pytest.fixture
