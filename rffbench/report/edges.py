@@ -122,15 +122,18 @@ def _found(results: Results) -> Iterator[Edge]:
     if not any(tuned.values()):
         return
     ok = results.trials[results.trials["status"] == "ok"]
+    kept = results.edges  # an empty frame has no columns
+    known = dict(list(kept.groupby(["dataset", "n_features", "method", "tuned"]))) if len(kept) else {}
     for dataset, n_features, size, method, trials in each_cell(ok):
         for name in tuned.get(method, ()):
             grid, chosen = grids[method, name], trials[name]
             ends = [edge_of(grid, value) for value in chosen]
             for end in ("smallest", "largest"):
-                at_end = trials[[each == end for each in ends]]
-                if len(at_end) <= SHARE * len(trials):
+                if ends.count(end) <= SHARE * len(trials):
                     continue
-                moves = _moves(results, dataset, at_end, name, grid, end)
+                at_end = trials[[each == end for each in ends]]
+                of_cell = known.get((dataset, n_features, method, name))
+                moves = _moves(results, of_cell, dataset, at_end, name, grid, end)
                 at = min(grid) if end == "smallest" else max(grid)
                 yield Edge(dataset, n_features, size, method, TUNED[name], end, at, len(at_end), len(trials), moves)
 
@@ -144,15 +147,14 @@ def grid_of(results: Results, method: str, name: str) -> list[float]:
     return [float(value) for value in grid] if isinstance(grid, list) and len(grid) > 1 else []
 
 
-def _moves(results: Results, dataset: str, trials: pd.DataFrame, name: str, grid: list[float], end: End) -> bool | None:
+def _moves(
+    results: Results, known: pd.DataFrame | None, dataset: str, trials: pd.DataFrame, name: str, grid: list[float],
+    end: End,
+) -> bool | None:  # fmt: skip
     """Whether the mean gain at the edge over these trials is more than its standard error, which is over the trials, or
-    for a single trial over its folds."""
-    place = ["n_features", "method", "trial"]
-    known = results.edges
-    if len(known):
-        known = known[(known["dataset"] == dataset) & (known["tuned"] == name)]
-        known = known.merge(trials[place], on=place)
-    if len(known):
+    for a single trial over its folds. ``known``: the gains that the cell's rows have."""
+    known = None if known is None else known[known["trial"].isin(trials["trial"])]
+    if known is not None and len(known):
         gains, error = known["gain"], float(known["standard_error"].iloc[0])
     elif name == "lambda":
         gains, error = _gains_on_test_rows(results, dataset, trials, grid, end), np.nan

@@ -2,7 +2,6 @@
 
 Both are read without the package, whose faults would change both sides."""
 
-import bz2
 import csv
 import json
 import lzma
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_svmlight_file
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,15 +49,8 @@ def measured(experiment: str, root: Path = ROOT, **cell: object) -> dict[str, np
 @cache
 def covtype() -> tuple[np.ndarray, np.ndarray]:
     """LIBSVM's scaled covtype, lines of ``label index:value …`` with indices from 1: X (n, 54), the labels 0 and 1."""
-    X, labels = np.zeros((581_012, 54)), np.zeros(581_012)
-    with bz2.open(mirror() / "covtype" / "covtype.libsvm.binary.scale.bz2", "rt") as lines:
-        for row, line in enumerate(lines):
-            label, *entries = line.split()
-            labels[row] = float(label) - 1
-            for entry in entries:
-                index, value = entry.split(":")
-                X[row, int(index) - 1] = float(value)
-    return X, labels
+    X, labels = load_svmlight_file(str(mirror() / "covtype" / "covtype.libsvm.binary.scale.bz2"), n_features=54)
+    return X.toarray(), labels - 1
 
 
 def nystroem(train: np.ndarray, test: np.ndarray, sigma: float, rank: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.recomputed import measured, mirror
 
-FREQUENCIES, DRAWS = 1000, 4
+FREQUENCIES = 1000
 
 
 @pytest.mark.slow
@@ -24,11 +24,10 @@ def test_the_error_on_the_first_folds_of_pol():
         mean, spread = data[~tested, :-1].mean(axis=0), data[~tested, :-1].std(axis=0)
         X, y = (data[:, :-1] - mean) / np.where(spread > 0, spread, 1), data[:, -1]
         n, centred = np.count_nonzero(~tested), y[~tested] - y[~tested].mean()
-        for draw in range(DRAWS):
-            W = np.random.default_rng([trial, draw]).normal(0, np.sqrt(2 * gamma), (X.shape[1], FREQUENCIES))
-            Z = np.hstack([np.cos(X @ W), np.sin(X @ W)]) / np.sqrt(FREQUENCIES)
-            gram = Z[~tested].T @ Z[~tested] + n * penalty * np.eye(2 * FREQUENCIES)
-            weights = np.linalg.solve(gram, Z[~tested].T @ centred)
-            errors = Z[tested] @ weights + y[~tested].mean() - y[tested]
-            found.append(np.linalg.norm(errors) / np.linalg.norm(y[tested]))
+        W = np.random.default_rng(trial).normal(0, np.sqrt(2 * gamma), (X.shape[1], FREQUENCIES))
+        Z = np.hstack([np.cos(X @ W), np.sin(X @ W)]) / np.sqrt(FREQUENCIES)
+        gram = Z[~tested].T @ Z[~tested] + n * penalty * np.eye(2 * FREQUENCIES)
+        weights = np.linalg.solve(gram, Z[~tested].T @ centred)
+        errors = Z[tested] @ weights + y[~tested].mean() - y[tested]
+        found.append(np.linalg.norm(errors) / np.linalg.norm(y[tested]))
     assert np.mean(found) == pytest.approx(np.mean(ours["relative_rmse"]), rel=0.03)  # draws differ by 1 %

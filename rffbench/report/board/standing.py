@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -160,14 +161,23 @@ class Board:
 
     def missing(self, methods: Sequence[str], columns: int | None = None, part: str = "board") -> int:
         """How many trials of these methods, at that many columns or at all of theirs, are still to come."""
-        results = self.results.get(part)
-        if results is None:
+        if (to_come := self._to_come.get(part)) is None:
             return -1
-        counts = results.trials.groupby(["dataset", "method", "n_features"]).size().to_dict()
-        wanted = [(first, count) for first, count in results.grid.cells()
-                  if first.method in methods and columns in (None, first.n_features)]  # fmt: skip
-        there = (counts.get((first.dataset, first.method, first.n_features), 0) for first, _ in wanted)
-        return sum(max(0, count - have) for (_, count), have in zip(wanted, there, strict=True))
+        return int(
+            sum(count for (method, size), count in to_come.items() if method in methods and columns in (None, size))
+        )
+
+    @cached_property
+    def _to_come(self) -> dict[str, Counter[tuple[str, int]]]:
+        """By part, how many trials of each method and size are still to come."""
+        found = {}
+        for part, results in self.results.items():
+            there = results.trials.groupby(["dataset", "method", "n_features"]).size().to_dict()
+            found[part] = Counter[tuple[str, int]]()
+            for first, count in results.grid.cells():
+                have = there.get((first.dataset, first.method, first.n_features), 0)
+                found[part][first.method, first.n_features] += max(0, count - have)
+        return found
 
     def noise(self, columns: int) -> pd.DataFrame:
         """The standard error of each map's gain on each dataset, in units of the region: datasets × maps."""
@@ -178,6 +188,11 @@ class Board:
         }  # fmt: skip
         return pd.DataFrame(found)
 
+    @cached_property
+    def _noises(self) -> dict[int, dict[str, float]]:
+        """By columns, each map's median noise; kept, because every verdict asks for one."""
+        return {}
+
     def withheld(self, method: str, columns: int) -> str:
         """Why there is no verdict on a map yet, by the registered rules; empty where there may be one."""
         if method not in self.maps:
@@ -187,7 +202,9 @@ class Board:
             return f"{missing} trials to come"
         if absent:
             return f"no reference of {len(absent)} datasets"
-        noise = float(self.noise(columns)[method].median())
+        if columns not in self._noises:
+            self._noises[columns] = self.noise(columns).median().to_dict()
+        noise = self._noises[columns][method]
         return "" if noise <= MOST_NOISE else f"noise {noise:.1f} regions" if noise > 0 else "noise unknown"
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -67,11 +68,19 @@ def signed_rank(gains: ArrayLike, region: float = REGION, draws: int = DRAWS, se
     if len(z) <= FEWEST:
         return Posterior(np.nan, np.nan, np.nan)
     means = (z[:, None] + z) / 2
-    weights = generator(stream("signed rank", seed), "weights").dirichlet([*[1.0] * (len(z) - 1), PRIOR], draws)
-    better = np.einsum("ri,ij,rj->r", weights, means > region, weights, optimize=True)
-    worse = np.einsum("ri,ij,rj->r", weights, means < -region, weights, optimize=True)
+    weights = _weights(len(z), draws, seed)
+    better = np.einsum("rj,rj->r", weights @ (means > region).astype(float), weights)
+    worse = np.einsum("rj,rj->r", weights @ (means < -region).astype(float), weights)
     winner = np.stack([better, 1 - better - worse, worse]).argmax(axis=0)
     return Posterior(*(np.bincount(winner, minlength=3) / draws).tolist())
+
+
+@cache
+def _weights(count: int, draws: int, seed: int) -> np.ndarray:
+    """The draws of the weights of ``count`` gains, the last of them the pseudo-observation's (draws, count)."""
+    weights = generator(stream("signed rank", seed), "weights").dirichlet([*[1.0] * (count - 1), PRIOR], draws)
+    weights.flags.writeable = False
+    return weights
 
 
 def wilcoxon_holm(gains: pd.DataFrame) -> pd.DataFrame:
