@@ -27,6 +27,7 @@ from tests.helpers.feature_maps import (
     FASTER,
     FITTED,
     MONTE_CARLO,
+    OTHER_WAYS,
     REGISTERED,
     label,
     made,
@@ -100,6 +101,12 @@ def test_the_rate_test_notices_a_bandwidth_wrong_by_two(kernel, wrong):
 
 @parametrize_with_checks(CONTRACT)
 def test_scikit_learn_estimator_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHER_WAYS)
+def test_scikit_learn_estimator_contract_in_other_ways(estimator, check):
     check(estimator)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.helpers import plug_ins
-from tests.helpers.every_solver import ALL, CONTRACT, FEATURES, REGISTERED, X, made, outputs, promises, rng
+from tests.helpers.every_solver import ALL, CONTRACT, FEATURES, OTHER_WAYS, REGISTERED, X, made, outputs, promises, rng
 
 TARGET = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 - 0.6 + 0.1 * rng.normal(size=200)
 Y = {"regression": TARGET, "classification": np.sign(TARGET)}
@@ -46,6 +46,12 @@ def expected_to_fail(estimator):
 
 @parametrize_with_checks(CONTRACT, expected_failed_checks=expected_to_fail)
 def test_scikit_learn_s_contract_is_kept(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHER_WAYS, expected_failed_checks=expected_to_fail)
+def test_scikit_learn_s_contract_is_kept_in_other_ways(estimator, check):
     check(estimator)
 
 

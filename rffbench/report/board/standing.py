@@ -189,7 +189,7 @@ class Board:
         return pd.DataFrame(found)
 
     @cached_property
-    def _noises(self) -> dict[int, dict[str, float]]:
+    def _noises(self) -> dict[int, pd.Series]:
         """By columns, each map's median noise; kept, because every verdict asks for one."""
         return {}
 
@@ -203,8 +203,8 @@ class Board:
         if absent:
             return f"no reference of {len(absent)} datasets"
         if columns not in self._noises:
-            self._noises[columns] = self.noise(columns).median().to_dict()
-        noise = self._noises[columns][method]
+            self._noises[columns] = self.noise(columns).median()
+        noise = float(self._noises[columns][method])
         return "" if noise <= MOST_NOISE else f"noise {noise:.1f} regions" if noise > 0 else "noise unknown"
 
 
