@@ -268,6 +268,21 @@ def with_few_columns_five_maps_gain_and_no_other_at_any_size() -> str:
     )
 
 
+@finding(ADVICE)
+def with_2048_columns_uniform_landmarks_still_gain() -> str:
+    found = {each.method: each for each in board().at_each_size[2048]}
+    assert set(found) == {"SORF", "Nyström"}
+    assert all(each.datasets == 28 for each in found.values())
+    assert found["Nyström"].low > 0
+    assert found["SORF"].posterior.verdict == "same"
+    assert found["Nyström"].posterior.verdict != "better"
+    return (
+        f"Exploratory, with 2,048 columns, where SORF and uniform landmarks alone have run: at equal columns uniform "
+        f"landmarks gain {gaining(found['Nyström'])}, which is not decided; SORF is the same as random Fourier "
+        "features. Seconds are not measured there."
+    )
+
+
 @functools.cache
 def without_a_map() -> dict[str, Summary]:
     found = {each.method: each for each in board().without_a_map(COLUMNS)}
