@@ -413,13 +413,6 @@ def at_the_ends(measured: Measured) -> str:
     )
 
 
-OLD = (
-    "RPCholesky's rows are of its code before commit 13ca0f3. Since then a seed draws other landmarks, by the same law, and they "
-    "are chosen in 0.07 to 0.8 of the time; RLS, BLESS and greedy choose faster, too. So their seconds on this page are too long."
-)
-"""What is not true any more; to be removed when the page is measured again."""
-
-
 def page(measured: Measured) -> str:
     """The text of docs/landmarks.md."""
     counted = measured.losses.groupby("dataset", sort=False)["trial"].nunique()
@@ -433,7 +426,7 @@ def page(measured: Measured) -> str:
     )
     sizes = in_words([f"{size:,}" for size in measured.sizes])
     return "\n".join([
-        HEAD, f"{state} {OLD}", "", "## The answer", "", answer(measured), "",
+        HEAD, state, "", "## The answer", "", answer(measured), "",
         "![Gain and kernel error against the number of landmarks](../results/landmarks/figures/rules.png)", "",
         "## At equal numbers", "", numbers_table(measured).to_markdown(), dataset_table(measured).to_markdown(),
         "## What a chosen landmark is worth", "", worth_table(measured).to_markdown(),
