@@ -125,11 +125,15 @@ class NotServed(WrongParameter):
 Factory = TypeVar("Factory")
 
 
-def serves(declared: SolverServes) -> Callable[[Factory], Factory]:
-    """Decorator that declares what a solver's factory serves."""
+def serves(
+    declared: SolverServes, *, versions: Mapping[str, Mapping[Any, int]] | None = None
+) -> Callable[[Factory], Factory]:
+    """Decorator that declares what a solver's factory serves, and the ``versions`` of values of its parameters
+    (`rffbench.plugins.registry.Registry.made_by`)."""
 
     def declare(factory: Factory) -> Factory:
         factory.serves = declared  # type: ignore[attr-defined]
+        factory.versions = versions or {}  # type: ignore[attr-defined]
         return factory
 
     return declare

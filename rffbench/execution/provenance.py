@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rffbench.execution.log import Cell, cell
 from rffbench.execution.row import Row
 from rffbench.features import MAPS
 from rffbench.plugins import ownfile
+from rffbench.plugins.registry import Registry
 from rffbench.solvers import ON_DEVICE, SOLVERS
 from rffbench.trials.spec import TrialSpec
 
@@ -30,10 +31,21 @@ def own_parts(spec: TrialSpec) -> list[str]:
 def made_by(spec: TrialSpec) -> MadeBy:
     """The code of a trial's feature map and solver, in the form of its row:
     `rffbench.plugins.registry.Registry.made_by`."""
-    features = spec.source or MAPS.made_by(spec.features["name"], spec.features)
-    solver = (SOLVERS if spec.device == "cpu" else ON_DEVICE).made_by(spec.solver["name"], spec.solver)
+    features = spec.source or _made_by(MAPS, spec.features)
+    solver = _made_by(SOLVERS if spec.device == "cpu" else ON_DEVICE, spec.solver)
     found = {} if features is None else {"features": features}
     return found if solver is None else {**found, "solver": solver}
+
+
+def _made_by(registry: Registry, part: dict[str, Any]) -> int | str | None:
+    name = part["name"]
+    return registry.made_by(name, part) if name in registry.built_in else _added(registry, name)
+
+
+@lru_cache
+def _added(registry: Registry, name: str) -> int | str | None:
+    """Of another package's part; kept, because every row asks, and to find and hash a package takes long."""
+    return registry.made_by(name)
 
 
 class OtherCode:

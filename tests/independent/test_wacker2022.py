@@ -122,7 +122,7 @@ def labels(part: str) -> np.ndarray:
         return np.frombuffer(found.read(), np.uint8, offset=8)
 
 
-def accuracies(apart: bool, draws: int = 2) -> list[float]:
+def accuracies(apart: bool, draws: int = 3) -> list[float]:
     """In %, of a Gaussian process on 1,024 Fourier features with their α, length and kernel variance: regression on
     log-normal targets, whose noise differs between the rows of a class and others (Milios et al. 2018)."""
     (X, test), found = standard_rows(apart), []

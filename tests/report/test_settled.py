@@ -51,7 +51,7 @@ def test_a_drop_of_twice_the_tolerance_is_found_with_the_trials_that_would_settl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("trials", "noise"), [(3, 1.0), (20, 1.0)])
+@pytest.mark.parametrize(("trials", "noise"), [(3, 1.0), (5, 1.0), (20, 1.0)])
 def test_of_2000_comparisons_of_unchanged_noise_at_most_1_in_20_has_an_alarm(trials, noise):
     assert alarms(0.0, trials, 2000, noise=noise) <= 0.05
 

@@ -173,7 +173,7 @@ class FalkonClassifierCV(_Falkon, Classifier):
 @serves(SolverServes(
     uses="kernel rows", iterative=True, cost="i*n*L*(d + t + 2*(k + 1)*c) + 6*L**3", letters=passes_of_a_fit(25),
     source="Rudi, Carratino and Rosasco, NIPS 2017",
-))  # fmt: skip
+), versions={"landmarks": VERSIONS})  # fmt: skip
 def make_falkon(
     *, task: str, kernel: str, gamma: float, n_features: int, memory: int | None = None,
     random_state: RandomState = None, lambda_: float | Sequence[float] = ALPHAS, folds: int = 5,
@@ -205,6 +205,3 @@ def make_falkon(
     }  # fmt: skip
     made = FalkonClassifierCV if task == "classification" else FalkonCV
     return made(np.atleast_1d(lambda_).tolist(), **settings)
-
-
-make_falkon.versions = {"landmarks": VERSIONS}  # type: ignore[attr-defined]

@@ -168,7 +168,8 @@ class PCGRidgeClassifierCV(_PCGRidge, Classifier):
         iterative=True, cost="2*i*(k + 1)*c*n*p", without_map="i*n*n*((d + t)/2 + (k + 1)*c)",
         sparse_cost="20*i*(k + 1)*c*n*R", letters=passes_of_a_fit(40),
         source="Frangella, Tropp and Udell, SIMAX 2023",
-    )
+    ),
+    versions={"preconditioner": VERSIONS},
 )  # fmt: skip
 def make_pcg(
     *, task: str, features: Any = None, kernel: str = "gaussian", gamma: float = 1.0, memory: int | None = None,
@@ -214,6 +215,3 @@ def make_pcg(
     if task == "classification":
         on_rows, on_columns = PCGKernelRidgeClassifierCV, PCGRidgeClassifierCV
     return (on_rows if on_kernel else on_columns)(np.atleast_1d(lambda_).tolist(), **settings)
-
-
-make_pcg.versions = {"preconditioner": VERSIONS}  # type: ignore[attr-defined]
