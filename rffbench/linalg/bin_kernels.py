@@ -26,15 +26,15 @@ def hash_rows(columns, per_pitch, offsets, multipliers, out):
 @numba.njit(nogil=True, cache=True)
 def hash_sparse_rows(indptr, indices, data, per_pitch, offsets, multipliers, out):
     """The same for CSR rows: the hash at 0, changed by the stored numbers."""
-    at_zero = np.uint64(0)
+    at_zero, zeros = np.uint64(0), np.empty(len(offsets), np.uint64)
     for j in range(len(offsets)):
-        at_zero += multipliers[j] * _cell(0.0, per_pitch[j], offsets[j])
+        zeros[j] = _cell(0.0, per_pitch[j], offsets[j])
+        at_zero += multipliers[j] * zeros[j]
     for i in range(len(out)):
         total = at_zero
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            moved = _cell(data[k], per_pitch[j], offsets[j]) - _cell(0.0, per_pitch[j], offsets[j])
-            total += multipliers[j] * moved
+            total += multipliers[j] * (_cell(data[k], per_pitch[j], offsets[j]) - zeros[j])
         out[i] = total
 
 

@@ -30,10 +30,17 @@ class Found(NamedTuple):
     steps: int
 
 
+def column_dots(V: Block, R: Block) -> NDArray[np.float64]:
+    """vᵀr for each column of V and R (n, t), (t,)."""
+    dots: NDArray[np.float64] = np.einsum("ij,ij->j", V, R)
+    return dots
+
+
 def conjugate_gradients(
     multiply: Callable[[Block, Columns], Block], B: Block, shifts: Sequence[float] | NDArray[np.float64] = (0.0,), *,
     tolerance: float | NDArray[np.float64], most_steps: int,
     precondition: Callable[[Block, Columns], Block] | None = None,
+    dots: Callable[[Block, Block], NDArray[np.float64]] = column_dots,
     after_step: Callable[[Block, NDArray[np.float64]], bool] | None = None, reorthogonalize: bool = False,
 ) -> Found:  # fmt: skip
     """Solve (A + cI)x = b for every column b of B (n, t) and every c ≥ 0 of ``shifts`` (m,), A symmetric and positive
@@ -41,8 +48,10 @@ def conjugate_gradients(
 
     ``multiply(V, columns)`` is AV for the ``columns`` of B that are not solved yet: each column may have its own
     matrix. ``precondition(R, columns)`` is P⁻¹R; without it P = I. ``tolerance`` is a number, or one per column, (t,).
-    ``after_step(X, left)`` is called after each step, and ends the iteration if it returns true. If P is nearly A, the
-    norm √(rᵀP⁻¹r) is nearly the error x − x* in the norm of A, which bounds the error of predictions.
+    ``dots(V, R)`` is vᵀr for each column; with it P⁻¹r, and so the directions and X, may be in other coordinates than
+    r, with as many rows or more. ``after_step(X, left)`` is called after each step, and ends the iteration if it
+    returns true. If P is nearly A, the norm √(rᵀP⁻¹r) is nearly the error x − x* in the norm of A, which bounds the
+    error of predictions.
 
     Several shifts need P = I. Conjugate gradients run at the smallest shift; the residuals at the others are multiples
     ζ of its residuals (B. Jegerlehner, "Krylov space solvers for shifted linear systems", 1996, Eq. 2.42 to 2.44).
@@ -60,26 +69,26 @@ def conjugate_gradients(
     seed, least = int(np.argmin(shifts)), float(shifts.min())
     others = [index for index in range(len(shifts)) if index != seed]
     above = (shifts - least)[:, None]
-    X = np.zeros((len(shifts), *B.shape))
     at = np.arange(t)  # the columns not yet solved; the other arrays keep only these
     residual = B.copy()
     scaled = residual if precondition is None else precondition(residual, at)
+    X = np.zeros((len(shifts), *scaled.shape))
     direction = scaled.copy()
     directions = {index: B.copy() for index in others}
-    squared = np.einsum("ij,ij->j", residual, scaled)
+    squared = dots(scaled, residual)
     norm = np.sqrt(squared)
     wanted = np.broadcast_to(tolerance, t) * norm
     zeta, before = np.ones((len(shifts), t)), np.ones((len(shifts), t))
     step_before, turn = np.ones(t), np.zeros(t)
     left = np.where(norm > 0, np.ones((len(shifts), t)), 0.0)
     earlier: list[tuple[Block, Block]] = []  # residuals r and P⁻¹r, with rᵀP⁻¹r = 1
-    scratch = np.empty_like(B)  # for products of blocks, as new memory takes longer than to multiply
+    scratch = np.empty_like(scaled)  # for products of blocks, as new memory takes longer than to multiply
     for steps in range(most_steps + 1):
         live = zeta * np.sqrt(squared) > wanted[at]
         if not (keep := live.any(axis=0)).all():
             at, live, zeta, before = at[keep], live[:, keep], zeta[:, keep], before[:, keep]
             residual, direction, squared = residual[:, keep], direction[:, keep], squared[keep]
-            scaled, scratch = scaled[:, keep], np.empty_like(residual)
+            scaled, scratch = scaled[:, keep], np.empty((len(scaled), len(at)))
             step_before, turn = step_before[keep], turn[keep]
             directions = {index: each[:, keep] for index, each in directions.items()}
             earlier = [(each[:, keep], of_it[:, keep]) for each, of_it in earlier]
@@ -88,7 +97,7 @@ def conjugate_gradients(
         product = multiply(direction, at)
         if least:
             product += np.multiply(least, direction, out=scratch)
-        curvature = np.einsum("ij,ij->j", direction, product)
+        curvature = dots(direction, product)
         if not (curvature > 0).all():
             worst = int(np.argmin(curvature))
             raise NotPositive(float(curvature[worst] / (direction[:, worst] @ direction[:, worst])))
@@ -101,11 +110,11 @@ def conjugate_gradients(
         if reorthogonalize:
             size = np.sqrt(squared)
             earlier.append((residual / size, scaled / size))
-        residual -= np.multiply(step, product, out=scratch)
+        residual -= np.multiply(step, product, out=scratch[: len(product)])
         for each, of_it in 2 * earlier:
-            residual -= np.einsum("ij,ij->j", of_it, residual) * each
+            residual -= dots(of_it, residual) * each
         scaled = residual if precondition is None else precondition(residual, at)
-        new = np.einsum("ij,ij->j", residual, scaled)
+        new = dots(scaled, residual)
         turn = new / squared
         for index in others:
             if live[index].any():

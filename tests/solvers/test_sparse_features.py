@@ -149,6 +149,32 @@ def test_pcg_stops_after_the_steps_of_its_budget_with_the_solution_of_plain_conj
     np.testing.assert_allclose(found.coef_, w, rtol=1e-6, atol=1e-10)
 
 
+@pytest.mark.parametrize("center", [True, False, "both"])
+@pytest.mark.parametrize("reorthogonalize", [False, True])
+def test_pcg_takes_the_same_steps_on_more_columns_than_rows_as_on_the_same_features_made_dense(center, reorthogonalize):
+    y = np.stack([TARGET, np.cos(5 * X[:, 2])], axis=1)
+    settings = {"center": center, "folds": 3, "record": True, "reorthogonalize": reorthogonalize}
+    found, wanted = PCGRidgeCV([1e-6, 1e-3], features=BINNING), PCGRidgeCV([1e-6, 1e-3], features=DenseBinning())
+    wanted.set_params(preconditioner="none", budget={"passes": 14, "tolerance": 1e-9}, **settings)
+    more = int(center == "both")  # a pass for the features' means, which dense features have from the first one
+    found.set_params(budget={"passes": 14 + more, "tolerance": 1e-9}, **settings)
+    for estimator in (wanted, found):
+        with pytest.warns(ConvergenceWarning):
+            estimator.fit(X, y, eval_set=(NEW, np.ones((40, 2))))
+    rounding = 1e-7 if reorthogonalize else 1e-3  # conjugate gradients multiply rounding errors
+    assert columns_of(found.features_) > len(X)
+    assert found.n_iter_ == wanted.n_iter_ == 12
+    assert found.metrics_["passes"] == wanted.metrics_["passes"] + more
+    for name in ("residual", "test_error"):
+        np.testing.assert_allclose(found.curves_[name], wanted.curves_[name], rtol=rounding)
+    for name in ("residual", "residual_norm"):
+        assert found.metrics_[name] == pytest.approx(wanted.metrics_[name], rel=rounding)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=rounding, atol=rounding)
+    np.testing.assert_allclose(found.intercept_, wanted.intercept_, rtol=rounding, atol=rounding)
+    errors = [each.cv_results_["fold_test_error"] for each in (found, wanted)]
+    np.testing.assert_allclose(*errors, rtol=rounding)
+
+
 def test_linear_machine_and_logistic_regression_are_scikit_learns_on_the_csr_matrix():
     y, fitted = LABELS[2], clone(BINNING).fit(X)
     Z, new = csr_matrix(fitted.transform(X)), csr_matrix(fitted.transform(NEW))

@@ -15,6 +15,7 @@ from rffbench.rowsource import Stopwatch
 from rffbench.seeds import generator
 from rffbench.solvers.iterative.preconditioners import Spectrum, of_nystroem, of_sketch
 from rffbench.solvers.iterative.problems import Columns, Problems
+from rffbench.solvers.iterative.system import System
 from rffbench.solvers.iterative.tiles import Sums, Tiles, Work
 from rffbench.solvers.ridge.fold_statistics import Solution
 from rffbench.solvers.ridge.settings import Scoring
@@ -54,7 +55,7 @@ class Product:
         return (Z.T @ outputs, *errors)
 
 
-class FeatureSystem:
+class FeatureSystem(System):
     """The normal equations of ridge on Z·T, with features Z and a change of coordinates T (p, r), None for identity.
 
     With ``center='both'`` the columns' means are subtracted. The first pass computes the right sides and the products
@@ -69,11 +70,10 @@ class FeatureSystem:
         self.preconditioner: Spectrum | None = None
         self.size = tiles.p if transform is None else transform.shape[1]
         self.sums = np.zeros((problems.folds + 1, tiles.p))  # of Z's rows, in each fold's fit
-        self.precondition_s = 0.0
 
     @property
     def feature_s(self) -> float:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         return self.tiles.feature_s
 
     def begin(self, kind: Preconditioning, rank: int, sequence: np.random.SeedSequence) -> None:
@@ -133,7 +133,7 @@ class FeatureSystem:
         return V if self.transform is None else self.transform @ V
 
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         lifted = self._forth(V)
         (product,) = self._pass(Product(lifted.astype(self.tiles.dtype, copy=False), columns))
         return self._completed(product, V, lifted, columns)
@@ -147,13 +147,13 @@ class FeatureSystem:
         return self._back(product) + problems.penalties[columns] * V
 
     def precondition(self, R: Numbers, columns: Columns) -> Numbers:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         if self.preconditioner is None:
             return R
         return self.preconditioner.solve(R, self.problems.penalties[columns], self.problems.share[columns])
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         every, lifted = np.arange(len(self.problems)), self._forth(X)
         work = Product(lifted.astype(self.tiles.dtype, copy=False), every, self._intercepts(lifted, every), scoring)
         product, errors = self._pass(work)
@@ -167,6 +167,6 @@ class FeatureSystem:
         return means
 
     def solution(self, X: Numbers, columns: Columns) -> Solution:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         coef = self._forth(X[:, columns])
         return coef, self._intercepts(coef, columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Event
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from rffbench.solvers.base import Classifier, LambdaScale, Regressor, checked_ro
 from rffbench.solvers.iterative.falkon import whitened
 from rffbench.solvers.iterative.problems import Columns, Problems
 from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_rank
+from rffbench.solvers.iterative.system import System
 from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
 from rffbench.solvers.ridge.fold_statistics import Solution
 from rffbench.solvers.ridge.settings import ALPHAS, Center, Scoring
@@ -71,14 +72,21 @@ class KernelMatrix:
             total[there] += K.T @ V[here]
 
 
-class KernelSystem:
+class Matrix(Protocol):
+    """A symmetric matrix (n, n)."""
+
+    def times(self, V: Numbers) -> Numbers:
+        """Its product with V (n, t)."""
+        ...
+
+
+class KernelSystem(System):
     """(DKD + cI)a = D(y − ȳ) for every fold and λ, where D is 0 on the held-out rows; with ``center='both'`` HDKDH,
     where H subtracts the mean over a fold's rows. ``root`` F (n, r), K ≈ FFᵀ, preconditions it."""
 
-    def __init__(self, matrix: KernelMatrix, problems: Problems, counting: Callable[[], object]) -> None:
+    def __init__(self, matrix: Matrix, problems: Problems, counting: Callable[[], object]) -> None:
         self.matrix, self.problems, self._count = matrix, problems, counting
         self.right = problems.right_sides(slice(0, problems.n))[:, problems.of_right_side]
-        self.feature_s = self.precondition_s = 0.0
         self.root: Numbers | None = None
         self._spectra: dict[int, tuple[Numbers, Numbers]] = {}
         self._means: Numbers | None = None  # of K's rows over the rows of each fold's fit, (n, folds + 1)
@@ -119,7 +127,7 @@ class KernelSystem:
         return values
 
     def multiply(self, V: Numbers, columns: Columns) -> Numbers:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         self._count()
         return self.projected(self.matrix.times(V), columns) + self.problems.penalties[columns] * V
 
@@ -136,7 +144,7 @@ class KernelSystem:
         return self.projected(R - self.root @ inner, columns) / problems.penalties[columns]
 
     def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         problems, every = self.problems, np.arange(len(self.problems))
         self._count()
         outputs = self.matrix.times(X)
@@ -149,7 +157,7 @@ class KernelSystem:
         return means if self._means is None else means - np.einsum("ij,ij->j", self._means[:, folds], X)
 
     def solution(self, X: Numbers, columns: Columns) -> Solution:
-        """See `rffbench.solvers.iterative.ridge_cv.System`."""
+        """See `rffbench.solvers.iterative.system.System`."""
         return X[:, columns], self._intercepts(X[:, columns], columns)
 
 

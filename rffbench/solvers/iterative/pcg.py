@@ -22,7 +22,9 @@ from rffbench.solvers.iterative.kernel import PCGKernelRidgeClassifierCV, PCGKer
 from rffbench.solvers.iterative.kernel import Preconditioning as OnKernel
 from rffbench.solvers.iterative.problems import Problems
 from rffbench.solvers.iterative.ridge_cv import RANK, VECTORS, IterativeRidge, check_not_sketched, check_rank
-from rffbench.solvers.iterative.tiles import AT_ONCE, Tiles
+from rffbench.solvers.iterative.rows import RowSystem
+from rffbench.solvers.iterative.system import System
+from rffbench.solvers.iterative.tiles import AT_ONCE, SparseTiles, Tiles
 from rffbench.solvers.ridge.settings import ALPHAS, Blocks, Center, Scoring, check_scoring
 
 
@@ -58,7 +60,7 @@ class _PCGRidge(IterativeRidge):
         check_rank(self.rank, self._kind)
         check_not_sketched(self.blocks, self._kind, "null, nystroem or none")
 
-    def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> FeatureSystem:
+    def _begin(self, X: Any, Y: NDArray[np.float64], y: NDArray, problems: Problems) -> System:
         known = int(X.shape[1]) if self.features is None else getattr(self.features, "n_components", None)
         if known is not None:  # to refuse before the map is fitted
             self._check_bytes(X.shape, known, len(problems), X.dtype)
@@ -69,7 +71,10 @@ class _PCGRidge(IterativeRidge):
         self.timing_["feature_s"] = fitting.seconds
         columns = X.shape[1] if self.features is None else mapped(self.features_, X[0:1]).shape[1]
         self._check_bytes(X.shape, columns, len(problems), X.dtype, held_bytes(self._map()))
-        system = FeatureSystem(self._tiles(X, columns), problems, counting=self._count)
+        tiles = self._tiles(X, columns)
+        if isinstance(tiles, SparseTiles) and columns > tiles.n:
+            return RowSystem(tiles, problems, self._count)
+        system = FeatureSystem(tiles, problems, counting=self._count)
         system.begin(self._kind, self._rank(columns), seed_sequence(self.random_state))
         return system
 
@@ -91,9 +96,11 @@ class _PCGRidge(IterativeRidge):
         self._check_budget(f"pcg on {p} columns and {problems} problems", kept + sum(needed.values()))
 
     def _bytes(self, n: int, d: int, p: int, problems: int, itemsize: int = 8) -> dict[str, int]:
-        kept = self._residuals_kept(p, problems)
+        in_rows = makes_sparse(self.features) and p > n  # see `RowSystem`
+        kept = self._residuals_kept(2 * n if in_rows else p, problems)
         if makes_sparse(self.features):  # Z with its indices, and another array of indices while it is made
-            return {"vectors": 8 * problems * ((VECTORS + 1) * p + n) + kept, "Z": 28 * most_columns(self.features, n)}
+            vectors = (2 * VECTORS + AT_ONCE) * n + p if in_rows else (VECTORS + 1) * p + n
+            return {"vectors": 8 * problems * vectors + kept, "Z": 28 * most_columns(self.features, n)}
         block, rank = AT_ONCE * Tiles.rows_of(p), self._rank(p)
         of_rank = {"none": 0, "nystroem": 4 * p * rank, "sketch": 2 * p * rank + 3 * min(p, rank) ** 2}
         return {
@@ -116,7 +123,8 @@ class PCGRidgeCV(_PCGRidge, Regressor):
     cross-validation.
 
     Neither Z (n, p) nor ZᵀZ is stored: each step maps all rows again, in blocks, and serves all folds, λ and targets.
-    Sparse features are mapped once and kept. Memory is about p·rank numbers, and some vectors (p,) for each fold, λ
+    Sparse features are mapped once and kept; if they have more columns than rows, the vectors are as long as the rows.
+    Memory is about p·rank numbers, and some vectors (p,) for each fold, λ
     and target. The steps end when √(rᵀP⁻¹r) ≤ tolerance·√(bᵀP⁻¹b), with the residual r, the right side b and the
     preconditioner P; this ratio is about the relative error of the learnt function. The residual is computed again at
     the end; ConvergenceWarning if it is larger.

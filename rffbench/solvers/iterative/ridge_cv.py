@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from rffbench.solvers.base import Classifier, LambdaScale, mean_test_error, no_s
 from rffbench.solvers.iterative.blocks import BlockedTiles
 from rffbench.solvers.iterative.budget import Budget, Clock
 from rffbench.solvers.iterative.problems import Columns, Problems
+from rffbench.solvers.iterative.system import System
 from rffbench.solvers.iterative.tiles import SparseTiles, Tiles
-from rffbench.solvers.ridge.fold_statistics import Solution, cv_results
+from rffbench.solvers.ridge.fold_statistics import cv_results
 from rffbench.solvers.ridge.settings import (
     Blocks,
     Center,
@@ -42,36 +43,6 @@ CHOOSING = 1e-5  # the tolerance of fits that only choose λ
 RANK = 1000  # of a preconditioner, by default
 VECTORS = 8  # conjugate gradients hold this many arrays of the size of the right sides
 SLACK = 2.0  # the residual, computed again at the end, may be this many times the tolerance
-
-
-class System(Protocol):
-    """The equations (A_j + c_jI)x_j = b_j of `Problems`: ``right`` (size, columns), and how to multiply by them.
-    ``feature_s`` and ``precondition_s`` are seconds."""
-
-    right: Numbers
-    precondition_s: float
-
-    @property
-    def feature_s(self) -> float:
-        """The seconds of mapping each row once."""
-        ...
-
-    def multiply(self, V: Numbers, columns: Columns) -> Numbers:
-        """(A_j + c_jI)v_j for ``columns``, in one pass."""
-        ...
-
-    def precondition(self, R: Numbers, columns: Columns) -> Numbers:
-        """P_j⁻¹r_j for ``columns``."""
-        ...
-
-    def judge(self, X: Numbers, scoring: Scoring) -> tuple[Numbers, Numbers]:
-        """``multiply`` for all columns, and from the same pass the held-out errors (alphas, folds) of the solutions
-        X."""
-        ...
-
-    def solution(self, X: Numbers, columns: Columns) -> Solution:
-        """The coefficients (columns of the map, targets) and intercepts of ``columns`` of X, which are of one fold."""
-        ...
 
 
 class IterativeRidge:
@@ -176,22 +147,21 @@ class IterativeRidge:
             # The budget includes the last pass, which computes the residual again.
             return budget.seconds is not None and now + 2 * stopped[1] > budget.seconds
 
-        least = self._passes
+        least = self._passes + system.passes_before
         try:
             with blas_for(float(system.right.size) * RANK):
                 found = conjugate_gradients(
                     system.multiply, system.right, tolerance=wanted, most_steps=max(1, budget.passes - least - 1),
-                    precondition=system.precondition, after_step=after_step, reorthogonalize=self.reorthogonalize,
+                    precondition=system.precondition, dots=system.dots, after_step=after_step,
+                    reorthogonalize=self.reorthogonalize,
                 )  # fmt: skip
         except NotPositive as error:
             raise ValueError(self._not_positive(error, problems)) from error
         product, errors = system.judge(found.X[0], self.scoring)
-        missing = system.right - product
-        every = np.arange(len(problems))
-        norms = [
-            np.einsum("ij,ij->j", each, system.precondition(each, every)) for each in (missing, system.right)
-        ]  # fmt: skip
-        left = np.sqrt(np.divide(norms[0], norms[1], out=np.zeros(len(every)), where=norms[1] > 0))
+        left, plain = (
+            np.divide(size, whole, out=np.zeros(len(size)), where=whole > 0)
+            for size, whole in zip(system.norms(system.right - product), system.norms(system.right), strict=True)
+        )
         best = int(np.argmin(errors.mean(axis=1))) if problems.folds else 0
         columns = problems.of_all_rows(best)
         relevant = np.append(columns, np.flatnonzero(~last))
@@ -205,7 +175,7 @@ class IterativeRidge:
         self.n_iter_ = max(1, found.steps)
         self.metrics_ = {
             "model_size": float(len(coef)), "passes": float(self._passes), "residual": float(left[columns].max()),
-            "residual_norm": float(_plain_norm(missing, system.right)[columns].max()),
+            "residual_norm": float(plain[columns].max()),
         }  # fmt: skip
         if self.record:
             self.curves_ = {name: [_of(row[name], best) for row in history] for name in (history or [{}])[0]}
@@ -274,12 +244,6 @@ def check_not_sketched(blocks: Blocks, preconditioner: str, others: str) -> None
     """WrongParameter for a sketch of the rows if workers make the passes, because it is not a sum over their rows."""
     if blocks and preconditioner in ("sketch", "krill"):
         raise WrongParameter("preconditioner", f"must be {others} with blocks: {blocks}, got {preconditioner!r}")
-
-
-def _plain_norm(missing: Numbers, right: Numbers) -> Numbers:
-    """‖r_j‖/‖b_j‖ for every column; 0 if b_j is 0."""
-    sizes = np.linalg.norm(right, axis=0)
-    return np.divide(np.linalg.norm(missing, axis=0), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
 def _of(value: Any, best: int) -> float:

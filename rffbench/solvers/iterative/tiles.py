@@ -133,13 +133,18 @@ class SparseTiles(Tiles):
         """The seconds of mapping each row once."""
         return self._seconds
 
+    def mapped(self) -> Any:
+        """Z."""
+        with Stopwatch(self.X) as watch:
+            Z = mapped(self.features, checked_rows(self.X, slice(0, self.n)), self.p)
+        check_finite(self.features, Z)
+        self._seconds = watch.seconds
+        return Z
+
     def visit(self, work: Callable[[slice, Any], Result]) -> Iterator[tuple[slice, Any, Result]]:
         """One pass, with all rows in one tile."""
         self.passes += 1
         if self._Z is None:
-            with Stopwatch(self.X) as watch:
-                self._Z = mapped(self.features, checked_rows(self.X, slice(0, self.n)), self.p)
-            check_finite(self.features, self._Z)
-            self._seconds = watch.seconds
+            self._Z = self.mapped()
         rows = slice(self.first, self.first + self.n)
         yield rows, self._Z, work(rows, self._Z)

@@ -8,7 +8,7 @@ because (ZZᵀ + cI) and (ZZᵀ + c′I) have the same Krylov spaces.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from rffbench.linalg.conjugate_gradients import conjugate_gradients
+from rffbench.linalg.row_gram import RowGram
 from rffbench.solvers.ridge.fold_statistics import (
     Accuracy,
     RidgeSolution,
@@ -42,16 +43,20 @@ def solve_sparse_cv(
     """Ridge on the CSR matrix Z (n, p) and Y (n, t) at the alpha > 0 with the smallest mean held-out error over
     contiguous folds: the mean square, or with ``scoring='accuracy'`` the share of wrong labels.
 
-    Weights of 0 hold out a fold, so that Z is not copied. Memory beside Z: the larger of a vector (p,) per target, and
-    two (n,) per target and alpha. A ConvergenceWarning names an alpha for which MOST_STEPS steps are not enough.
+    Weights of 0 hold out a fold, so that Z is not copied. Memory beside Z: a vector (p,) per target, or two (n,) per
+    target and alpha, and Z's entries once more if it has more columns than rows. A ConvergenceWarning names an alpha
+    for which MOST_STEPS steps are not enough.
     """
     n, alphas = len(Y), [float(alpha) for alpha in alphas]
     weights = np.ones(n) if weights is None else weights
     Z = Z.astype(np.float64, copy=False)
     squares = csr_array((np.square(Z.data), Z.indices, Z.indptr), shape=Z.shape).sum(axis=1)
+    # The number of targets at a time whose arrays take no more memory than Z.
+    at_once = max(1, min(Y.shape[1], Z.nnz // max(Z.shape[1] if Z.shape[1] <= n else 1, 2 * len(alphas) * n)))
+    times = RowGram(Z, at_once).times if Z.shape[1] > n else lambda V: Z @ (Z.T @ V)
 
     def solved(counted: NDArray[np.float64], alphas: Sequence[float], tolerance: float) -> _Duals:
-        return _solve(Z, Y, counted, squares, alphas, lambda_scale, center, tolerance)
+        return _solve(Z, times, Y, counted, squares, alphas, lambda_scale, center, tolerance, at_once)
 
     fold_error = np.empty((len(alphas), 0))
     if len(alphas) > 1:
@@ -97,11 +102,13 @@ class _Duals(NamedTuple):
 
 
 def _solve(
-    Z: Any, Y: NDArray[np.float64], weights: NDArray[np.float64], squares: NDArray[np.float64], alphas: Sequence[float],
-    lambda_scale: RidgeScale, center: Center, tolerance: float,
+    Z: Any, times: Callable[[NDArray], NDArray[np.float64]], Y: NDArray[np.float64], weights: NDArray[np.float64],
+    squares: NDArray[np.float64], alphas: Sequence[float], lambda_scale: RidgeScale, center: Center, tolerance: float,
+    at_once: int,
 ) -> _Duals:  # fmt: skip
     """With D = diag(√w) it solves (DZZᵀD + cI)a = D(y − ȳ), and with an intercept (HDZZᵀDH + cI)a, H = I − √w√wᵀ/Σw;
-    the dual coefficients are Da. ``squares`` are the rows' ‖z‖²."""
+    the dual coefficients are Da. ``times(V)`` is ZZᵀV, ``squares`` are the rows' ‖z‖²; ``at_once`` targets are solved
+    together."""
     root, total = np.sqrt(weights)[:, None], float(weights.sum())
     trace = float(weights @ squares)
     y_mean = (weights @ Y) / total if center else np.zeros(Y.shape[1])
@@ -111,15 +118,13 @@ def _solve(
         trace -= total * float(z_mean @ z_mean)
 
     def multiply(V: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = root * (Z @ (Z.T @ (root * V)))
+        product = root * times(root * V)
         if center == "both":
             product -= root * (root.T @ product / total)
         return product
 
     penalties = np.array([penalty(alpha, total, lambda_scale, trace) for alpha in alphas])
     values, left = np.empty((len(alphas), *Y.shape)), np.zeros(len(alphas))
-    # The number of targets at a time whose arrays take no more memory than Z.
-    at_once = max(1, Z.nnz // max(Z.shape[1], 2 * values[:, :, 0].size))
     for first in range(0, Y.shape[1], at_once):
         some = slice(first, first + at_once)
         right = root * (Y[:, some] - y_mean[some])
