@@ -28,6 +28,7 @@ Each section names the commit that was measured. Later commits are not measured 
 """
 MET = {True: "yes", False: "no", None: "–"}
 TITLES = {
+    "binning": "Ridge on random binning",
     "blocks": "One fit by row blocks on a dask cluster",
     "cluster": "Trials on a dask cluster",
     "falkon": "Falkon on covtype",
