@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from rffbench.linalg.threads import in_threads
 
 FEWEST_SLOTS = 16
+MANY_GRIDS = 32  # an array with a smaller share of non-zeros than WORTH_STORING is then hashed faster by these alone
+WORTH_STORING = 0.2
 WORTH_A_THREAD = 1 << 16  # coordinates times grids: about a tenth of a millisecond
 
 
@@ -84,6 +86,8 @@ class Grids:
         if sparse and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
+        if not sparse and self.count >= MANY_GRIDS and np.count_nonzero(X) < WORTH_STORING * X.size:
+            X, sparse = csr_array(X), True
         columns = None if sparse else np.array(X.T, order="C")
 
         def some(first: int, last: int) -> None:

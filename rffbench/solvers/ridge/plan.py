@@ -79,7 +79,7 @@ def streaming_plan(
 def sparse_plan(size: Size, features: Any, *, kept: int, memory: int | None) -> Plan:
     """Conjugate gradients on sparse features; MemoryBudgetError if ``memory`` bytes do not hold them."""
     n, p = size.rows, size.columns
-    # Z with its indices, another array of indices while Z is made, Z's squares, and the vectors.
+    # Z with its indices, another array of indices while Z is made, then its entries by tile, and the vectors.
     numbers = 28 * most_columns(features, n) + 8 * size.targets * (2 * p + 3 * size.alphas * n)
     needed = kept + hook(features, "bytes_to_map") + numbers
     check_budget(f"ridge on {n} rows of sparse features in {p} columns", needed, memory)

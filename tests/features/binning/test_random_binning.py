@@ -91,10 +91,13 @@ def test_a_new_row_has_no_column_for_a_bin_without_training_rows():
     np.testing.assert_allclose((near @ features.transform(X).T).toarray(), wanted.toarray(), atol=1e-14)
 
 
-def test_sparse_and_served_rows_and_other_blocks_have_the_same_columns():
-    rows = np.random.default_rng(1).uniform(size=(5000, 6)) * (np.random.default_rng(2).uniform(size=(5000, 6)) < 0.3)
-    features = RandomBinningFeatures(10, gamma=0.5, random_state=0)
+@pytest.mark.parametrize(("grids", "share"), [(10, 0.3), (40, 0.1)])  # the latter are hashed by their non-zeros alone
+def test_sparse_and_served_rows_and_other_blocks_have_the_same_columns(grids, share):
+    rows = np.random.default_rng(1).uniform(size=(5000, 6)) * (np.random.default_rng(2).uniform(size=(5000, 6)) < share)
+    features = RandomBinningFeatures(grids, gamma=0.5, random_state=0)
     wanted = features.fit(rows).transform(rows)
+    among_others = np.vstack([rows[:20], np.ones((100, 6))])  # few zeros
+    assert (features.transform(among_others)[:20] != wanted[:20]).nnz == 0
     assert (features.fit(csr_array(rows)).transform(csr_array(rows)) != wanted).nnz == 0
     assert (features.fit(ServedRows(rows)).transform(ServedRows(rows)) != wanted).nnz == 0
     twice = csr_array((np.full(2, 0.25), np.zeros(2, int), [0, 2]), shape=(1, 6))  # 0.25 + 0.25, not summed
