@@ -269,17 +269,18 @@ def with_few_columns_five_maps_gain_and_no_other_at_any_size() -> str:
 
 
 @finding(ADVICE)
-def with_2048_columns_uniform_landmarks_still_gain() -> str:
+def with_2048_columns_landmarks_still_gain() -> str:
     found = {each.method: each for each in board().at_each_size[2048]}
-    assert set(found) == {"SORF", "Nyström"}
+    uniform, chosen = found["Nyström"], found["Nyström RPCholesky"]
+    assert set(found) == {"SORF", "Nyström", "Nyström RPCholesky"}
     assert all(each.datasets == 28 for each in found.values())
-    assert found["Nyström"].low > 0
+    assert min(uniform.low, chosen.low) > 0
     assert found["SORF"].posterior.verdict == "same"
-    assert found["Nyström"].posterior.verdict != "better"
+    assert "better" not in {uniform.posterior.verdict, chosen.posterior.verdict}
     return (
-        f"Exploratory, with 2,048 columns, where SORF and uniform landmarks alone have run: at equal columns uniform "
-        f"landmarks gain {gaining(found['Nyström'])}, which is not decided; SORF is the same as random Fourier "
-        "features. Seconds are not measured there."
+        f"Exploratory, with 2,048 columns, where SORF and landmarks, uniform or by RPCholesky, alone have run: at equal "
+        f"columns uniform landmarks gain {gaining(uniform)} and those by RPCholesky {gaining(chosen)}, both not decided; "
+        "SORF is the same as random Fourier features. Seconds are not measured there."
     )
 
 
