@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from rffbench.linalg.threads import side_by_side
 
-TILE_BYTES = 1 << 18  # of ZᵀV for a tile: they stay in the cache of a processor
+WORTH_TILES = 1 << 22  # bytes of ZᵀV from which on tiles are faster: it leaves the cache of a processor
+TILE_BYTES = 1 << 17  # of ZᵀV for a tile
 PARTS = 4  # sums of tiles that are added at the end; fixed, so that results do not depend on the threads
 
 
 class RowGram:
-    """ZZᵀ (n, n) for a sparse Z (n, p) with p > n, for many products in float64. It takes 8 bytes for each entry of Z,
-    or 16 if they are not all the same number.
+    """ZZᵀ (n, n) for a sparse Z (n, p), for many products in float64. If ZᵀV is large, it takes 8 bytes for each entry
+    of Z, or 16 if they are not all the same number; else it keeps Z.
 
     A tile Z_k is some columns of Z, and ZZᵀV is the sum of Z_k(Z_kᵀV). All of ZᵀV (p, t) would be much larger than V
     (n, t), and moved between memory and cache in each product. A tile's entries are sorted by row. The columns of
@@ -27,9 +28,12 @@ class RowGram:
 
     def __init__(self, Z: Any, vectors: int = 1) -> None:
         """Z is a CSR matrix; ``vectors``: the usual number of columns of V."""
+        self.shape = Z.shape
+        self._small = Z if 8 * Z.shape[1] * vectors < WORTH_TILES else None
+        if self._small is not None:
+            return
         from rffbench.linalg.row_gram_kernels import sort_by_tile
 
-        self.shape = Z.shape
         entries, same = Z.nnz, Z.nnz > 0 and bool((Z.data == Z.data[0]).all())
         self._width = max(1, TILE_BYTES // (8 * vectors))
         self._tiles = -(-Z.shape[1] // self._width)
@@ -45,6 +49,9 @@ class RowGram:
 
     def times(self, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """ZZᵀV for V (n, t)."""
+        if self._small is not None:
+            product: NDArray[np.float64] = self._small @ self.transposed_times(V)
+            return product
         from rffbench.linalg.row_gram_kernels import add_product
 
         V = np.ascontiguousarray(V, dtype=np.float64)
@@ -64,6 +71,9 @@ class RowGram:
 
     def transposed_times(self, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """ZᵀV (p, t) for V (n, t)."""
+        if self._small is not None:
+            product: NDArray[np.float64] = self._small.T @ V
+            return product
         V = np.ascontiguousarray(V, dtype=np.float64)
         out = np.empty((self.shape[1], V.shape[1]))
         for tile in range(self._tiles):  # in one thread: new memory takes most of the time

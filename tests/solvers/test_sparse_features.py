@@ -24,6 +24,7 @@ from rffbench.cli import cli
 from rffbench.errors import ConfigError, MemoryBudgetError
 from rffbench.features.base import FeatureMap
 from rffbench.features.hooks import columns_of
+from rffbench.linalg import row_gram
 from rffbench.solvers import BUILT_IN, make_solver, served
 from rffbench.solvers.iterative.pcg import PCGRidgeClassifierCV, PCGRidgeCV
 from tests.helpers import plug_ins
@@ -151,7 +152,11 @@ def test_pcg_stops_after_the_steps_of_its_budget_with_the_solution_of_plain_conj
 
 @pytest.mark.parametrize("center", [True, False, "both"])
 @pytest.mark.parametrize("reorthogonalize", [False, True])
-def test_pcg_takes_the_same_steps_on_more_columns_than_rows_as_on_the_same_features_made_dense(center, reorthogonalize):
+@pytest.mark.parametrize("in_tiles", [False, True])
+def test_pcg_takes_the_same_steps_on_more_columns_than_rows_as_on_the_same_features_made_dense(
+    monkeypatch, center, reorthogonalize, in_tiles
+):
+    monkeypatch.setattr(row_gram, "WORTH_TILES", 0 if in_tiles else np.inf)
     y = np.stack([TARGET, np.cos(5 * X[:, 2])], axis=1)
     settings = {"center": center, "folds": 3, "record": True, "reorthogonalize": reorthogonalize}
     found, wanted = PCGRidgeCV([1e-6, 1e-3], features=BINNING), PCGRidgeCV([1e-6, 1e-3], features=DenseBinning())

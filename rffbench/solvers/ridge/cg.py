@@ -44,16 +44,16 @@ def solve_sparse_cv(
     contiguous folds: the mean square, or with ``scoring='accuracy'`` the share of wrong labels.
 
     Weights of 0 hold out a fold, so that Z is not copied. Memory beside Z: a vector (p,) per target, or two (n,) per
-    target and alpha, and Z's entries once more if it has more columns than rows. A ConvergenceWarning names an alpha
-    for which MOST_STEPS steps are not enough.
+    target and alpha, and Z's entries once more if it has many columns. A ConvergenceWarning names an alpha for which
+    MOST_STEPS steps are not enough.
     """
     n, alphas = len(Y), [float(alpha) for alpha in alphas]
     weights = np.ones(n) if weights is None else weights
     Z = Z.astype(np.float64, copy=False)
     squares = csr_array((np.square(Z.data), Z.indices, Z.indptr), shape=Z.shape).sum(axis=1)
     # The number of targets at a time whose arrays take no more memory than Z.
-    at_once = max(1, min(Y.shape[1], Z.nnz // max(Z.shape[1] if Z.shape[1] <= n else 1, 2 * len(alphas) * n)))
-    times = RowGram(Z, at_once).times if Z.shape[1] > n else lambda V: Z @ (Z.T @ V)
+    at_once = max(1, min(Y.shape[1], Z.nnz // (2 * len(alphas) * n)))
+    times = RowGram(Z, at_once).times
 
     def solved(counted: NDArray[np.float64], alphas: Sequence[float], tolerance: float) -> _Duals:
         return _solve(Z, times, Y, counted, squares, alphas, lambda_scale, center, tolerance, at_once)
